@@ -71,7 +71,6 @@ Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
             [CompletionResult]::new('--counter-cmd', '--counter-cmd', [CompletionResultType]::ParameterName, 'Run CMD with `sh -c` (on Windows `cmd /C`) to count: it starts once, reads each text as a JSON string on a line, and writes the number on a line')
             [CompletionResult]::new('--overhead-tokens', '--overhead-tokens', [CompletionResultType]::ParameterName, 'Tokens of every request beside its messages, such as tools and the system prompt [default: those of the transcript]')
             [CompletionResult]::new('--truncate-args', '--truncate-args', [CompletionResultType]::ParameterName, 'With --preset deepagents: cut arguments of tools longer than N characters')
-            [CompletionResult]::new('--clear-tool-results', '--clear-tool-results', [CompletionResultType]::ParameterName, 'Replaced by --prune results:SIZE')
             [CompletionResult]::new('--base-url', '--base-url', [CompletionResultType]::ParameterName, 'The address of the provider''s API, including its version [default: the provider''s own]')
             [CompletionResult]::new('--api-key-env', '--api-key-env', [CompletionResultType]::ParameterName, 'The environment variable that holds the key [default: the provider''s own]')
             [CompletionResult]::new('--request-json', '--request-json', [CompletionResultType]::ParameterName, 'Merge this JSON into the body of each request (RFC 7396: `null` removes a member), but no key, prompt or model')

@@ -48,7 +48,7 @@ _tcompact() {
         --repair) words="drop synthesize" ;;
         --jobs|-j) compopt +o default +o bashdefault; return ;;
         --lines) words="messages conversations" ;;
-        --preset) words="langchain deepagents deerflow deerflow-v1 tongyi synaptic anthropic-context-editing" ;;
+        --preset) words="langchain deepagents deerflow deerflow-v1 tongyi synaptic" ;;
         --config) return ;;
         --color) words="auto always never" ;;
         --progress) words="auto always never" ;;

@@ -68,7 +68,6 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --counter-cmd 'Run CMD with `sh -c` (on Windows `cmd /C`) to count: it starts once, reads each text as a JSON string on a line, and writes the number on a line'
             cand --overhead-tokens 'Tokens of every request beside its messages, such as tools and the system prompt [default: those of the transcript]'
             cand --truncate-args 'With --preset deepagents: cut arguments of tools longer than N characters'
-            cand --clear-tool-results 'Replaced by --prune results:SIZE'
             cand --base-url 'The address of the provider''s API, including its version [default: the provider''s own]'
             cand --api-key-env 'The environment variable that holds the key [default: the provider''s own]'
             cand --request-json 'Merge this JSON into the body of each request (RFC 7396: `null` removes a member), but no key, prompt or model'

@@ -45,7 +45,7 @@ synthesize\t'Add a result that says there is none'"
 complete -c tcompact -s j -l jobs -d 'How many conversations to process at once [default: one for each core; 8 with a model or a command]' -r -f
 complete -c tcompact -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
-complete -c tcompact -l preset -d 'Use the rules of a known system (`--list presets`); other flags override them' -r -f -a "langchain deepagents deerflow deerflow-v1 tongyi synaptic anthropic-context-editing"
+complete -c tcompact -l preset -d 'Use the rules of a known system (`--list presets`); other flags override them' -r -f -a "langchain deepagents deerflow deerflow-v1 tongyi synaptic"
 complete -c tcompact -l config -d 'Read settings from a TOML or YAML file, with the names of the flags as keys, or from a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists]' -r -F
 complete -c tcompact -l color -d 'When to color standard error and --diff: `auto` (on a terminal, unless `NO_COLOR` is set), `always`, `never`' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -72,7 +72,6 @@ complete -c tcompact -l counter -d 'How to count tokens: `estimate`, `approx`, `
 complete -c tcompact -l counter-cmd -d 'Run CMD with `sh -c` (on Windows `cmd /C`) to count: it starts once, reads each text as a JSON string on a line, and writes the number on a line' -r -f -a "(__fish_complete_command)"
 complete -c tcompact -l overhead-tokens -d 'Tokens of every request beside its messages, such as tools and the system prompt [default: those of the transcript]' -r -f
 complete -c tcompact -l truncate-args -d 'With --preset deepagents: cut arguments of tools longer than N characters' -r -f
-complete -c tcompact -l clear-tool-results -d 'Replaced by --prune results:SIZE' -r
 complete -c tcompact -l base-url -d 'The address of the provider\'s API, including its version [default: the provider\'s own]' -r -f
 complete -c tcompact -l api-key-env -d 'The environment variable that holds the key [default: the provider\'s own]' -r -f
 complete -c tcompact -l request-json -d 'Merge this JSON into the body of each request (RFC 7396: `null` removes a member), but no key, prompt or model' -r -f

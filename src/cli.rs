@@ -343,10 +343,6 @@ pub(crate) struct CliArguments {
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = RARE_COUNTS)]
     pub(crate) truncate_args: Option<u64>,
 
-    /// Replaced by --prune results:SIZE.
-    #[arg(long, value_name = "SIZE", hide = true, allow_negative_numbers = true, help_heading = RARE_COUNTS)]
-    pub(crate) clear_tool_results: Option<String>,
-
     /// The address of the provider's API, including its version [default: the provider's own].
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, help_heading = RARE_REQUESTS)]
     pub(crate) base_url: Option<String>,

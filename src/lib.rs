@@ -7,6 +7,28 @@
 //! ranges replaced, so the rest survives byte for byte: the envelope, spacing, key order, the spelling of numbers, duplicate
 //! keys, unknown fields, line ends, a byte order mark.
 //!
+//! # The story of a compaction
+//!
+//! ```text
+//! bytes -read-> Document -decide-> Decided -fit-> Fitted -summarize-> Summarized -rewrite-> Compaction -> files, report
+//! ```
+//!
+//! Each step is a function of the value of the step before, and its value holds that one. Nobody changes it afterwards.
+//!
+//! 1. **read** (`transcript`): the source is scanned once. A `Document` has the transcripts in it. A `Transcript` has the
+//!    messages, and each message knows its byte range, its calls and its results.
+//! 2. **decide** (`compact::decide`, `plan`): triggers say whether to compact, `--keep` says where to cut, and the cut moves
+//!    so that no call is split from its result. `Decided` has that plan, and the conversation as it was counted.
+//! 3. **fit** (`compact::fit`, `prune`): rules remove what is stale. With `--fit`, a search makes candidates, each with its
+//!    own plan and pruning, and returns the best as `Fitted`. A dry run ends here.
+//! 4. **summarize** (`compact::summarize`, `digest`, `summary`): the embedded summarizer or a model writes the text that
+//!    takes the place of the messages before the cut. `Summarized` has it, or why there is none.
+//! 5. **rewrite** (`compact::rewriting`, `rewrite`): a `Compaction` has the edits of the source, the contents of the archive,
+//!    and all numbers that a report, a picture or a page shows. They are drawn from it and from nothing else.
+//!
+//! `compact::driver` is the only loop over the conversations of a document. The library ([`Compactor`]) and the program
+//! (`engine`) go through it; the program looks on, and may refuse a plan before a summary is paid for.
+//!
 //! # In other programs
 //!
 //! [`Compactor`] does all of it in one call: it takes a policy and a text, and returns a text that can be restored. Without
@@ -17,11 +39,7 @@
 //! below are private, so that they can change with the transcripts they read. Tests and fuzzing use their internals, and
 //! are part of the library for that reason (`laws`).
 //!
-//! # The modules follow the data
-//!
-//! ```text
-//! read -> transcript -> tokens -> plan -> redact -> digest -> summary -> rewrite -> write
-//! ```
+//! # The modules
 //!
 //! A module imports only modules above it in this list. No two modules import each other, except a registry and its rows.
 //!
@@ -84,6 +102,9 @@
 )]
 
 mod advice;
+#[cfg(test)]
+#[path = "../tests/integration/all_cases.rs"]
+mod all_cases;
 #[cfg(feature = "cli")]
 mod cli;
 mod compact;

@@ -12,7 +12,6 @@ mod names;
 mod policy;
 mod request_json;
 pub(crate) mod summarizer;
-mod value;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;

@@ -369,7 +369,7 @@ fn session(count: usize) -> String {
     (0..count).map(|at| format!("{}\n", entry(at))).collect()
 }
 
-/// Returns the steps of a run on an input.
+/// The steps of a run on an input.
 fn steps(folder: &Path, input: &str, flags: &[&str]) -> u64 {
     static RUNS: AtomicUsize = AtomicUsize::new(0);
     let own = folder.join(RUNS.fetch_add(1, Ordering::Relaxed).to_string());

@@ -131,12 +131,17 @@ fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
         (flag, meant) = (word, Some(long));
     }
     let [shown, carets] = Diagnostic::new("").meant(meant.clone()).draw(&flag);
-    let advice = match meant {
-        _ if flag == "--no-color" => Advice::command(["--color", "never"]),
-        Some(name) => attempt(&name, value_of(&flag, &typed.words), typed),
-        None => help(),
+    let value = value_of(&flag, &typed.words);
+    let (instead, advice) = match meant {
+        _ if flag == "--no-color" => ("", Advice::command(["--color", "never"])),
+        _ if flag == "--clear-tool-results" => {
+            let rule = value.map(|size| format!("results:{size}"));
+            ("; --prune results:SIZE has replaced it", attempt("--prune", rule.as_deref(), typed))
+        }
+        Some(name) => ("", attempt(&name, value, typed)),
+        None => ("", help()),
     };
-    let lines = vec![format!("there is no flag '{flag}'"), shown, carets];
+    let lines = vec![format!("there is no flag '{flag}'{instead}"), shown, carets];
     Some(Description { lines, advice: Some(advice), wrong: flag })
 }
 

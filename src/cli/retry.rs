@@ -1,7 +1,6 @@
 //! The command line as it was typed, in its parts; and with the parts changed that are wrong. All else stays as it was
 //! typed, in its order.
 
-use std::ops::Range;
 use std::path::Path;
 
 use clap::{Arg, ArgAction, Command, ValueHint};
@@ -31,23 +30,21 @@ impl Typed {
     }
 
     fn last_use(&self, flag: &str) -> Option<Part> {
-        let correction = Correction::new(&[], "");
+        let asked = [flag.to_owned()];
+        let correction = Correction::new(&asked, "");
         let parts = correction.parts(self.words.get(1..).unwrap_or_default());
         parts.into_iter().rfind(|part| correction.is_use(part, flag))
     }
 }
 
-/// A flag with its value, or an input.
+/// A flag with its value, or words that are repeated as they are: an input, other short flags in one word.
 #[derive(Debug)]
 struct Part {
-    /// The flag without its value; nothing for an input.
+    /// The flag without its value.
     flag: Option<String>,
     /// The value behind `=`, behind the letter of a flag, or in the next word.
     value: Option<String>,
-    /// The words of the part alone.
-    own: Vec<String>,
-    /// The words that it was typed in, which several short flags can share.
-    typed: Range<usize>,
+    words: Vec<String>,
 }
 
 /// The words to change on a command line.
@@ -67,44 +64,32 @@ impl<'w> Correction<'w> {
     /// Returns words with the wrong flag replaced, and without the input `without`. What stood nowhere comes first.
     pub(super) fn applied(&self, typed: &[String], without: Option<&str>) -> Vec<String> {
         let advised = self.parts(self.advised);
-        let parts = self.parts(typed);
-        let is_kept: Vec<bool> = parts
-            .iter()
-            .map(|part| {
-                let is_replaced = self.is_replaced(part, &advised) && !self.is_another_use(part, &advised);
-                !is_replaced && (part.flag.is_some() || without.is_none_or(|without| part.own != [without]))
-            })
-            .collect();
-        let is_wrong = |at: &usize| !is_kept[*at] && parts[*at].flag.is_some();
-        let is_misused =
-            |at: &usize| is_wrong(at) && parts[*at].flag.as_deref().is_some_and(|flag| self.is_wrong(flag));
-        let place = (0..parts.len()).find(is_misused).or_else(|| (0..parts.len()).find(is_wrong));
-        let replaced: Vec<&Part> = (0..parts.len()).filter(is_wrong).map(|at| &parts[at]).collect();
-        let new: Vec<String> = advised.iter().flat_map(|part| self.spelled_as(part, &replaced)).collect();
-        let mut words = if place.is_none() { new.clone() } else { Vec::new() };
-        for (at, part) in parts.iter().enumerate() {
-            if place == Some(at) {
-                words.extend_from_slice(&new);
-            }
-            let mut shared = parts.iter().zip(&is_kept).filter(|(other, _)| other.typed == part.typed);
-            if !is_kept[at] {
-            } else if !shared.all(|(_, is_kept)| *is_kept) {
-                words.extend_from_slice(&part.own);
-            } else if at == 0 || parts[at - 1].typed != part.typed {
-                words.extend_from_slice(&typed[part.typed.clone()]);
+        let (mut words, mut replaced) = (Vec::new(), Vec::new());
+        for part in self.parts(typed) {
+            match &part.flag {
+                Some(flag) if self.is_replaced(flag) && !self.is_another_use(&part, &advised) => {
+                    replaced.push((words.len(), part));
+                }
+                None if without.is_some_and(|without| part.words == [without]) => {}
+                _ => words.extend(part.words),
             }
         }
+        let is_wrong = |(_, part): &&(usize, Part)| part.flag.as_deref().is_some_and(|flag| self.is_wrong(flag));
+        let place = replaced.iter().find(is_wrong).or(replaced.first()).map_or(0, |(place, _)| *place);
+        let new = advised.iter().flat_map(|part| self.spelled_as(part, &replaced));
+        words.splice(place..place, new);
         words
     }
 
     /// Returns the words of an advised part, with the flag as the user spelled it.
-    fn spelled_as(&self, advised: &Part, replaced: &[&Part]) -> Vec<String> {
+    fn spelled_as(&self, advised: &Part, replaced: &[(usize, Part)]) -> Vec<String> {
         let flag = advised.flag.as_deref().unwrap_or_default();
-        let Some(typed) = replaced.iter().rfind(|part| self.is_use(part, flag)) else { return advised.own.clone() };
+        let typed = replaced.iter().map(|(_, part)| part).rfind(|part| self.is_use(part, flag));
+        let Some(typed) = typed else { return advised.words.clone() };
         let flag = typed.flag.clone().unwrap_or_default();
         match &advised.value {
             None => vec![flag],
-            Some(value) if advised.own.len() == 1 || typed.own[0].starts_with(&format!("{flag}=")) => {
+            Some(value) if advised.words.len() == 1 || typed.words[0].starts_with(&format!("{flag}=")) => {
                 vec![format!("{flag}={value}")]
             }
             Some(value) => vec![flag, value.clone()],
@@ -113,34 +98,31 @@ impl<'w> Correction<'w> {
 
     /// Splits words into flags and inputs.
     fn parts(&self, words: &[String]) -> Vec<Part> {
+        let input = |word: &String| Part { flag: None, value: None, words: vec![word.clone()] };
         let mut parts = Vec::new();
-        let mut at = 0;
-        while let Some(word) = words.get(at) {
-            let is_end = word == "--";
+        let mut rest = words;
+        while let Some((word, behind)) = rest.split_first() {
+            if word == "--" {
+                parts.extend(rest.iter().map(input));
+                break;
+            }
             let is_long = word.starts_with("--") || name(word).len() > 2 && self.is_wrong(name(word));
-            let input = |word: &String| Part { flag: None, value: None, own: vec![word.clone()], typed: 0..0 };
-            let mut own = match words.get(at + 1) {
-                _ if is_end => words[at..].iter().map(input).collect(),
-                _ if word == "-" || !word.starts_with('-') => vec![input(word)],
-                next if is_long => vec![self.long(word, next)],
-                next => self.short(word, next),
+            let own = if word == "-" || !word.starts_with('-') {
+                vec![input(word)]
+            } else if is_long {
+                let (flag, joined) = word.split_once('=').map_or((&**word, None), |(flag, value)| (flag, Some(value)));
+                vec![self.part(flag, joined, word, behind.first())]
+            } else {
+                self.short(word, behind.first())
             };
-            let end = at + if is_end { own.len() } else { own.last().map_or(1, |last| last.own.len()) };
-            own.iter_mut().enumerate().for_each(|(nth, part)| {
-                part.typed = if is_end { at + nth..at + nth + 1 } else { at..end };
-            });
-            parts.append(&mut own);
-            at = end;
+            let takes_next = own.last().is_some_and(|last| last.words.len() > 1);
+            rest = &behind[usize::from(takes_next)..];
+            parts.extend(own);
         }
         parts
     }
 
-    fn long(&self, word: &str, next: Option<&String>) -> Part {
-        let (flag, joined) = word.split_once('=').map_or((word, None), |(flag, value)| (flag, Some(value)));
-        self.part(flag, joined, word, next)
-    }
-
-    /// Splits a word of short flags, of which the last one may have a value.
+    /// Splits a word of short flags, of which the last one may have a value, if one of them is replaced.
     fn short(&self, word: &str, next: Option<&String>) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut letters = word[1..].chars();
@@ -149,23 +131,25 @@ impl<'w> Correction<'w> {
             let rest = letters.as_str();
             let takes_rest = flag_named(&self.command, &flag).is_some_and(|arg| takes_value(arg) && !needs_equals(arg));
             let joined = rest.strip_prefix('=').or(Some(rest).filter(|rest| takes_rest && !rest.is_empty()));
-            let next = next.filter(|_| rest.is_empty());
-            parts.push(match joined {
-                Some(_) => self.part(&flag, joined, &format!("{flag}{rest}"), None),
-                None => self.part(&flag, None, &flag, next),
-            });
+            let own = joined.map_or(flag.clone(), |_| format!("{flag}{rest}"));
+            parts.push(self.part(&flag, joined, &own, next.filter(|_| rest.is_empty())));
             if joined.is_some() {
                 break;
             }
         }
-        parts
+        if parts.iter().filter_map(|part| part.flag.as_deref()).any(|flag| self.is_replaced(flag)) {
+            return parts;
+        }
+        let value = parts.last().and_then(|last| last.words.get(1));
+        let words = [word.to_owned()].into_iter().chain(value.cloned()).collect();
+        vec![Part { flag: None, value: None, words }]
     }
 
     fn part(&self, flag: &str, joined: Option<&str>, word: &str, next: Option<&String>) -> Part {
         let next = next.filter(|next| joined.is_none() && self.is_value(flag, next));
         let value = joined.map(str::to_owned).or(next.cloned());
-        let own = [word.to_owned()].into_iter().chain(next.cloned()).collect();
-        Part { flag: Some(flag.to_owned()), value, own, typed: 0..0 }
+        let words = [word.to_owned()].into_iter().chain(next.cloned()).collect();
+        Part { flag: Some(flag.to_owned()), value, words }
     }
 
     /// Whether the word behind a flag is its value.
@@ -197,10 +181,8 @@ impl<'w> Correction<'w> {
     }
 
     /// Whether the flag is wrong, or among those to try.
-    fn is_replaced(&self, part: &Part, advised: &[Part]) -> bool {
-        part.flag
-            .as_ref()
-            .is_some_and(|flag| self.is_wrong(flag) || advised.iter().any(|other| self.is_use(other, flag)))
+    fn is_replaced(&self, flag: &str) -> bool {
+        self.is_wrong(flag) || self.advised.iter().any(|word| is_same(&self.command, name(word), flag))
     }
 
     fn is_use(&self, part: &Part, flag: &str) -> bool {

@@ -1,10 +1,11 @@
 //! What to try where a conversation stays unchanged: a flag with which the same run would change it. Each flag is
-//! planned before it is suggested, so that it works.
+//! fitted before it is suggested, so that it works.
+
+use std::rc::Rc;
 
 use crate::compact::context::CompactionContext;
-use crate::compact::decide::Planned;
 use crate::compact::decide::decide;
-use crate::compact::fit::fit;
+use crate::compact::fit::{Fitted, limit_of, without_draft};
 use crate::compact::policy::CompactionPolicy;
 use crate::plan::size::Size;
 use crate::plan::steps::answers;
@@ -13,28 +14,31 @@ use crate::transcript::view::Arena;
 
 impl CompactionContext<'_> {
     /// Returns a flag with a value that would change a conversation which a plan leaves unchanged.
-    pub(crate) fn advice(&self, planned: &Planned<'_>) -> Option<String> {
+    pub(crate) fn advice(&self, fitted: &Fitted<'_>) -> Option<String> {
+        let transcript = fitted.decided.transcript;
         let works = |policy: &CompactionPolicy| {
             let arena = Arena::default();
-            let plan = decide(planned.transcript, policy, &arena).map(|decision| fit(decision, policy));
-            plan.is_ok_and(|plan| plan.is_change() && plan.is_met())
+            let decided = decide(transcript, transcript, policy, &arena);
+            let fitted = decided.map(|decided| without_draft(Rc::new(decided), limit_of(policy)));
+            fitted.is_ok_and(|fitted| fitted.is_change() && fitted.is_met())
         };
-        let attempts = attempts(planned, self.policy).into_iter();
+        let attempts = attempts(fitted).into_iter();
         attempts.filter(|(_, policy)| works(policy)).map(|(flag, _)| flag).next()
     }
 }
 
 /// Returns flags that may change a conversation, the most useful first, each with its policy.
-fn attempts(planned: &Planned<'_>, policy: &CompactionPolicy) -> Vec<(String, CompactionPolicy)> {
-    let tokens = planned.tokens(policy);
+fn attempts(fitted: &Fitted<'_>) -> Vec<(String, CompactionPolicy)> {
+    let policy = fitted.decided.policy;
+    let tokens = fitted.tokens();
     let half = rounded(tokens / 2);
     let mut attempts = Vec::new();
-    let is_hopeless = planned.plan.refused || policy.disabled.is_some();
+    let is_hopeless = fitted.plan.refused || policy.disabled.is_some();
     if is_hopeless || half == 0 {
         return attempts;
     }
-    if !planned.plan.triggered && !policy.is_by_window {
-        let size = Size::Tokens(rounded(planned.recorded(policy).unwrap_or(tokens)));
+    if !fitted.plan.triggered && !policy.is_by_window {
+        let size = Size::Tokens(rounded(fitted.decided.recorded().unwrap_or(tokens)));
         let mut lower = policy.clone();
         lower.cut.triggers = vec![vec![size]];
         attempts.push((format!("--trigger {}", shown(size)), lower));
@@ -53,12 +57,12 @@ fn attempts(planned: &Planned<'_>, policy: &CompactionPolicy) -> Vec<(String, Co
         }
         attempts.push((format!("--fit {}", shown(Size::Tokens(half))), smaller));
     }
-    let messages = planned.view.messages.len() as u64 / 2;
+    let messages = fitted.decided.view.messages.len() as u64 / 2;
     let fewer = match policy.cut.keep {
         Size::Tokens(_) | Size::Fraction(_) => Size::Tokens(half),
         // An agent's work can be a single turn.
         Size::Turns(_) | Size::Steps(_) => {
-            Size::Steps(answers(planned.view, &policy.cut.summary_prefix).len() as u64 / 2)
+            Size::Steps(answers(fitted.decided.view, &policy.cut.summary_prefix).len() as u64 / 2)
         }
         _ => Size::Messages(messages),
     };
@@ -90,7 +94,12 @@ fn shown(size: Size) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::Transcript;
     use crate::transcript::framing::tests::read;
+
+    fn fitted<'t>(transcript: &'t Transcript<'t>, policy: &'t CompactionPolicy, arena: &'t Arena<'t>) -> Fitted<'t> {
+        without_draft(Rc::new(decide(transcript, transcript, policy, arena).expect("a decision")), limit_of(policy))
+    }
 
     #[test]
     fn no_flag_is_tried_twice() {
@@ -101,8 +110,8 @@ mod tests {
             let document = read(&source, None, None).expect("a transcript");
             let policy = CompactionPolicy::keeping(Size::Messages(20));
             let arena = Arena::default();
-            let planned = fit(decide(&document.transcripts[0], &policy, &arena).expect("a decision"), &policy);
-            let flags: Vec<String> = attempts(&planned, &policy).into_iter().map(|(flag, _)| flag).collect();
+            let fitted = fitted(&document.transcripts[0], &policy, &arena);
+            let flags: Vec<String> = attempts(&fitted).into_iter().map(|(flag, _)| flag).collect();
             assert_eq!(flags, expected, "{messages}");
         }
     }
@@ -115,8 +124,8 @@ mod tests {
         let document = read(&source, None, None).expect("a transcript");
         let policy = CompactionPolicy::keeping(Size::Turns(3));
         let arena = Arena::default();
-        let planned = fit(decide(&document.transcripts[0], &policy, &arena).expect("a decision"), &policy);
-        assert_eq!(attempts(&planned, &policy).first().map(|(flag, _)| flag.as_str()), Some("--keep steps:4"));
+        let fitted = fitted(&document.transcripts[0], &policy, &arena);
+        assert_eq!(attempts(&fitted).first().map(|(flag, _)| flag.as_str()), Some("--keep steps:4"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::diagnostic::quoted;
 use crate::hash::sha256;
 use crate::plan::carried::{KEPT, REACHED};
 use crate::presets::buffer::Buffer;
-use crate::presets::media;
+use crate::presets::deepagents;
 use crate::rewrite::restoring::{ConversationChange, restore_infos, value_hash};
 use crate::rewrite::{Edit, edited};
 use crate::sanitize::{reveal, sanitize_json, sanitize_line};
@@ -246,7 +246,7 @@ pub(super) fn media_moved_out(
     let Some(folder) = archive.filter(|_| policy.habits.files).map(|place| place.folder(MEDIA)) else {
         return Default::default();
     };
-    let (moved, files) = media::offload(transcript, indices, &shown(&folder));
+    let (moved, files) = deepagents::move_media(transcript, indices, &shown(&folder));
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
 }
 

@@ -14,8 +14,8 @@ use crate::summary::prompt::{self, Template};
 use crate::transcript::fence;
 
 use crate::compact::event::CompactionEvent;
-use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, SummarizerModel};
+use crate::compact::summarize::on_error::NoSummary;
 use crate::compact::summarize::{Session, Summarization};
 use crate::wording::counted;
 
@@ -36,7 +36,7 @@ impl Summarization<'_, '_> {
         let policy = &self.policy.summary;
         let model = learned.map_or(policy.model, |window| policy.model.within(window));
         // The appended facts share the room with the summary.
-        let room = self.planned.fit.map(|fit| fit.room.saturating_sub(self.message_tokens("")));
+        let room = self.fitted.fit.map(|fit| fit.room.saturating_sub(self.message_tokens("")));
         let room = room.map(|room| if policy.ledger > 0 { room / 6 * 5 } else { room });
         let asked_tokens = model.asked_tokens.min(room.unwrap_or(u64::MAX)).max(1);
         let is_less = asked_tokens < model.asked_tokens;

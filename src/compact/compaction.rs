@@ -14,17 +14,17 @@ use crate::transcript::formats::read_entry;
 use crate::transcript::reset::Reset;
 
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
-use crate::compact::decide::Planned;
 use crate::compact::earlier::EarlierSummary;
+use crate::compact::fit::Fitted;
 use crate::compact::masks::FileMasks;
-use crate::compact::message::whole_text;
+use crate::compact::message::{message_bytes, whole_text};
 use crate::compact::policy::{CompactionPolicy, is_lines};
 use crate::compact::summarize::Summary;
 
-/// The compaction of a conversation, done or planned.
+/// The compaction of a conversation, done or fitted.
 pub(crate) struct Compaction<'t> {
     /// The plan that was carried out.
-    pub(crate) planned: Planned<'t>,
+    pub(crate) fitted: Fitted<'t>,
     /// Where the conversation was cut, with the messages that were emptied.
     pub(crate) plan: Plan,
     /// The summary in the place of the history; none where that stays.
@@ -82,7 +82,7 @@ impl Compaction<'_> {
 
     /// Returns how many messages the result has.
     pub(crate) fn messages_after(&self) -> usize {
-        let Planned { transcript, .. } = &self.planned;
+        let transcript = self.fitted.decided.transcript;
         let new = match self.summary.as_ref().map(|summary| &summary.placed) {
             Some(Placed::Messages(entries)) => {
                 let is_message = |entry: &Value| read_entry(transcript.format, &entry.to_string(), |_| ()).is_some();
@@ -99,13 +99,31 @@ impl Compaction<'_> {
     /// Whether messages that stay were pruned.
     pub(crate) fn is_pruned(&self) -> bool {
         let stays = self.failure.is_none() && (self.summary.is_some() || self.plan.cutoff == 0);
-        stays && !self.planned.pruned.savings(self.plan.cutoff).is_empty()
+        stays && !self.fitted.pruned.savings(self.plan.cutoff).is_empty()
     }
 
     /// Returns the tokens that the messages that stay lost.
     pub(crate) fn pruned_tokens(&self) -> u64 {
-        let savings = self.planned.pruned.savings(self.plan.cutoff);
+        let savings = self.fitted.pruned.savings(self.plan.cutoff);
         savings.iter().filter(|_| self.is_pruned()).map(|one| one.tokens).sum()
+    }
+
+    /// Returns the bytes of the messages as they are written, with what stands between a summary's entries.
+    pub(super) fn written_bytes(&self) -> u64 {
+        let transcript = self.fitted.decided.transcript;
+        let placed = self.summary.as_ref().map(|summary| rewrite::placed(transcript, &self.plan, &summary.placed));
+        let edits = placed.iter().flatten().chain(&self.edits).chain(self.resets.iter().map(|reset| &reset.edit));
+        let (mut added, mut removed) = (0, 0);
+        for edit in edits {
+            added += edit.text.len() as u64;
+            let messages = &transcript.messages[rewrite::thinking::message_at(transcript, edit)..];
+            let spans = messages.iter().map(|message| message.span());
+            let inside = spans.take_while(|span| span.start < edit.range.end);
+            let shared =
+                inside.map(|span| span.end.min(edit.range.end).saturating_sub(span.start.max(edit.range.start)));
+            removed += shared.sum::<usize>() as u64;
+        }
+        (message_bytes(transcript) + added).saturating_sub(removed)
     }
 
     /// Adds what was masked before all else.

@@ -4,17 +4,19 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::compact::archive::{ChangedConversation, Section, archive_contents};
+use crate::compact::archive::Section;
+use crate::compact::compaction::Compaction;
 use crate::compact::context::CompactionContext;
+use crate::compact::driver::{Original, Watch, read};
 use crate::compact::masks::FileMasks;
 use crate::compact::policy::{Accept, CompactionPolicy, Redaction, SummarizerKind};
-use crate::compact::reading::read;
 use crate::exit::Failure;
 use crate::hash::sha256;
 use crate::plan::Plan;
+use crate::rewrite;
 use crate::rewrite::restoring::{self, Record, without_end};
-use crate::rewrite::{self, Edit};
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
+use crate::transcript::Transcript;
 use crate::transcript::formats::{Format, by_name};
 use crate::transcript::framing::{Document, ReadError};
 use crate::transcript::source::Source;
@@ -67,12 +69,18 @@ pub struct CompactedText {
     pub records: Vec<Value>,
 }
 
-/// A text whose secrets were masked before it was compacted.
-struct Original<'o> {
-    document: &'o Document<'o>,
-    masks: &'o FileMasks,
-    /// The masked text.
-    masked: &'o str,
+/// Collects the plan of each conversation.
+struct Plans(Vec<Plan>);
+
+impl Watch for Plans {
+    fn begin(&mut self, at: usize, _: &Transcript<'_>) -> String {
+        format!("conversation {at}")
+    }
+
+    fn end(&mut self, _: usize, _: &str, done: anyhow::Result<&mut Compaction<'_>>) -> anyhow::Result<()> {
+        self.0.push(done?.plan.clone());
+        Ok(())
+    }
 }
 
 /// A backend that is never asked, as the embedded summarizer needs none.
@@ -136,7 +144,7 @@ impl Compactor {
         let document = self.read(&source, None)?;
         let plan = |transcript| {
             let arena = Arena::default();
-            Ok(self.context().plan(transcript, &arena)?.plan)
+            Ok(self.context().plan(transcript, transcript, &arena)?.plan)
         };
         document.transcripts.iter().map(plan).collect::<anyhow::Result<_>>().map_err(failure)
     }
@@ -179,32 +187,12 @@ impl Compactor {
         document: &Document<'_>,
         original: Option<&Original<'_>>,
     ) -> Result<CompactedText, Failure> {
-        let (mut plans, mut changed) = (Vec::new(), Vec::new());
-        for (index, transcript) in document.transcripts.iter().enumerate() {
-            let arena = Arena::default();
-            let name = format!("conversation {index}");
-            let mut planned = self.context().plan(transcript, &arena).map_err(failure)?;
-            if let Some(original) = original {
-                planned.unmasked = &original.document.transcripts[index];
-            }
-            let mut done = self.context().carry_out(&name, planned);
-            if let Some(error) = done.failure.take() {
-                return Err(failure(error));
-            }
-            plans.push(done.plan.clone());
-            if let Some(Original { document, masks, masked }) = original {
-                let one = ChangedConversation::new(transcript, name, done);
-                let one = one.before_masks(&document.transcripts[index], masks, index, masked, &self.policy);
-                changed.extend(Some(one).filter(|one| !one.edits.is_empty()));
-            } else if done.is_change() {
-                changed.push(ChangedConversation::new(transcript, name, done));
-            }
-        }
-        let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
-        rewrite::sort(&mut edits);
-        let sections = archive_contents(true, text.as_bytes(), changed).sections.into_iter();
+        let mut plans = Plans(Vec::new());
+        let changes = self.context().compact(document, original, &mut plans).map_err(failure)?;
+        let (edits, archived) = changes.into_contents(original, &self.policy, true, text.as_bytes());
         let record = |section| if let Section::Record(record) = section { Some(record) } else { None };
-        Ok(CompactedText { text: rewrite::apply(text, &edits), plans, records: sections.filter_map(record).collect() })
+        let records = archived.sections.into_iter().filter_map(record).collect();
+        Ok(CompactedText { text: rewrite::apply(text, &edits), plans: plans.0, records })
     }
 
     fn read<'a>(&self, source: &'a Source<'a>, from: Option<&'static dyn Format>) -> Result<Document<'a>, Failure> {

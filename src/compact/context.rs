@@ -1,9 +1,8 @@
 //! The context that all steps of a compaction share.
 
-use crate::summary::exchange::SummaryBackend;
-
 use crate::compact::event::CompactionEvent;
 use crate::compact::policy::CompactionPolicy;
+use crate::summary::exchange::SummaryBackend;
 
 /// The context of compactions.
 #[derive(Clone, Copy)]

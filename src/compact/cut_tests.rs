@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Value, json};
 
+use crate::all_cases::one_in;
 use crate::compact::policy::{CompactionPolicy, Pruning, SummarizerKind};
 use crate::compact::{CompactedText, Compactor, Redaction};
 use crate::plan::size::Size;
@@ -60,7 +61,8 @@ fn no_part_of_a_secret_stays_beside_a_cut() {
     let mut shown = Vec::new();
     for (at, (written, secret)) in secrets().into_iter().enumerate() {
         // The cut falls on every character of the secret and of its mask, each secret at every seventh.
-        for before in (0..150).skip(at % 7).step_by(7) {
+        let step = 7 * one_in();
+        for before in (0..150).skip(at % step).step_by(step) {
             let text = format!("{} {written} {}", ".".repeat(before), "z ".repeat(300));
             let result = cut(&conversation(&text), &["cap:60", "arguments:150"]);
             assert!(result.text.contains(MARK) && result.text.contains(" left out]"), "{}", result.text);

@@ -1,7 +1,6 @@
 //! The first step: whether a conversation is compacted, and where `--keep` cuts it.
 
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 use anyhow::Result;
 
@@ -9,17 +8,18 @@ use crate::advice::Advice;
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
-use crate::plan::{Plan, Rules, no_such_place, plan};
+use crate::plan::{self, Plan, Rules, no_such_place, plan, total};
 use crate::presets::pairs::moved_cut;
-use crate::prune::Pruned;
-use crate::rewrite::thinking::Removal;
+use crate::prune::{Pruned, Rule, Scene, prune};
+use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::rewrite::{Edit, Masked};
 use crate::summary::acceptance;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
+use crate::transcript::foreign::{self, Bytes};
 use crate::transcript::view::Arena;
 
-use crate::compact::limit::Fit;
+use crate::compact::archive;
 use crate::compact::masking::{edited, masked_before_cuts};
 use crate::compact::message::{note_tokens, summary_tokens};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
@@ -27,8 +27,9 @@ use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 /// The shortest summary. A history is summarized only if the message with this text is smaller.
 const SMALLEST_SUMMARY: &str = ".";
 
-/// The plan for a conversation.
-pub(crate) struct Planned<'t> {
+/// The result of the first step: a conversation as it is counted, and where `--keep` cuts it. Nothing is pruned yet.
+pub(crate) struct Decided<'t> {
+    pub(crate) policy: &'t CompactionPolicy,
     /// The original conversation, from which the result is made; with `--redact=all`, with its secrets masked.
     pub(crate) transcript: &'t Transcript<'t>,
     /// The same as the archive gets it: with its secrets.
@@ -43,33 +44,18 @@ pub(crate) struct Planned<'t> {
     pub(crate) tally: Tally<'t, 't>,
     /// Where the conversation is cut.
     pub(crate) plan: Plan,
-    /// The pruning. Messages that stay are pruned in the result; a model reads the history pruned.
-    pub(crate) pruned: Pruned,
-    /// The first message of the kept part.
-    pub(crate) kept_from: usize,
-    /// The thinking that is removed from messages that stay.
-    pub(crate) thinking: Removal,
-    /// How the conversation fits `--fit`, where that is given.
-    pub(crate) fit: Option<Fit>,
-    /// The fewest bytes that its messages can have, where `--fit bytes:N` cannot be met.
-    pub(crate) least_bytes: Option<u64>,
-    /// The embedded summarizer's text for this plan, where it was written to find the cut.
-    pub(crate) draft: Option<String>,
-    /// The plan without a cut and its pruning, where pruning alone meets the limit and a summary only saves more.
-    pub(crate) pruned_alone: Option<(Plan, Pruned)>,
-    /// The tokens that messages with removed thinking keep, counted when they are first needed.
-    pub(super) thinking_sizes: OnceCell<BTreeMap<usize, u64>>,
 }
 
-/// Decides on a conversation. Nothing is pruned yet.
+/// Decides on a conversation. `unmasked` is the same before all of its secrets were masked.
 ///
 /// # Errors
 /// The conversation cannot be read with the early edits.
 pub(crate) fn decide<'t>(
     transcript: &'t Transcript<'t>,
-    policy: &CompactionPolicy,
+    unmasked: &'t Transcript<'t>,
+    policy: &'t CompactionPolicy,
     arena: &'t Arena<'t>,
-) -> Result<Planned<'t>> {
+) -> Result<Decided<'t>> {
     let masked = masked_before_cuts(transcript, policy, arena)?;
     let edits = early_edits(transcript, masked.as_ref(), policy);
     let view = edited(transcript, &edits, arena)?;
@@ -80,31 +66,16 @@ pub(crate) fn decide<'t>(
         }
         Some(reason) => Plan::of_nothing(reason),
     };
-    Ok(Planned {
-        transcript,
-        unmasked: transcript,
-        masked,
-        view,
-        edits,
-        tally,
-        kept_from: plan.cutoff,
-        plan,
-        pruned: Pruned::default(),
-        thinking: Removal::default(),
-        fit: None,
-        least_bytes: None,
-        draft: None,
-        pruned_alone: None,
-        thinking_sizes: OnceCell::new(),
-    })
+    Ok(Decided { policy, transcript, unmasked, masked, view, edits, tally, plan })
 }
 
-impl Planned<'_> {
+impl Decided<'_> {
     /// Checks that the conversation has the place that `--keep` names, and may have what `--pin` pins.
     ///
     /// # Errors
     /// It has not, or may not: which flag is wrong, and what to try.
-    pub(super) fn check_rules(&self, policy: &CompactionPolicy) -> Result<()> {
+    pub(super) fn check_rules(&self) -> Result<()> {
+        let policy = self.policy;
         let keep = policy.cut.keep;
         // That an index is wrong is said of a conversation that need not be cut, too.
         let matters = self.plan.triggered || matches!(keep, Size::From(_)) && policy.disabled.is_none();
@@ -124,6 +95,106 @@ impl Planned<'_> {
         }
         Ok(())
     }
+
+    /// Whether anything may be pruned or cut.
+    pub(super) fn may_act(&self) -> bool {
+        self.plan.triggered && !self.plan.refused && self.policy.disabled.is_none() && !self.view.messages.is_empty()
+    }
+
+    /// Whether the conversation may be cut to meet a limit. Without a summarizer, a limit takes no words of user or model.
+    pub(super) fn may_cut(&self) -> bool {
+        self.policy.summary.summarizer != SummarizerKind::Off
+    }
+
+    /// Returns the tokens of the whole conversation, as it was counted.
+    pub(crate) fn tokens(&self) -> u64 {
+        total(self.view, &self.tally, &self.policy.cut)
+    }
+
+    /// Returns the tokens that triggers compare with, where the session recorded them itself.
+    pub(crate) fn recorded(&self) -> Option<u64> {
+        plan::recorded(self.view, &self.tally, &self.policy.cut)
+    }
+
+    /// Returns the names in `--prune-except` that no call has.
+    pub(crate) fn unknown_tools(&self) -> Vec<&str> {
+        let mut unknown: Vec<&str> = self.policy.pruning.except.iter().map(String::as_str).collect();
+        let calls = self.transcript.messages.iter().flat_map(|message| &message.calls);
+        calls.filter_map(|call| call.name).for_each(|name| unknown.retain(|unknown| !name.is(unknown)));
+        unknown
+    }
+
+    /// Returns the plan with a cut at one place; without a cut where no summary can be smaller than the history.
+    pub(super) fn cut_at(&self, cut: usize) -> Plan {
+        let plan = plan::cut_at(self.view, &self.tally, &self.policy.cut, moved_cut, cut);
+        uncut_without_gain(plan, &self.tally, || smallest_summary(self.view, self.policy))
+    }
+
+    /// Returns the messages before a cut that are pinned, in order.
+    pub(super) fn pinned_before(&self, cut: usize) -> Vec<usize> {
+        plan::pinned(self.transcript, &self.tally, &self.policy.cut, cut)
+    }
+
+    /// Returns the tokens of a message once it is pruned, with the thinking that is removed later.
+    pub(super) fn pruned_size(&self, pruned: &Pruned, index: usize) -> u64 {
+        pruned.sizes.get(&index).copied().unwrap_or_else(|| self.tally.message(index))
+    }
+
+    /// Returns the effect of some rules on those messages that are free. With a goal, the rules stop as soon as they save
+    /// so many tokens.
+    pub(super) fn pruned(&self, is_free: impl Fn(usize) -> bool, rules: &[Rule], goal: Option<u64>) -> Pruned {
+        let messages = &self.transcript.messages;
+        // The early edits are a preset's own shortening: no rule shortens those messages again.
+        let early: HashSet<usize> = self.edits.iter().map(|edit| message_at(self.transcript, edit)).collect();
+        // A summary stays as it is, but Codex keeps pictures in its own.
+        let is_summary = |index: usize| messages[index].earlier && !messages[index].has_media();
+        let touchable =
+            (0..messages.len()).map(|index| is_free(index) && !is_summary(index) && !early.contains(&index)).collect();
+        let of_original = Tally::new(self.tally.message_counter(), messages);
+        let is_original = std::ptr::eq(self.view, self.transcript);
+        let tally = if is_original { &self.tally } else { &of_original };
+        let mut scene = Scene::new(self.transcript, tally, touchable);
+        let archive = archive::place(self.policy, self.transcript).map(|place| place.shown());
+        scene.context_window = self.policy.cut.context_window;
+        scene.reader = self.policy.reader_name();
+        scene.except = &self.policy.pruning.except;
+        scene.archive = archive.as_deref();
+        scene.read_masked(self.masked.as_ref());
+        prune(&scene, rules, goal)
+    }
+
+    /// Whether most of the result would be of kinds that no reader knows, so that it could not be read again.
+    pub(super) fn leaves_foreign(&self, plan: &Plan, pruned: &Pruned) -> bool {
+        let messages = &self.transcript.messages;
+        if plan.cutoff == 0 && pruned.is_empty() || !messages.iter().any(foreign::is_in) {
+            return false;
+        }
+        let thinking = self.thinking_removed(plan, pruned);
+        let is_left = |index: usize| {
+            (index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok())
+                && pruned.emptied.binary_search(&index).is_err()
+                && thinking.emptied.binary_search(&index).is_err()
+        };
+        let left = messages.iter().enumerate().filter(|(index, _)| is_left(*index)).map(|(_, message)| message);
+        let Bytes { foreign, known } = Bytes::of(left);
+        let edits = pruned.edits.iter().chain(&thinking.edits).chain(&self.edits);
+        let edits = edits.filter(|edit| is_left(message_at(self.transcript, edit)));
+        let removed = edits.map(|edit| edit.range.len().saturating_sub(edit.text.len())).sum();
+        foreign > known.saturating_sub(removed)
+    }
+
+    /// Returns the thinking that is removed from messages behind the first change: none without a change.
+    pub(super) fn thinking_removed(&self, plan: &Plan, pruned: &Pruned) -> Removal {
+        let Plan { cutoff, pinned, .. } = plan;
+        let edits = pruned.edits.iter().map(|edit| message_at(self.transcript, edit));
+        let first = edits.chain(pruned.emptied.iter().copied()).min();
+        let staying: Vec<usize> = match *cutoff {
+            0 => thinking::behind_change(self.transcript, first).collect(),
+            cutoff => pinned.iter().copied().chain(cutoff..self.transcript.messages.len()).collect(),
+        };
+        let staying = staying.into_iter().filter(|&index| !pruned.has_no_thinking(index));
+        thinking::removal(self.transcript, staying, self.policy.thinking, self.policy.reader_name())
+    }
 }
 
 /// Returns the edits that a preset makes before anything is counted: it cuts arguments.
@@ -139,13 +210,13 @@ fn early_edits(transcript: &Transcript<'_>, masked: Option<&Masked<'_>>, policy:
 }
 
 /// Returns the plan, or one without a cut where no summary can be smaller than the history.
-pub(super) fn uncut_without_gain(plan: Plan, tally: &Tally<'_, '_>, smallest_summary: impl FnOnce() -> u64) -> Plan {
+fn uncut_without_gain(plan: Plan, tally: &Tally<'_, '_>, smallest_summary: impl FnOnce() -> u64) -> Plan {
     if plan.cutoff == 0 { plan } else { plan.uncut_if_no_larger_than(smallest_summary(), tally) }
 }
 
 /// Returns the tokens of the smallest summary message. A history that is no larger is not summarized. 0 where the size
 /// does not matter.
-pub(super) fn smallest_summary(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> u64 {
+fn smallest_summary(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> u64 {
     // The embedded summarizer never writes more than it replaces. With tcompact's own rules, a dry run must not promise
     // a summary that it cannot write.
     let embedded = policy.summary.is_embedded() && policy.cut.rules == Rules::OWN;

@@ -1,17 +1,16 @@
 //! Earlier summaries that a compaction replaces, and what becomes of them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::digest;
 use crate::plan::carried::carried;
 use crate::transcript::Message;
 use crate::transcript::compaction::ProviderCompaction;
 
-use crate::compact::decide::Planned;
-use crate::compact::policy::CompactionPolicy;
+use crate::compact::fit::Fitted;
 
 /// An earlier summary that a compaction replaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EarlierSummary {
     /// The index of its message; none where it stands beside the messages.
     pub(crate) index: Option<usize>,
@@ -37,23 +36,22 @@ impl EarlierSummary {
 
 /// Returns the earlier summaries that a plan replaces, and what the new summary has of them; that is not known of one that
 /// a model wrote.
-pub(crate) fn earlier_summaries(
-    policy: &CompactionPolicy,
-    planned: &Planned<'_>,
-    summary: Option<&str>,
-) -> Vec<EarlierSummary> {
+pub(crate) fn earlier_summaries(fitted: &Fitted<'_>, summary: Option<&str>) -> Vec<EarlierSummary> {
+    let prefix = &fitted.decided.policy.cut.summary_prefix;
     let earlier = |(index, text): (Option<usize>, String)| {
-        let (lines, standing) = digest::lines_standing(&text, &policy.cut.summary_prefix, summary.unwrap_or(""));
+        let (lines, standing) = digest::lines_standing(&text, prefix, summary.unwrap_or(""));
         EarlierSummary { index, lines, carried: summary.map(|_| standing) }
     };
-    texts(policy, planned).into_iter().map(earlier).collect()
+    texts(fitted).into_iter().map(earlier).collect()
 }
 
 /// Returns the texts of the earlier summaries that a plan replaces, with the indices of those that are messages.
-fn texts(policy: &CompactionPolicy, planned: &Planned<'_>) -> Vec<(Option<usize>, String)> {
-    let beside = carried(planned.transcript, &policy.cut).map(|one| (one.index, one.text.into_owned()));
-    let summarized = planned.plan.summarized().into_iter();
-    let among = summarized.filter_map(|index| Some((Some(index), text_of(&planned.transcript.messages[index])?)));
+fn texts(fitted: &Fitted<'_>) -> Vec<(Option<usize>, String)> {
+    let beside =
+        carried(fitted.decided.transcript, &fitted.decided.policy.cut).map(|one| (one.index, one.text.into_owned()));
+    let summarized = fitted.plan.summarized().into_iter();
+    let among =
+        summarized.filter_map(|index| Some((Some(index), text_of(&fitted.decided.transcript.messages[index])?)));
     beside.into_iter().chain(among).collect()
 }
 

@@ -4,23 +4,24 @@ use crate::plan::economy::{Economy, Prices};
 use crate::summary::exchange::Bill;
 use crate::tokens::models::PRICES_OF;
 
-use crate::compact::decide::Planned;
+use crate::compact::fit::Fitted;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 /// Estimates what a plan is worth; nothing for a plan without a change. The estimate assumes a summary as large as
 /// `--summary-tokens`, but no larger than the messages that it replaces, and one request with the whole history.
-pub(crate) fn estimated(planned: &Planned<'_>, policy: &CompactionPolicy) -> Option<Economy> {
-    let Planned { plan, tally, pruned, .. } = planned;
-    let before = planned.tokens(policy);
+pub(crate) fn estimated(fitted: &Fitted<'_>) -> Option<Economy> {
+    let Fitted { plan, pruned, decided, .. } = fitted;
+    let (tally, policy) = (&decided.tally, decided.policy);
+    let before = fitted.tokens();
     let pruned: u64 = pruned.savings(plan.cutoff).iter().map(|one| one.tokens).sum();
-    let shortened = pruned + planned.thinking_tokens();
+    let shortened = pruned + fitted.thinking_tokens();
     if plan.cutoff == 0 {
-        return planned.is_change().then(|| of(policy, before, before.saturating_sub(shortened), Some(0.0)));
+        return fitted.is_change().then(|| of(policy, before, before.saturating_sub(shortened), Some(0.0)));
     }
     let summary_policy = &policy.summary;
     let model = &summary_policy.model;
     let replaced = tally.sum(&plan.superseded());
-    let most = planned.fit.map_or(u64::MAX, |fit| fit.room).min(replaced);
+    let most = fitted.fit.map_or(u64::MAX, |fit| fit.room).min(replaced);
     let summary = model.asked_tokens.min(most);
     let prompt = || {
         let history = tally.sum(&plan.summarized()).min(summary_policy.trim_tokens.unwrap_or(u64::MAX));

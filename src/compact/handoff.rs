@@ -37,7 +37,7 @@ const LEAST: usize = 100;
 /// It cannot be that short.
 pub(super) fn handoff(policy: &CompactionPolicy, source: &str, done: &mut Compaction<'_>) -> Result<String> {
     let arena = Arena::default();
-    let transcript = done.planned.transcript;
+    let transcript = done.fitted.decided.transcript;
     if policy.redact.is_on() && done.redactor.is_none() {
         done.redactor = Some(redactor(transcript));
     }

@@ -42,8 +42,6 @@ pub(crate) struct Fit {
     pub(crate) room: u64,
     /// The size to which results in the kept part are cut, where they are.
     pub(crate) cap: Option<u64>,
-    /// Why the limit cannot be met, where that is so.
-    pub(crate) unmet: Option<Unmet>,
 }
 
 impl Fit {
@@ -53,48 +51,67 @@ impl Fit {
     }
 }
 
-/// The smallest result that a conversation can have, where that is larger than the limit. All sizes are in tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Unmet {
+/// Why a limit cannot be met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unmet {
+    /// The smallest result is larger.
+    Tokens(Parts),
+    /// The smallest result has so many bytes.
+    Bytes(u64),
+    /// The result would be small enough, but mostly of kinds that no reader knows.
+    Foreign,
+}
+
+/// The smallest result that a conversation can have. All sizes are in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Parts {
     /// Sent beside the messages.
-    pub(crate) overhead: u64,
+    pub(super) overhead: u64,
     /// Pinned messages.
-    pub(crate) pinned: u64,
+    pub(super) pinned: u64,
     /// The smallest summary of the history, or the history where it cannot be cut.
-    pub(crate) before: u64,
+    pub(super) before: u64,
     /// The kept part, its results cut as far as they can be.
-    pub(crate) kept: u64,
-    /// Whether the result would be small enough, but mostly of kinds that no reader knows.
-    pub(crate) foreign: bool,
+    pub(super) kept: u64,
 }
 
 impl Unmet {
-    /// Returns the size of the smallest result.
-    pub(crate) fn least(self) -> u64 {
-        self.overhead + self.pinned + self.before + self.kept
+    /// Returns the size of the smallest result, where that is known.
+    pub(super) fn least(self) -> u64 {
+        match self {
+            Unmet::Tokens(Parts { overhead, pinned, before, kept }) => overhead + pinned + before + kept,
+            Unmet::Bytes(bytes) => bytes,
+            Unmet::Foreign => u64::MAX,
+        }
     }
 
-    /// Returns the error for a limit that cannot be met, with the `least` one that can.
-    ///
-    /// `without_pins` says whether `--pin none` is enough to meet the limit.
-    pub(super) fn failure(self, source: &str, limit: &str, least: u64, without_pins: bool) -> Failure {
-        let source = readable_source(source);
-        if self.foreign {
-            let message = format!("{source}: {limit} cannot be met: {LEFT_FOREIGN}");
-            return Failure::new(Exit::SummaryRefused, message).try_next(larger_fit(least));
-        }
-        let parts = [
-            (self.kept, "in the kept part, its results cut as far as they can be"),
-            (self.pinned, "pinned"),
-            (self.before, "at least for the history before it"),
-            (self.overhead, "sent beside the messages (--overhead-tokens sets it)"),
+    /// Returns the error for a limit that cannot be met, with the `least` one that can. `without_pins` says whether
+    /// `--pin none` is enough to meet the limit.
+    pub(super) fn failure(self, source: &str, limit_name: &str, least: u64, without_pins: bool) -> Failure {
+        let parts = match self {
+            Unmet::Tokens(parts) => parts,
+            Unmet::Bytes(least) => {
+                let what = format!("{limit_name} cannot be met; the least is {}", counted(least, "byte"));
+                return bytes_failure(source, &what, least);
+            }
+            Unmet::Foreign => {
+                let message = format!("{}: {limit_name} cannot be met: {LEFT_FOREIGN}", readable_source(source));
+                return Failure::new(Exit::SummaryRefused, message).try_next(larger_fit(least));
+            }
+        };
+        let named = [
+            (parts.kept, "in the kept part, its results cut as far as they can be"),
+            (parts.pinned, "pinned"),
+            (parts.before, "at least for the history before it"),
+            (parts.overhead, "sent beside the messages (--overhead-tokens sets it)"),
         ];
-        let parts: Vec<String> =
-            parts.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
-        let mut message = format!("{source}: {limit} cannot be met; the least is {}", counted(least, "token"));
+        let named: Vec<String> =
+            named.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
+        let (source, tokens) = (readable_source(source), counted(least, "token"));
+        let mut message = format!("{source}: {limit_name} cannot be met; the least is {tokens}");
         // A larger limit keeps more, and can cut there what is history now: the parts are then not those of the least.
         if self.least() <= least {
-            message.push_str(&format!(": {}", parts.join(", ")));
+            message.push_str(&format!(": {}", named.join(", ")));
         }
         let larger = || larger_fit(least).note("or keep less with --keep");
         let next = if without_pins { Advice::command(["--pin", "none"]) } else { larger() };

@@ -35,6 +35,11 @@ pub(super) fn introduced(
     }
 }
 
+/// Returns the bytes of the messages of a conversation.
+pub(super) fn message_bytes(transcript: &Transcript<'_>) -> u64 {
+    transcript.messages.iter().map(|message| message.span().len() as u64).sum()
+}
+
 /// Returns the tokens of entries that are not part of a transcript yet. Entries that are not messages have none.
 pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
     let of_one = |entry: &serde_json::Value| read_entry(format, &entry.to_string(), |message| counter.count(message));

@@ -1,5 +1,11 @@
-//! The compaction of one conversation in four steps: decide, fit, summarize, rewrite. Each step is a function of the
-//! result of the one before. The last returns a [`Compaction`], from which all output is derived.
+//! The compaction of a conversation in four steps, each a function of the value of the one before:
+//!
+//! | step | value | decides |
+//! |---|---|---|
+//! | [`decide()`] | [`Decided`] | whether to compact, and where `--keep` cuts |
+//! | [`fit`] | [`Fitted`] | what is pruned, and where the cut is so that the result fits |
+//! | [`summarize`](CompactionContext::summarize) | [`Summarized`] | what takes the place of the history |
+//! | [`rewrite`](CompactionContext::rewrite) | [`Compaction`] | the edits, the archive, what it saved |
 //!
 //! Several steps read the conversation with some of its messages shortened. Those edits are made on a view. The result
 //! is always made from the source, with the edits in messages that stay.
@@ -14,6 +20,7 @@ mod compaction;
 mod compactor;
 mod context;
 mod decide;
+mod driver;
 mod earlier;
 pub(crate) mod economy;
 mod event;
@@ -23,14 +30,12 @@ mod limit;
 mod masking;
 mod masks;
 mod message;
-mod no_summary;
 mod offload;
 mod policy;
-mod pruned;
-mod reading;
-mod resetting;
 mod rewriting;
 mod summarize;
+
+use std::rc::Rc;
 
 use anyhow::Result;
 
@@ -46,11 +51,13 @@ use crate::wording::counted;
 pub(crate) use archive::{Archived, ChangedConversation, Section, archive_contents};
 pub(crate) use compaction::Compaction;
 pub use compactor::{CompactedText, Compactor, restore};
+
 pub(crate) use context::CompactionContext;
-pub(crate) use decide::{Planned, decide};
+pub(crate) use decide::{Decided, decide};
+pub(crate) use driver::{Changes, Original, Watch, read};
 pub(crate) use earlier::EarlierSummary;
 pub(crate) use event::CompactionEvent;
-pub(crate) use fit::fit;
+pub(crate) use fit::Fitted;
 pub(crate) use masking::{masked, redactor};
 pub(crate) use masks::FileMasks;
 pub(crate) use offload::certain_files;
@@ -58,114 +65,128 @@ pub use policy::{Accept, CompactionPolicy, OnError, Pruning, Redaction, SummaryP
 pub(crate) use policy::{
     ArchiveNote, EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, is_lines, is_no_model, ledger_room,
 };
-pub(crate) use reading::read;
 pub(crate) use summarize::{Summary, SummarySource};
 
 use compaction::Edits;
 use earlier::earlier_summaries;
 use limit::bytes_failure;
-use summarize::{SummaryAttempt, summarize};
+use summarize::{SummaryAttempt, attempt};
 
-impl CompactionContext<'_> {
-    /// Plans the compaction of a conversation.
+/// The result of the third step: a plan, and what came of asking for its summary.
+pub(crate) struct Summarized<'t> {
+    fitted: Fitted<'t>,
+    attempt: SummaryAttempt,
+}
+
+impl<'c> CompactionContext<'c> {
+    /// The first two steps: plans the compaction of a conversation. `unmasked` is the same before all of its secrets were
+    /// masked.
     ///
     /// # Errors
     /// The conversation cannot be read with the early edits; or it has no place for the cut that the policy names.
-    pub(crate) fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<Planned<'t>> {
-        if let Some(Size::Bytes(limit)) = self.policy.fit {
-            return self.plan_within_bytes(transcript, arena, limit);
-        }
-        let decided = decide(transcript, self.policy, arena)?;
-        decided.check_rules(self.policy)?;
-        let mut planned = fit(decided, self.policy);
-        // The embedded summarizer can need less room than planned. Only its text shows how much, and the room that it
-        // leaves is for the messages behind it. A summary of fewer messages is shorter again.
-        const DRAFTS: usize = 3;
-        for _ in 0..DRAFTS {
-            let is_drafted = self.policy.summary.is_embedded() && planned.fit.is_some() && planned.plan.cutoff > 0;
-            let silent = CompactionContext { listen: &|_, _| (), ..*self };
-            let draft = if is_drafted { summarize(&silent, "", &planned).summary } else { None };
-            let Some(summary) = draft else { break };
-            let is_changed;
-            (planned, is_changed) = planned.with_draft(self.policy, summary.text, summary.tokens);
-            if !is_changed {
-                break;
-            }
-        }
-        Ok(planned)
+    pub(crate) fn plan<'t>(
+        &self,
+        transcript: &'t Transcript<'t>,
+        unmasked: &'t Transcript<'t>,
+        arena: &'t Arena<'t>,
+    ) -> Result<Fitted<'t>>
+    where
+        'c: 't,
+    {
+        let decided = decide(transcript, unmasked, self.policy, arena)?;
+        decided.check_rules()?;
+        Ok(self.fit(Rc::new(decided)))
     }
 
-    /// Carries a plan out: asks for the summary, and makes the edits.
-    pub(crate) fn carry_out<'t>(&self, source: &str, planned: Planned<'t>) -> Compaction<'t> {
-        let attempt = match planned.check(source, self.policy) {
-            Err(failure) => SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() },
-            Ok(()) if planned.plan.cutoff > 0 => summarize(self, source, &planned),
+    /// The second step: makes a conversation fit `--fit`, where that is given.
+    fn fit<'t>(&self, decided: Rc<Decided<'t>>) -> Fitted<'t> {
+        let silent = CompactionContext { listen: &|_, _| (), counts: false, ..*self };
+        let draft = |fitted: &Fitted<'t>| {
+            attempt(&silent, "", fitted).summary.map(|Summary { text, tokens, .. }| fit::Draft { text, tokens })
+        };
+        match self.policy.fit {
+            Some(Size::Bytes(limit)) => {
+                let fit_tokens = |tokens| fit::fit(decided.clone(), Some(tokens), draft);
+                fit::fit_bytes(decided.clone(), limit, fit_tokens, |fitted| silent.written_bytes(fitted))
+            }
+            _ => fit::fit(decided, fit::limit_of(self.policy), draft),
+        }
+    }
+
+    /// The last two steps: asks for the summary of a plan, and makes the edits.
+    pub(crate) fn carry_out<'t>(&self, source: &str, fitted: Fitted<'t>) -> Compaction<'t> {
+        self.checked(source, self.rewrite(source, self.summarize(source, fitted)))
+    }
+
+    /// The third step: asks for the summary of a plan that needs one.
+    fn summarize<'t>(&self, source: &str, fitted: Fitted<'t>) -> Summarized<'t> {
+        let attempt = match fitted.check(source) {
+            Err(failure) => SummaryAttempt { failure: Some(failure.into()), ..SummaryAttempt::default() },
+            Ok(()) if fitted.plan.cutoff > 0 => attempt(self, source, &fitted),
             Ok(()) => SummaryAttempt::default(),
         };
         let has_none = self.policy.summary.is_embedded() && attempt.summary.is_none() && attempt.failure.is_none();
-        self.finish(source, if has_none { planned.pruned_alone(self.policy) } else { planned }, attempt)
+        Summarized { fitted: if has_none { fitted.or_pruned_alone() } else { fitted }, attempt }
     }
 
     /// Tells what will become of the earlier summaries that a plan replaces, without asking a model.
-    pub(crate) fn earlier_of_plan<'t>(
-        &self,
-        transcript: &'t Transcript<'t>,
-        planned: &Planned<'_>,
-    ) -> Vec<EarlierSummary> {
-        if planned.plan.cutoff == 0 || earlier_summaries(self.policy, planned, None).is_empty() {
+    pub(crate) fn earlier_of_plan(&self, fitted: &Fitted<'_>) -> Vec<EarlierSummary> {
+        if fitted.plan.cutoff == 0 || earlier_summaries(fitted, None).is_empty() {
             return Vec::new();
         }
         match self.policy.summary.summarizer {
-            SummarizerKind::Model | SummarizerKind::Command => earlier_summaries(self.policy, planned, None),
-            SummarizerKind::Off => earlier_summaries(self.policy, planned, Some("")),
+            SummarizerKind::Model | SummarizerKind::Command => earlier_summaries(fitted, None),
+            SummarizerKind::Off => earlier_summaries(fitted, Some("")),
             SummarizerKind::Embedded => {
                 let silent = CompactionContext { listen: &|_, _| (), ..*self };
-                let arena = Arena::default();
-                let again = silent.plan(transcript, &arena);
-                again.map(|planned| silent.carry_out("", planned).earlier).unwrap_or_default()
+                let summary = attempt(&silent, "", fitted).summary;
+                summary.map_or(Vec::new(), |summary| earlier_summaries(fitted, Some(&summary.text)))
             }
         }
     }
 
     /// Returns the compaction of a plan that is not carried out, because of a failure.
-    pub(crate) fn refused<'t>(&self, planned: Planned<'t>, failure: anyhow::Error) -> Compaction<'t> {
-        self.finish("", planned, SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() })
+    pub(crate) fn refused<'t>(&self, fitted: Fitted<'t>, failure: anyhow::Error) -> Compaction<'t> {
+        let attempt = SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() };
+        self.rewrite("", Summarized { fitted, attempt })
     }
 
     /// The last step: makes the edits, and counts what they cost and save.
-    fn finish<'t>(&self, source: &str, planned: Planned<'t>, attempt: SummaryAttempt) -> Compaction<'t> {
-        let SummaryAttempt { summary, mut archived, session, left, error, failure } = attempt;
-        let rewritten = failure.map_or_else(|| self.rewrite(source, &planned, summary.as_ref()), Err);
+    fn rewrite<'t>(&self, source: &str, summarized: Summarized<'t>) -> Compaction<'t> {
+        let Summarized { fitted, attempt: SummaryAttempt { summary, mut archived, session, left, error, failure } } =
+            summarized;
+        let rewritten = failure.map_or_else(|| self.edits(source, &fitted, summary.as_ref()), Err);
         let (edits, failure) = match rewritten {
             Ok(edits) => (edits, None),
-            Err(failure) => (Edits { plan: planned.plan.clone(), ..Edits::default() }, Some(failure)),
+            Err(failure) => (Edits { plan: fitted.plan.clone(), ..Edits::default() }, Some(failure)),
         };
-        let mut masks = self.count_masks(source, &planned, session.redactor, &edits);
+        let transcript = fitted.decided.transcript;
+        let mut masks = self.count_masks(source, &fitted, session.redactor, &edits);
         let redacted = masks.as_ref().map(|masks| masks.counts().clone());
         let mut error = failure.as_ref().map(ToString::to_string).or(error);
         if self.policy.redact.is_on() {
             // An error message of a server or a command can quote the conversation.
             error = error.map(|error| {
-                let masks = masks.get_or_insert_with(|| redactor(planned.transcript));
+                let masks = masks.get_or_insert_with(|| redactor(transcript));
                 masks.mask(&error).into_owned()
             });
         }
         let placed = summary.as_ref().map(|summary| &summary.placed);
         let is_change = failure.is_none() && (summary.is_some() || !edits.edits.is_empty());
-        let result_tokens = || offload::result_tokens(self.policy, planned.transcript, &edits, placed);
+        let result_tokens = || offload::result_tokens(self.policy, transcript, &edits, placed);
         let tokens_after = (self.counts && is_change).then(result_tokens);
         if failure.is_none() {
-            self.check_window(source, &planned, tokens_after, result_tokens);
+            self.check_window(source, &fitted, tokens_after, result_tokens);
         }
         let resets = if is_change && self.policy.emit == Emit::Messages {
-            resetting::resets(&planned, &edits.plan, placed, &result_tokens)
+            rewriting::resets(transcript, &edits.plan, placed, &result_tokens)
         } else {
             Vec::new()
         };
-        self.report(source, CompactionEvent::Reset(ResetCounts::of(&resets), planned.transcript.format.name()));
+        self.report(source, CompactionEvent::Reset(ResetCounts::of(&resets), transcript.format.name()));
         let earlier = summary.as_ref().map_or(Vec::new(), |summary| {
             let is_by_model = summary.by == SummarySource::Summarizer && !self.policy.summary.is_embedded();
-            earlier_summaries(self.policy, &planned, (!is_by_model).then_some(&summary.text))
+            earlier_summaries(&fitted, (!is_by_model).then_some(&summary.text))
         });
         self.report(source, CompactionEvent::Earlier(&earlier));
         archived.files.extend(edits.files);
@@ -178,7 +199,7 @@ impl CompactionContext<'_> {
             earlier,
             archived,
             bill: session.bill,
-            tokens_before: self.counts.then(|| planned.tokens(self.policy)),
+            tokens_before: self.counts.then(|| fitted.tokens()),
             tokens_after,
             economy: None,
             redacted,
@@ -188,9 +209,13 @@ impl CompactionContext<'_> {
             redactor: masks,
             failure,
             handoff: None,
-            planned,
+            fitted,
         };
-        let mut done = Compaction { economy: self.economy(source, &done), ..done };
+        Compaction { economy: self.economy(source, &done), ..done }
+    }
+
+    /// Checks the bytes of a result, and writes it as text with `--emit handoff`.
+    fn checked<'t>(&self, source: &str, mut done: Compaction<'t>) -> Compaction<'t> {
         self.check_bytes(source, &mut done);
         if self.policy.emit == Emit::Handoff && done.failure.is_none() {
             match handoff::handoff(self.policy, source, &mut done) {
@@ -220,11 +245,11 @@ impl CompactionContext<'_> {
     fn count_masks(
         &self,
         source: &str,
-        planned: &Planned<'_>,
+        fitted: &Fitted<'_>,
         of_history: Option<Redactor>,
         edits: &Edits,
     ) -> Option<Redactor> {
-        let mut redactor = of_history.or_else(|| planned.masked.as_ref().map(Masked::redactor))?;
+        let mut redactor = of_history.or_else(|| fitted.decided.masked.as_ref().map(Masked::redactor))?;
         redactor.count_masks(edits.edits.iter().map(|edit| &*edit.text));
         self.report(source, CompactionEvent::Redacted(redactor.counts()));
         Some(redactor)
@@ -234,12 +259,12 @@ impl CompactionContext<'_> {
     fn check_window(
         &self,
         source: &str,
-        planned: &Planned<'_>,
+        fitted: &Fitted<'_>,
         tokens_after: Option<u64>,
         result_tokens: impl FnOnce() -> u64,
     ) {
         let Some(window) = self.policy.cut.context_window else { return };
-        if planned.tokens(self.policy) > window {
+        if fitted.tokens() > window {
             let tokens = tokens_after.unwrap_or_else(result_tokens);
             if tokens > window {
                 self.report(source, CompactionEvent::TooLarge { tokens, window });

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::{Plan, total};
-use crate::presets::offload;
+use crate::presets::deepagents;
 use crate::rewrite::{self, Edit, Masked, Placed};
 use crate::tokens::Tally;
 use crate::transcript::source::Source;
@@ -14,7 +14,8 @@ use crate::wording::{counted, readable_source};
 
 use crate::compact::archive::{self, Files, RESULTS, shown};
 use crate::compact::compaction::Edits;
-use crate::compact::decide::Planned;
+use crate::compact::decide::Decided;
+use crate::compact::fit::Fitted;
 use crate::compact::policy::CompactionPolicy;
 
 /// Adds to the edits those that move the results at the end to files, where the result is larger than the budget for the
@@ -25,11 +26,11 @@ use crate::compact::policy::CompactionPolicy;
 pub(super) fn fit_results(
     policy: &CompactionPolicy,
     source: &str,
-    planned: &Planned<'_>,
+    fitted: &Fitted<'_>,
     placed: Option<&Placed>,
     edits: Edits,
 ) -> Result<Edits> {
-    let Planned { transcript, unmasked, masked, .. } = planned;
+    let Decided { transcript, unmasked, masked, .. } = &*fitted.decided;
     let budget = policy.cut.budget.filter(|_| policy.habits.files);
     let is_larger = |budget: &u64, edits: &Edits| result_tokens(policy, transcript, edits, placed) > *budget;
     let Some(budget) = budget.filter(|budget| is_larger(budget, &edits)) else { return Ok(edits) };
@@ -63,17 +64,17 @@ fn large_results(
     plan: &Plan,
 ) -> (Vec<Edit>, Files) {
     let folder = archive::place(policy, transcript).map(|archive| archive.folder(RESULTS)).unwrap_or_default();
-    let (mut moved, files) = offload::offload(transcript, plan.cutoff, &shown(&folder));
+    let (mut moved, files) = deepagents::shorten_results(transcript, plan.cutoff, &shown(&folder));
     // The files have the results as they were. What is shown of them is cut from masked ones.
     if let Some(masked) = masked {
-        moved = masked.edits_in_source(offload::offload(masked.transcript, plan.cutoff, &shown(&folder)).0);
+        moved = masked.edits_in_source(deepagents::shorten_results(masked.transcript, plan.cutoff, &shown(&folder)).0);
     }
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.text.into_bytes())).collect())
 }
 
 /// Returns the files to which results move whatever the summary is.
-pub(crate) fn certain_files(policy: &CompactionPolicy, planned: &Planned<'_>) -> Files {
-    let Planned { view, tally, plan, .. } = planned;
+pub(crate) fn certain_files(policy: &CompactionPolicy, fitted: &Fitted<'_>) -> Files {
+    let (Decided { view, tally, .. }, plan) = (&*fitted.decided, &fitted.plan);
     let Some(budget) = policy.cut.budget.filter(|_| policy.habits.files) else { return Files::new() };
     let kept: Vec<usize> = (plan.cutoff..view.messages.len()).collect();
     if tally.reaches(&kept, budget + 1) { large_results(policy, view, None, plan).1 } else { Files::new() }

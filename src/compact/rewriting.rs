@@ -1,65 +1,73 @@
 //! The last step: the edits of the messages that stay.
 
-use anyhow::Result;
-
+use crate::compact::archive::{self, Files, MEDIA, Section};
+use crate::compact::compaction::Edits;
+use crate::compact::context::CompactionContext;
+use crate::compact::decide::Decided;
+use crate::compact::event::CompactionEvent;
+use crate::compact::fit::Fitted;
+use crate::compact::limit::{Fit, larger_fit, limit_name};
+use crate::compact::message::message_bytes;
+use crate::compact::offload;
+use crate::compact::policy::SummarizerKind;
+use crate::compact::policy::{CompactionPolicy, is_lines};
+use crate::compact::summarize::Summary;
 use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
 use crate::plan::size::Size;
-use crate::presets::reasoning;
+use crate::presets::deepagents;
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit, Placed};
 use crate::transcript::Transcript;
+use crate::transcript::reset::Reset;
 use crate::wording::{counted, readable_source};
-
-use crate::compact::compaction::Edits;
-use crate::compact::context::CompactionContext;
-use crate::compact::decide::Planned;
-use crate::compact::event::CompactionEvent;
-use crate::compact::limit::{Fit, larger_fit, limit_name};
-use crate::compact::summarize::Summary;
-use crate::compact::{offload, pruned};
+use anyhow::Result;
+use serde_json::Value;
+use std::cell::OnceCell;
+use std::path::PathBuf;
 
 impl CompactionContext<'_> {
     /// Returns the edits of a plan, with its summary or without one.
     ///
     /// # Errors
     /// The result is larger than it may be.
-    pub(super) fn rewrite(&self, source: &str, planned: &Planned<'_>, summary: Option<&Summary>) -> Result<Edits> {
-        let plan = &planned.plan;
+    pub(super) fn edits(&self, source: &str, fitted: &Fitted<'_>, summary: Option<&Summary>) -> Result<Edits> {
+        let plan = &fitted.plan;
         if summary.is_none() && plan.cutoff > 0 {
             // Without a summary, the history stays unchanged.
-            self.report_over_limit(source, planned);
-            return Ok(self.leave(source, planned));
+            self.report_over_limit(source, fitted);
+            return Ok(self.leave(source, fitted));
         }
-        if summary.is_none() && planned.pruned.is_empty() {
-            let mut edits = self.shorten(source, planned);
+        if summary.is_none() && fitted.pruned.is_empty() {
+            let mut edits = self.shorten(source, fitted);
             if plan.triggered {
-                edits = offload::fit_results(self.policy, source, planned, None, edits)?;
+                edits = offload::fit_results(self.policy, source, fitted, None, edits)?;
             }
-            let (arguments, results) = (!planned.edits.is_empty(), !edits.files.is_empty());
+            let (arguments, results) = (!fitted.decided.edits.is_empty(), !edits.files.is_empty());
             self.report(source, CompactionEvent::NotSummarized { arguments, results });
             return Ok(edits);
         }
         let placed = summary.map(|summary| &summary.placed);
         let edits = match placed {
-            Some(_) => offload::fit_results(self.policy, source, planned, placed, self.edit_kept(source, planned))?,
-            None => self.prune(source, planned),
+            Some(_) => offload::fit_results(self.policy, source, fitted, placed, self.edit_kept(source, fitted))?,
+            None => self.prune(source, fitted),
         };
-        self.report(source, CompactionEvent::Pruned(&planned.savings()));
-        if let Some(tokens) = planned.fit.and_then(|fit| fit.cap) {
+        self.report(source, CompactionEvent::Pruned(&fitted.savings()));
+        if let Some(tokens) = fitted.fit.and_then(|fit| fit.cap) {
             self.report(source, CompactionEvent::Capped(tokens));
         }
-        self.check_fit(source, planned, &edits, placed)?;
+        self.check_fit(source, fitted, &edits, placed)?;
         Ok(edits)
     }
 
     /// Edits a conversation that is pruned and not summarized.
-    fn prune(&self, source: &str, planned: &Planned<'_>) -> Edits {
-        let Planned { transcript, pruned, thinking, .. } = planned;
+    fn prune(&self, source: &str, fitted: &Fitted<'_>) -> Edits {
+        let Fitted { decided, pruned, thinking, .. } = fitted;
+        let transcript = decided.transcript;
         self.report(source, CompactionEvent::Thinking(thinking));
         let mut emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
         emptied.sort_unstable();
-        let mut edits: Vec<Edit> = planned
+        let mut edits: Vec<Edit> = decided
             .edits
             .iter()
             .chain(&pruned.edits)
@@ -70,20 +78,20 @@ impl CompactionContext<'_> {
         rewrite::sort(&mut edits);
         let removal = Removal { edits, emptied: emptied.clone(), ..Removal::default() };
         Edits {
-            plan: Plan { emptied, ..planned.plan.clone() },
+            plan: Plan { emptied, ..fitted.plan.clone() },
             edits: removal.all_edits(transcript),
-            sections: pruned::sections(self.policy, source, planned),
-            files: pruned::files(self.policy, planned),
+            sections: pruned_sections(self.policy, source, fitted),
+            files: pruned_files(self.policy, fitted),
         }
     }
 
     /// Edits a conversation that stays although its plan cuts it: thinking behind a mask can be removed.
-    fn leave(&self, source: &str, planned: &Planned<'_>) -> Edits {
-        let transcript = planned.transcript;
+    fn leave(&self, source: &str, fitted: &Fitted<'_>) -> Edits {
+        let transcript = fitted.decided.transcript;
         let behind = thinking::behind_change(transcript, None);
         let removal = thinking::removal(transcript, behind, self.policy.thinking, self.policy.reader_name());
         if removal.is_empty() {
-            return Edits { plan: planned.plan.clone(), ..Edits::default() };
+            return Edits { plan: fitted.plan.clone(), ..Edits::default() };
         }
         self.report(source, CompactionEvent::Thinking(&removal));
         let plan = Plan { emptied: removal.emptied.clone(), ..Plan::default() };
@@ -91,40 +99,55 @@ impl CompactionContext<'_> {
     }
 
     /// Edits a conversation that is not summarized. Thinking behind the first edit can be removed.
-    fn shorten(&self, source: &str, planned: &Planned<'_>) -> Edits {
-        let Planned { transcript, edits: early, .. } = planned;
+    fn shorten(&self, source: &str, fitted: &Fitted<'_>) -> Edits {
+        let Decided { transcript, edits: early, .. } = &*fitted.decided;
         let edited = early.first().map(|edit| thinking::message_at(transcript, edit));
         let behind = thinking::behind_change(transcript, edited);
         let removal = thinking::removal(transcript, behind, self.policy.thinking, self.policy.reader_name());
         self.report(source, CompactionEvent::Thinking(&removal));
         let mut edits = early.clone();
-        let plan = Plan { emptied: removal.emptied.clone(), ..planned.plan.clone() };
+        let plan = Plan { emptied: removal.emptied.clone(), ..fitted.plan.clone() };
         edits.extend(removal.all_edits(transcript));
         rewrite::sort(&mut edits);
         Edits { plan, edits, ..Edits::default() }
     }
 
     /// Edits the messages that stay beside a summary.
-    pub(super) fn edit_kept(&self, source: &str, planned: &Planned<'_>) -> Edits {
-        let Planned { transcript, pruned, thinking, plan, .. } = planned;
-        let staying = planned.edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, plan, edit));
+    pub(super) fn edit_kept(&self, source: &str, fitted: &Fitted<'_>) -> Edits {
+        let Fitted { decided, pruned, thinking, plan, .. } = fitted;
+        let transcript = decided.transcript;
+        let staying = fitted.decided.edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, plan, edit));
         let mut edits: Vec<Edit> = staying.chain(&pruned.unsent.edits).cloned().collect();
         self.report(source, CompactionEvent::Thinking(thinking));
         // DeepAgents removes the reasoning that it knows to be bound to the history, for any model.
         let is_unbound = self.policy.habits.files && thinking.is_empty();
-        edits.extend(if is_unbound { reasoning::remove_bound(transcript, plan) } else { thinking.edits.clone() });
+        edits.extend(if is_unbound { deepagents::remove_bound(transcript, plan) } else { thinking.edits.clone() });
         rewrite::sort(&mut edits);
         let emptied = pruned.emptied.iter().filter(|index| **index >= plan.cutoff).chain(&thinking.emptied);
         let mut emptied: Vec<usize> = emptied.copied().collect();
         emptied.sort_unstable();
-        let files = pruned::files(self.policy, planned);
+        let files = pruned_files(self.policy, fitted);
         Edits { plan: Plan { emptied, ..plan.clone() }, edits, files, ..Edits::default() }
     }
 
+    /// Returns the bytes of the messages of a plan. Nobody is asked for a summary: one by a model is as long as its room.
+    pub(super) fn written_bytes(&self, fitted: Fitted<'_>) -> Option<u64> {
+        let Decided { policy, transcript, .. } = &*fitted.decided;
+        let is_asked = matches!(policy.summary.summarizer, SummarizerKind::Model | SummarizerKind::Command);
+        if !is_asked || fitted.plan.cutoff == 0 {
+            let done = self.rewrite("", self.summarize("", fitted));
+            return done.failure.is_none().then(|| done.written_bytes());
+        }
+        let stays = rewrite::remaining(transcript, &fitted.plan, None, &self.edit_kept("", &fitted).edits);
+        let room = fitted.fit.map_or(0, |fit| fit.room);
+        let bytes_of_token = message_bytes(transcript).div_ceil(fitted.tokens().max(1));
+        Some(stays.iter().map(|message| message.len() as u64).sum::<u64>() + room * bytes_of_token)
+    }
+
     /// Reports a conversation that stays unchanged although it is larger than the limit of `--fit`.
-    fn report_over_limit(&self, source: &str, planned: &Planned<'_>) {
-        let tokens = planned.tokens(self.policy);
-        if let Some(Fit { limit, .. }) = planned.fit.filter(|fit| tokens > fit.limit) {
+    fn report_over_limit(&self, source: &str, fitted: &Fitted<'_>) {
+        let tokens = fitted.tokens();
+        if let Some(Fit { limit, .. }) = fitted.fit.filter(|fit| tokens > fit.limit) {
             self.report(source, CompactionEvent::OverLimit { tokens, limit: &limit_name(self.policy, limit) });
         }
     }
@@ -133,11 +156,11 @@ impl CompactionContext<'_> {
     ///
     /// # Errors
     /// The result is larger.
-    fn check_fit(&self, source: &str, planned: &Planned<'_>, edits: &Edits, placed: Option<&Placed>) -> Result<()> {
+    fn check_fit(&self, source: &str, fitted: &Fitted<'_>, edits: &Edits, placed: Option<&Placed>) -> Result<()> {
         // Bytes are checked once all edits are known.
         let by_bytes = matches!(self.policy.fit, Some(Size::Bytes(_)));
-        let Some(Fit { limit, .. }) = planned.fit.filter(|_| !by_bytes) else { return Ok(()) };
-        let tokens = offload::result_tokens(self.policy, planned.transcript, edits, placed);
+        let Some(Fit { limit, .. }) = fitted.fit.filter(|_| !by_bytes) else { return Ok(()) };
+        let tokens = offload::result_tokens(self.policy, fitted.decided.transcript, edits, placed);
         if tokens <= limit {
             return Ok(());
         }
@@ -152,4 +175,45 @@ fn stays(transcript: &Transcript<'_>, plan: &Plan, edit: &Edit) -> bool {
     let after = transcript.messages.partition_point(|message| message.span().start <= edit.range.start);
     let index = after.saturating_sub(1);
     index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok()
+}
+
+/// Returns the content for the archive of a conversation that was only pruned: the pruned messages as they were, where
+/// the archive is for reading. An archive of records gets them with the changes that restoring undoes.
+fn pruned_sections(policy: &CompactionPolicy, source: &str, fitted: &Fitted<'_>) -> Vec<Section> {
+    let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
+    let touched = fitted.pruned.sizes.keys().map(|&index| &fitted.decided.unmasked.messages[index]);
+    for_reading.map(|_| Section::readable(source, touched)).into_iter().collect()
+}
+
+/// Returns the files with the bytes of pruned media.
+fn pruned_files(policy: &CompactionPolicy, fitted: &Fitted<'_>) -> Files {
+    let Some(place) = archive::place(policy, fitted.decided.transcript) else { return Files::new() };
+    let folder: PathBuf = place.folder(MEDIA);
+    let files = fitted.pruned.files.iter().chain(&fitted.pruned.unsent.files);
+    files.map(|file| (folder.join(&file.name), file.bytes.clone())).collect()
+}
+
+/// Returns the resets beside a summary, or where messages were only pruned, in order. `tokens` counts the result.
+pub(super) fn resets(
+    transcript: &Transcript<'_>,
+    plan: &Plan,
+    placed: Option<&Placed>,
+    tokens: &dyn Fn() -> u64,
+) -> Vec<Reset> {
+    let summary: &[Value] = match placed {
+        Some(Placed::Messages(summary)) => summary,
+        Some(Placed::Beside(_)) => return Vec::new(),
+        None => &[],
+    };
+    let counted = OnceCell::new();
+    let tokens = || *counted.get_or_init(tokens);
+    let mut resets = transcript.format.resets(summary, &rewrite::summary_place(transcript, plan), &tokens);
+    // A message of which nothing is left is replaced as a whole.
+    let is_emptied = |reset: &Reset| {
+        let index = thinking::message_at(transcript, &reset.edit);
+        plan.emptied.binary_search(&index).is_ok() && transcript.messages[index].span().start == reset.entry
+    };
+    resets.retain(|reset| !is_emptied(reset));
+    resets.sort_by_key(|reset| reset.edit.range.start);
+    resets
 }

@@ -4,16 +4,15 @@
 mod archived;
 mod embedded;
 mod facts;
-mod on_error;
+pub(super) mod on_error;
 mod sent;
 
 use anyhow::Result;
 
 use crate::plan::carried::{self, Carried, carried};
-use crate::presets::middle;
 use crate::presets::python;
 use crate::presets::recipe::{Overflow, Trim};
-use crate::presets::trim_messages::PartialMessage;
+use crate::presets::trim::{PartialMessage, remove_middle};
 use crate::redact::Redactor;
 use crate::rewrite::thinking::message_at;
 use crate::rewrite::{self, Edit, Masked, Placed};
@@ -27,12 +26,13 @@ use crate::transcript::{Message, Transcript};
 
 use crate::compact::archive::{self, ArchivePlace, Archived};
 use crate::compact::context::CompactionContext;
-use crate::compact::decide::Planned;
+use crate::compact::decide::Decided;
 use crate::compact::event::CompactionEvent;
+use crate::compact::fit::Fitted;
 use crate::compact::masking::{edited, redactor};
 use crate::compact::message::{introduced, message_tokens, note, whole_text};
-use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
+use crate::compact::summarize::on_error::NoSummary;
 use crate::digest;
 
 use on_error::Instead;
@@ -45,7 +45,7 @@ pub(super) struct Summarization<'w, 't> {
     pub(super) backend: &'w dyn SummaryBackend,
     listen: &'w dyn Fn(&str, CompactionEvent<'_>),
     /// The plan for the conversation.
-    pub(super) planned: &'w Planned<'t>,
+    pub(super) fitted: &'w Fitted<'t>,
     /// The conversation as the summarizer reads it: media can be replaced, secrets masked.
     pub(super) history: &'w Transcript<'w>,
     /// The history before its secrets were masked.
@@ -121,10 +121,11 @@ pub(super) struct SummaryAttempt {
 }
 
 /// Asks for a summary of the messages that a plan removes.
-pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, planned: &Planned<'_>) -> SummaryAttempt {
-    let masked = || planned.masked.as_ref().map_or_else(|| redactor(planned.transcript), Masked::redactor);
+pub(super) fn attempt(context: &CompactionContext<'_>, source: &str, fitted: &Fitted<'_>) -> SummaryAttempt {
+    let masked =
+        || fitted.decided.masked.as_ref().map_or_else(|| redactor(fitted.decided.transcript), Masked::redactor);
     let mut session = Session { redactor: context.policy.redact.is_on().then(masked), ..Session::default() };
-    let attempt = run(context, source, planned, &mut session)
+    let attempt = run(context, source, fitted, &mut session)
         .unwrap_or_else(|failure| SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() });
     SummaryAttempt { session, ..attempt }
 }
@@ -132,22 +133,22 @@ pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, planned: 
 fn run(
     context: &CompactionContext<'_>,
     source: &str,
-    planned: &Planned<'_>,
+    fitted: &Fitted<'_>,
     session: &mut Session,
 ) -> Result<SummaryAttempt> {
     let CompactionContext { policy, backend, listen, .. } = *context;
-    let Planned { transcript, view, plan, .. } = planned;
+    let (Decided { transcript, view, .. }, plan) = (&*fitted.decided, &fitted.plan);
     let archive = archive::place(policy, transcript);
     let summarized = plan.summarized();
     let (moved, files) = archive::media_moved_out(policy, view, &summarized, archive.as_ref());
     let arena = Arena::default();
-    let (unmasked, history) = histories(policy, planned, &summarized, &moved, session, &arena)?;
+    let (unmasked, history) = histories(fitted, &summarized, &moved, session, &arena)?;
     // DeepAgents' archive has the secrets that `--redact=all` masks.
-    let unmasked = if std::ptr::eq(*transcript, planned.unmasked) {
+    let unmasked = if std::ptr::eq(*transcript, fitted.decided.unmasked) {
         unmasked
     } else {
-        let (moved, _) = archive::media_moved_out(policy, planned.unmasked, &summarized, archive.as_ref());
-        edited(planned.unmasked, &moved, &arena)?
+        let (moved, _) = archive::media_moved_out(policy, fitted.decided.unmasked, &summarized, archive.as_ref());
+        edited(fitted.decided.unmasked, &moved, &arena)?
     };
     let earlier = carried(transcript, &policy.cut)
         .map(|earlier| Carried { text: session.mask(earlier.text.into_owned()).into(), ..earlier });
@@ -163,10 +164,10 @@ fn run(
         source,
         backend,
         listen,
-        planned,
+        fitted,
         history,
         unmasked,
-        tally: Tally::new(planned.tally.message_counter(), &history.messages),
+        tally: Tally::new(fitted.decided.tally.message_counter(), &history.messages),
         summarized,
         earlier,
         earlier_message: earlier_message.as_ref(),
@@ -218,23 +219,22 @@ fn run(
 /// Returns the conversation as the summarizer reads it, before and after its secrets are masked. `moved` are the edits that
 /// move media to files.
 fn histories<'t>(
-    policy: &CompactionPolicy,
-    planned: &Planned<'t>,
+    fitted: &Fitted<'t>,
     summarized: &[usize],
     moved: &[Edit],
     session: &mut Session,
     arena: &'t Arena<'t>,
 ) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
-    let pruned = planned.history_edits(policy);
+    let pruned = fitted.history_edits();
     // A system that moves media to files prunes nothing else.
     let unmasked = if pruned.is_empty() {
-        edited(planned.view, moved, arena)?
+        edited(fitted.decided.view, moved, arena)?
     } else {
-        edited(planned.transcript, &pruned, arena)?
+        edited(fitted.decided.transcript, &pruned, arena)?
     };
     let Some(redactor) = &mut session.redactor else { return Ok((unmasked, unmasked)) };
     let masks = redactor.edits(unmasked, summarized);
-    let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(planned.transcript, edit)).is_ok();
+    let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(fitted.decided.transcript, edit)).is_ok();
     redactor.count_masks(pruned.iter().filter(is_sent).map(|edit| &*edit.text));
     Ok((unmasked, edited(unmasked, &masks, arena)?))
 }
@@ -265,22 +265,22 @@ impl Summarization<'_, '_> {
 
     /// Returns the note that takes the place of the history with `--model none`.
     fn note(&self) -> Accepted {
-        let Planned { plan, tally, .. } = self.planned;
+        let Fitted { plan, decided, .. } = self.fitted;
         // The messages as the input has them, and as the report counts them: pruned tokens are removed, too.
         let removed = plan.summarized();
-        let text = note(self.policy, self.planned.transcript, &removed, |index| tally.message(index));
+        let text = note(self.policy, self.fitted.decided.transcript, &removed, |index| decided.tally.message(index));
         Accepted { text, by: SummarySource::Note }
     }
 
     /// Returns the most tokens that the summary's message can have.
     fn most_tokens(&self) -> u64 {
         let smaller = self.replaced_tokens().saturating_sub(1);
-        self.planned.fit.map_or(smaller, |fit| fit.room.min(smaller))
+        self.fitted.fit.map_or(smaller, |fit| fit.room.min(smaller))
     }
 
     /// Whether a summary must save a tenth. With `--fit`, only the limit counts.
     pub(super) fn must_save(&self) -> bool {
-        self.policy.summary.accept == Accept::Smaller && self.planned.fit.is_none()
+        self.policy.summary.accept == Accept::Smaller && self.fitted.fit.is_none()
     }
 
     /// Asks the summarizer for the summary.
@@ -308,7 +308,7 @@ impl Summarization<'_, '_> {
         let terms = self.terms(None);
         match self.ask(session, &text, &terms, true)? {
             Err(none) if none.too_long() && policy.recipe.overflow == Overflow::Middle => {
-                match middle::remove_middle(&text, self.tally.counter(), policy.window) {
+                match remove_middle(&text, self.tally.counter(), policy.window) {
                     Some(shorter) => Ok(self.ask(session, &shorter, &terms, true)??),
                     None => Err(none.into()),
                 }
@@ -379,7 +379,7 @@ impl Summarization<'_, '_> {
 
     /// Checks that the result meets the limit of `--fit` with a summary.
     fn judge_room(&self, text: &str) -> Result<(), Refusal> {
-        match self.planned.fit.map(|fit| (fit.most_room(), self.message_tokens(text))) {
+        match self.fitted.fit.map(|fit| (fit.most_room(), self.message_tokens(text))) {
             Some((room, summary)) if summary > room => Err(Refusal::TooLong { summary, room }),
             _ => Ok(()),
         }
@@ -400,19 +400,19 @@ impl Summarization<'_, '_> {
     /// beside them.
     pub(super) fn replaced_tokens(&self) -> u64 {
         let beside = self.sent_beside().map_or(0, |message| self.tally.counter().count(message));
-        self.tally.sum(&self.planned.plan.superseded()).saturating_add(beside)
+        self.tally.sum(&self.fitted.plan.superseded()).saturating_add(beside)
     }
 
     /// Returns the tokens of the summary's message.
     pub(super) fn message_tokens(&self, text: &str) -> u64 {
-        message_tokens(self.planned.transcript.format, self.tally.counter(), &self.message(text))
+        message_tokens(self.fitted.decided.transcript.format, self.tally.counter(), &self.message(text))
     }
 
     /// Returns the summary message, as the format writes it.
     fn message(&self, text: &str) -> Vec<serde_json::Value> {
         let content = match self.policy.summary.summarizer {
             SummarizerKind::Off => text.to_owned(),
-            _ => introduced(self.policy, self.planned.transcript, self.archive, text),
+            _ => introduced(self.policy, self.fitted.decided.transcript, self.archive, text),
         };
         let summary = SummaryMessage {
             text: &content,
@@ -420,12 +420,12 @@ impl Summarization<'_, '_> {
             name: self.policy.cut.rules.carries.then_some(carried::NAME),
             marked: self.policy.habits.marks,
         };
-        self.planned.transcript.format.summary(&summary, &self.place)
+        self.fitted.decided.transcript.format.summary(&summary, &self.place)
     }
 
     /// Returns the summary with the place where it is put.
     fn placed(&self, text: &str) -> Placed {
-        if self.policy.cut.rules.carries && carried::place(self.planned.transcript).is_some() {
+        if self.policy.cut.rules.carries && carried::place(self.fitted.decided.transcript).is_some() {
             let named = self.archive.map(|place| place.introduce("", text));
             return Placed::Beside(named.unwrap_or_else(|| text.to_owned()));
         }

@@ -10,8 +10,8 @@ use crate::digest::grammar::{FAILED_EDIT, Place, SourcePlace, TRIED_EDIT, joined
 use crate::digest::outcome::reads_as_error;
 use crate::digest::words;
 use crate::transcript::tools::ToolUse;
-use crate::transcript::tools::actions::{EVERYTHING, FileAction, FileChange, RENAMED_TO, file_actions};
-use crate::transcript::tools::edits::{TextEdit, edits_of_call};
+use crate::transcript::tools::actions::{EVERYTHING, FileAction, FileChange, KnownPaths, RENAMED_TO, file_actions};
+use crate::transcript::tools::edits::{TextEdit, Undoable, edits_of_call};
 use crate::transcript::tools::scripts::ScriptWrites;
 use crate::wording::one_line;
 
@@ -64,6 +64,8 @@ pub(super) struct Files {
     pub(super) failed: Vec<FailedEdit>,
     pub(super) edits: EditsInForce,
     scripts: ScriptWrites,
+    known: KnownPaths,
+    undoable: Undoable,
     /// How many files of each action earlier digests had left out.
     pub(super) left_out: [usize; FileAction::ALL.len()],
 }
@@ -97,7 +99,8 @@ impl Files {
         let with_text: HashSet<String> = edits.iter().map(|edit| edit.path.clone()).collect();
         let mut changed: HashSet<String> = HashSet::new();
         let undoes = given.get("command").and_then(Value::as_str) == Some("undo_edit");
-        for FileChange { action, path, program, is_sure } in file_actions(name, given, arguments, tool, result) {
+        let changes = self.known.settled(tool, result, file_actions(name, given, tool, result));
+        for FileChange { action, path, program, is_sure, .. } in changes {
             let (action, place) = match action {
                 FileAction::Read => (action, of_result),
                 action if succeeded || exited_well && is_sure => (action, place),
@@ -116,7 +119,10 @@ impl Files {
             }
             changed.extend(path.split(RENAMED_TO).map(str::to_owned));
             if undoes {
-                self.edits.remove(&clean(&path));
+                match self.undoable.undo(&path) {
+                    Some(edit) => self.edits.add(place, TextEdit { path: clean(&path), ..edit }),
+                    None => self.edits.note_other_change(&clean(&path)),
+                }
             } else if !is_read && !with_text.contains(&path) {
                 self.edits.note_other_change(&clean(&path));
             }
@@ -125,6 +131,7 @@ impl Files {
         for edit in edits.into_iter().filter(|edit| changed.contains(&edit.path)) {
             self.scripts.add_script(edit.path.trim_start_matches("./"), &edit.new);
             if succeeded {
+                self.undoable.note(&edit);
                 self.edits.add(place, TextEdit { path: clean(&edit.path), ..edit });
             }
         }

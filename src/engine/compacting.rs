@@ -5,116 +5,129 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use serde_json::Value;
 
 use crate::compact::{
-    ChangedConversation, Compaction, CompactionEvent, EXTRACTIVE, Emit, SummarizerKind, Summary, SummarySource,
-    archive_contents, economy,
+    Changes, Compaction, CompactionEvent, EXTRACTIVE, Emit, Fitted, SummarizerKind, Summary, SummarySource, Watch,
+    economy,
 };
-use crate::events::{Drawn, Ending, Event, ReportRow, Saving, Status};
+use crate::events::{Drawn, Ending, Event, NO_SUMMARY, PlanRow, ReportRow, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, ProgramPart};
 use crate::presets::langgraph;
-use crate::report::json::{self, DryRun};
+use crate::report::json;
 use crate::report::terminal;
-use crate::rewrite::{self, Edit};
 use crate::sanitize::{sanitize, sanitize_json};
 use crate::settings::Destination;
 use crate::transcript::framing::Document;
-use crate::transcript::view::Arena;
 use crate::transcript::{Transcript, fence};
 
-use crate::engine::read::source_name;
+use crate::engine::inputs::source_name;
 use crate::engine::result::{ResultContent, TaskResult};
-use crate::engine::task::{Task, Unmasked};
-use crate::engine::{check, ending, page};
+use crate::engine::shown::draw_page;
+use crate::engine::task::{Task, without_plan};
+
+/// Reports the compaction of each conversation of a document.
+struct Reported<'w, 'r> {
+    task: &'w Task<'r>,
+    document: &'w Document<'w>,
+    result: &'w mut TaskResult,
+    /// Takes what is written or shown of a conversation, with its number and name.
+    each: Each<'w>,
+    /// When the conversation began.
+    began: Instant,
+    /// Its row in the table of savings.
+    saving: Option<Saving>,
+}
+
+type Each<'w> = &'w mut dyn FnMut(&mut TaskResult, usize, &str, &mut Compaction<'_>) -> Result<()>;
 
 impl Task<'_> {
     /// Compacts all conversations of a document.
     pub(super) fn compact_all(&self, document: &Document<'_>, result: &mut TaskResult) -> Result<()> {
-        let mut changed: Vec<(usize, ChangedConversation<'_, '_>)> = Vec::new();
-        let mut updates = String::new();
-        for (at, transcript) in document.transcripts.iter().enumerate() {
-            let arena = Arena::default();
-            let source = source_name(self.input, transcript);
-            let mut compaction = self.compact_one(document, &source, at, &arena, result)?;
-            let handoff = compaction.handoff.take();
-            let follows_another = at > 0 || transcript.line.is_some_and(|line| line > 1);
-            let separator = if follows_another && handoff.is_some() { "\n" } else { "" };
-            updates.extend([separator, handoff.as_deref().unwrap_or_default()]);
-            // A state needs all messages of a repaired conversation.
-            let has_update = compaction.is_change()
-                || self.masked_places(at).is_some()
-                || self.repaired && self.policy.emit == Emit::Update;
-            if !has_update {
-                updates.extend(self.summary_line(transcript, None));
-                if self.policy.emit == Emit::Update {
-                    updates.push_str(&langgraph::no_update());
-                }
-                continue;
+        let mut text = String::new();
+        let changes = self.compact_each(document, result, &mut |result, at, _, done| {
+            let has_change = done.is_change() || self.masked_places(at).is_some();
+            if has_change {
+                result.note_compacted(done.summary.is_some() || done.is_pruned());
             }
-            result.note_compacted(compaction.summary.is_some() || compaction.is_pruned());
-            if self.policy.emit == Emit::Update {
-                let Compaction { plan, summary, edits, .. } = &compaction;
-                let placed = summary.as_ref().map(|summary| &summary.placed);
-                let update = langgraph::update(transcript, plan, placed, edits);
-                updates.push_str(&if self.is_shown() { sanitize_json(&update) } else { update });
-            }
-            updates.extend(self.summary_line(transcript, Some(&compaction)));
-            changed.push((at, ChangedConversation::new(transcript, source, compaction)));
-        }
-        let mut edits = edits_of(changed.iter().map(|(_, one)| one));
+            text.push_str(&self.emitted(&document.transcripts[at], at, done, has_change));
+            Ok(())
+        })?;
         if self.policy.emit == Emit::Messages {
-            let changed: Vec<&Transcript<'_>> = changed.iter().map(|(_, one)| one.transcript).collect();
-            for (source, violations) in check::violations_left(self, document, &changed, &edits) {
-                self.notify(Event::StillBroken { source: &source, violations });
+            let changed: Vec<&Transcript<'_>> = changes.0.iter().map(|(_, one)| one.transcript).collect();
+            for (source, violations) in self.violations_left(document, &changed, &changes.edits()) {
+                self.listener.handle(&Event::StillBroken { source: &source, violations });
             }
         }
-        let has_records = self.policy.has_records();
-        if let Some(Unmasked { input, document, masks }) = self.unmasked {
-            let text = &self.input.text;
-            let of_input = |(at, one): (usize, ChangedConversation<'_, '_>)| {
-                one.before_masks(&document.transcripts[at], masks, at, text, self.policy)
-            };
-            let changed: Vec<_> = changed.into_iter().map(of_input).collect();
-            edits = edits_of(changed.iter());
-            result.archived = archive_contents(has_records, input.bytes(), changed);
-        } else {
-            let changed = changed.into_iter().map(|(_, one)| one).collect();
-            result.archived = archive_contents(has_records, self.input.bytes(), changed);
-        }
+        let original = self.unmasked.map(|unmasked| &unmasked.original);
+        let bytes = self.unmasked.map_or(self.input, |unmasked| unmasked.input).bytes();
+        let (edits, archived) = changes.into_contents(original, self.policy, self.policy.has_records(), bytes);
+        result.archived = archived;
         result.content = match self.policy.emit {
             Emit::Messages => ResultContent::Edited(edits),
-            Emit::Update | Emit::Summary | Emit::Handoff => ResultContent::Text(updates),
+            Emit::Update | Emit::Summary | Emit::Handoff => text.into(),
         };
         Ok(())
     }
 
-    /// Returns the output for a conversation with `--emit summary`; nothing with another `--emit`.
-    fn summary_line(&self, transcript: &Transcript<'_>, compaction: Option<&Compaction<'_>>) -> Option<String> {
-        if self.policy.emit != Emit::Summary {
-            return None;
+    /// Compacts each conversation of a document, and reports it.
+    pub(super) fn compact_each<'t>(
+        &'t self,
+        document: &'t Document<'t>,
+        result: &mut TaskResult,
+        each: Each<'_>,
+    ) -> Result<Changes<'t>> {
+        let reader = self.policy.reader_name();
+        let listen = |source: &str, what: CompactionEvent<'_>| {
+            self.listener.handle(&Event::Compacting { source, what, reader });
+        };
+        let mut reported = Reported { task: self, document, result, each, began: Instant::now(), saving: None };
+        let original = self.unmasked.map(|unmasked| &unmasked.original);
+        self.context(&listen).compact(document, original, &mut reported)
+    }
+
+    /// Returns what is written of a conversation in place of its messages.
+    fn emitted(&self, transcript: &Transcript<'_>, at: usize, done: &mut Compaction<'_>, has_change: bool) -> String {
+        match self.policy.emit {
+            Emit::Messages => String::new(),
+            Emit::Handoff => {
+                let follows_another = at > 0 || transcript.line.is_some_and(|line| line > 1);
+                let separator = if follows_another && done.handoff.is_some() { "\n" } else { "" };
+                separator.to_owned() + &done.handoff.take().unwrap_or_default()
+            }
+            Emit::Summary => self.summary_line(transcript, Some(&*done).filter(|_| has_change)),
+            // A state needs all messages of a repaired conversation.
+            Emit::Update if has_change || self.repaired => {
+                let placed = done.summary.as_ref().map(|summary| &summary.placed);
+                let update = langgraph::update(transcript, &done.plan, placed, &done.edits);
+                if self.is_shown() { sanitize_json(&update) } else { update }
+            }
+            Emit::Update => langgraph::no_update(),
         }
+    }
+
+    /// Returns the output for a conversation with `--emit summary`.
+    fn summary_line(&self, transcript: &Transcript<'_>, compaction: Option<&Compaction<'_>>) -> String {
         let summary = compaction.and_then(|compaction| Some((compaction, compaction.summary.as_ref()?)));
-        Some(match (self.settings.output.json, summary) {
+        match (self.settings.output.json, summary) {
             (false, None) => String::new(),
-            (false, Some((_, summary))) => format!("{}\n", self.readable(&self.emitted(summary)).trim_end()),
+            (false, Some((_, summary))) => {
+                let text = self.fenceless(summary);
+                // Programs get it as it is.
+                let shown = if self.is_shown() { sanitize(&text).into() } else { text };
+                format!("{}\n", shown.trim_end())
+            }
             (true, None) => "null\n".to_owned(),
             (true, Some((compaction, summary))) => {
                 let message = summary.message(transcript).unwrap_or_default();
-                json::summary(&compaction.plan, &self.emitted(summary), &message, summary.tokens)
+                json::summary(&compaction.plan, &self.fenceless(summary), &message, summary.tokens)
             }
-        })
+        }
     }
 
     /// Returns the text of a summary for a program that puts it into a fence.
-    fn emitted<'s>(&self, summary: &'s Summary) -> Cow<'s, str> {
+    fn fenceless<'s>(&self, summary: &'s Summary) -> Cow<'s, str> {
         if self.policy.habits.escapes { fence::without_fences(&summary.text) } else { Cow::Borrowed(&summary.text) }
-    }
-
-    /// Returns a text as a terminal may show it, if the result goes to one. Programs get it as it is.
-    fn readable<'s>(&self, text: &'s str) -> Cow<'s, str> {
-        if self.is_shown() { Cow::Owned(sanitize(text)) } else { Cow::Borrowed(text) }
     }
 
     /// Whether the result goes to a terminal.
@@ -123,73 +136,6 @@ impl Task<'_> {
             Destination::File(file) => Some(file),
             _ => None,
         })
-    }
-
-    /// Compacts one conversation, and reports it.
-    pub(super) fn compact_one<'t>(
-        &self,
-        document: &'t Document<'t>,
-        source: &str,
-        at: usize,
-        arena: &'t Arena<'t>,
-        result: &mut TaskResult,
-    ) -> Result<Compaction<'t>>
-    where
-        Self: 't,
-    {
-        let began = Instant::now();
-        let transcript = &document.transcripts[at];
-        let reader = self.policy.reader_name();
-        let listen = |source: &str, what: CompactionEvent<'_>| {
-            self.notify(Event::Compacting { source, what, reader });
-        };
-        let context = self.context(&listen);
-        let mut planned = self.plan(&context, source, transcript, arena).inspect_err(|error| {
-            result.rows.push(ReportRow::without_plan(source, Status::Failed, Some(error.to_string())));
-        })?;
-        if let Some(unmasked) = self.unmasked {
-            planned.unmasked = &unmasked.document.transcripts[at];
-        }
-        self.notify(Event::Planned { source, plan: &planned, policy: self.policy });
-        if let Some(reason) = planned.plan.reason.as_deref().filter(|_| planned.plan.refused) {
-            self.notify(Event::Refused { source, reason });
-        }
-        self.warn_of_unknown_tools(source, &planned);
-        let explain = self.explain(document);
-        let worth = explain.and_then(|_| economy::estimated(&planned, self.policy));
-        let earlier = if explain.is_some() { context.earlier_of_plan(transcript, &planned) } else { Vec::new() };
-        let saving = self.explain_plan(explain, source, &planned, &earlier, worth.as_ref());
-        let mut compaction = match self.check_plan(source, &planned) {
-            Ok(()) => context.carry_out(source, planned),
-            Err(error) => context.refused(planned, error),
-        };
-        let masked = self.masked_places(at).filter(|_| compaction.failure.is_none());
-        if masked.is_some() {
-            self.note_masks(source, at, result);
-            compaction.note_masked(masked);
-        }
-        if compaction.failure.is_none() && !compaction.is_change() && masked.is_none() {
-            self.note_unchanged(
-                document,
-                source,
-                &compaction.planned,
-                compaction.left.clone(),
-                &mut result.totals.unchanged_reasons,
-            );
-        }
-        self.note_secrets_left(document, source, at, &compaction);
-        let page = self.draw_page(source, &mut compaction);
-        let row = self.row(source, &compaction, began.elapsed());
-        let saving = saving.map(|one| Saving { saved: row.saved, ..one });
-        let masked = masked.and_then(|_| self.masked_secrets(at)).map_or(0, |secrets| secrets.values().sum());
-        let ending = self.ending(&compaction, &row, masked);
-        let skipped_lines = document.broken_lines.len();
-        result.rows.push(ReportRow { saving, page, ending, skipped_lines, ..row });
-        match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {
-            None => Ok(compaction),
-            Some(Ok(failure)) => Err(failure.reported(true).into()),
-            Some(Err(error)) => Err(error),
-        }
     }
 
     /// Returns what a person is told of a conversation that was changed.
@@ -202,9 +148,9 @@ impl Task<'_> {
         Some(Ending {
             source: self.input.name.clone(),
             conversations: 1,
-            messages: (compaction.planned.transcript.messages.len() as u64, compaction.messages_after() as u64),
+            messages: (compaction.fitted.decided.transcript.messages.len() as u64, compaction.messages_after() as u64),
             tokens,
-            summaries: [ending::summary_from(compaction, name, is_command)].into(),
+            summaries: [summary_from(compaction, name, is_command)].into(),
             masked,
             is_archived: self.policy.archive.is_some() && (self.policy.has_records() || has_sections),
         })
@@ -212,10 +158,15 @@ impl Task<'_> {
 
     /// Draws a conversation for the page, if the page has room for it.
     fn draw_page(&self, source: &str, compaction: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
-        self.page.filter(|page| compaction.failure.is_none() && page.may_draw(compaction.lost()))?;
+        self.sink
+            .run
+            .listeners
+            .page
+            .as_ref()
+            .filter(|page| compaction.failure.is_none() && page.may_draw(compaction.lost()))?;
         // A bug in the drawing must not cost the result.
-        fault::caught(ProgramPart::Page, || page::draw(self.policy, source, compaction)).unwrap_or_else(|fault| {
-            self.notify(Event::NotDrawn { source, fault: &fault });
+        fault::caught(ProgramPart::Page, || draw_page(self.policy, source, compaction)).unwrap_or_else(|fault| {
+            self.listener.handle(&Event::NotDrawn { source, fault: &fault });
             None
         })
     }
@@ -240,18 +191,10 @@ impl Task<'_> {
             (false, None) => Status::Unchanged,
         };
         let keeps_rows = self.settings.output.keeps_rows();
-        let mut plan = if keeps_rows {
-            DryRun::new(source, &compaction.planned, policy)
-                .with_earlier(&compaction.earlier)
-                .with_resets(&compaction.resets)
-                .to_value()
-        } else {
-            Value::Null
-        };
-        if let (Value::Object(plan), Some(left)) = (&mut plan, &compaction.left) {
-            plan.insert("reason".to_owned(), left.as_str().into());
-        }
+        let plan = keeps_rows.then(|| PlanRow::new(&compaction.fitted, &compaction.earlier, &compaction.resets));
         ReportRow {
+            source: source.to_owned(),
+            reason: compaction.left.clone().or_else(|| compaction.fitted.plan.reason.clone()),
             status,
             skipped_lines: 0,
             summary_tokens: summary.as_ref().map(|summary| summary.tokens),
@@ -276,9 +219,65 @@ impl Task<'_> {
     }
 }
 
-/// Returns the edits of conversations, in order.
-fn edits_of<'c>(changed: impl Iterator<Item = &'c ChangedConversation<'c, 'c>>) -> Vec<Edit> {
-    let mut edits: Vec<Edit> = changed.flat_map(|one| one.edits.iter().cloned()).collect();
-    rewrite::sort(&mut edits);
-    edits
+impl Watch for Reported<'_, '_> {
+    fn begin(&mut self, _: usize, transcript: &Transcript<'_>) -> String {
+        self.began = Instant::now();
+        source_name(self.task.input, transcript)
+    }
+
+    fn planned(&mut self, _: usize, source: &str, planned: &Fitted<'_>) -> Result<()> {
+        let task = self.task;
+        task.listener.handle(&Event::Planned { source, plan: planned });
+        if let Some(reason) = planned.plan.reason.as_deref().filter(|_| planned.plan.refused) {
+            task.listener.handle(&Event::Refused { source, reason });
+        }
+        task.warn_of_unknown_tools(source, planned);
+        self.saving = task.explain(self.document).and_then(|explain| {
+            let earlier = task.context(&|_, _| ()).earlier_of_plan(planned);
+            task.explain_plan(Some(explain), source, planned, &earlier, economy::estimated(planned).as_ref())
+        });
+        task.check_plan(source, planned)
+    }
+
+    fn end(&mut self, at: usize, source: &str, done: Result<&mut Compaction<'_>>) -> Result<()> {
+        let (task, result) = (self.task, &mut *self.result);
+        let done = done.map_err(|error| without_plan(source, error)).inspect_err(|error| {
+            result.rows.push(ReportRow::without_plan(source, Status::Failed, Some(error.to_string())));
+        })?;
+        let masked = task.masked_places(at).filter(|_| done.failure.is_none());
+        if masked.is_some() {
+            task.note_masks(source, at, result);
+            done.note_masked(masked);
+        }
+        if done.failure.is_none() && !done.is_change() && masked.is_none() {
+            task.note_unchanged(self.document, source, &done.fitted, done.left.clone(), result);
+        }
+        task.note_secrets_left(self.document, source, at, done);
+        let page = task.draw_page(source, done);
+        let row = task.row(source, done, self.began.elapsed());
+        let saving = self.saving.take().map(|one| Saving { saved: row.saved, ..one });
+        let masked = masked.and_then(|_| task.masked_secrets(at)).map_or(0, |secrets| secrets.values().sum());
+        let ending = task.ending(done, &row, masked);
+        let skipped_lines = self.document.broken_lines.len();
+        result.rows.push(ReportRow { saving, page, ending, skipped_lines, ..row });
+        match done.failure.take().map(anyhow::Error::downcast::<Failure>) {
+            None => (self.each)(result, at, source, done),
+            Some(Ok(failure)) => Err(failure.reported(true).into()),
+            Some(Err(error)) => Err(error),
+        }
+    }
+}
+
+/// Returns what the summary of a compaction is from.
+fn summary_from(compaction: &Compaction<'_>, name: &str, is_command: bool) -> String {
+    match compaction.summary.as_ref().map(|summary| summary.by) {
+        Some(SummarySource::Summarizer) if name == EXTRACTIVE => "embedded summary".to_owned(),
+        Some(SummarySource::Embedded) => "embedded summary".to_owned(),
+        Some(SummarySource::Summarizer) if is_command => "summary by --summarizer-cmd".to_owned(),
+        Some(SummarySource::Summarizer) => format!("summary by {name}"),
+        Some(SummarySource::ErrorText) => "the error instead of a summary".to_owned(),
+        Some(SummarySource::Note) => "a note instead of a summary".to_owned(),
+        None if compaction.is_pruned() => "pruned, not summarized".to_owned(),
+        None => NO_SUMMARY.to_owned(),
+    }
 }

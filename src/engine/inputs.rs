@@ -1,24 +1,29 @@
-//! The files that a run reads and the files that it writes, found and checked before anything is done.
+//! The files that a run reads and the files that it writes, found and checked before anything is done; and the
+//! conversations in a file.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
 
 use anyhow::Result;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::advice::Advice;
+use crate::compact::{self, CompactionPolicy};
 use crate::exit::Failure;
-use crate::settings::{Destination, Settings};
-use crate::wording::reason;
+use crate::rewrite::{Edit, pieces};
+use crate::settings::{Destination, InputSettings, Settings};
+use crate::transcript::Transcript;
+use crate::transcript::framing::{Document, Lines, ReadError};
+use crate::transcript::source::{Source, SyntaxError};
+use crate::transcript::view::Arena;
+use crate::wording::{readable_source, reason};
 
 use crate::files::atomic::{is_unfinished, tidy};
-use crate::files::input::is_json_by_name;
+use crate::files::input::{Input, NOT_UTF8, is_json_by_name};
 use crate::files::links;
 use crate::files::output::same_place;
 use crate::files::paths::folder;
-use crate::files::readers::Readers;
 
 /// The folder in an output directory that holds the journal and the summaries.
 pub(crate) const OWN_FOLDER: &str = ".tcompact";
@@ -31,6 +36,18 @@ pub(crate) struct Entry {
     pub(crate) output: Option<PathBuf>,
     /// Whether the user named it, rather than a directory that has it.
     pub(crate) named: bool,
+}
+
+impl Entry {
+    /// Returns the file at a path that the user named, of which nothing is written; standard input without one.
+    pub(super) fn named(path: Option<&PathBuf>) -> Self {
+        Entry { path: path.filter(|path| path.as_os_str() != "-").cloned(), output: None, named: true }
+    }
+
+    /// Returns its name for people and programs.
+    pub(super) fn name(&self) -> String {
+        self.path.as_ref().map_or("-".to_owned(), |path| path.display().to_string())
+    }
 }
 
 /// The inputs of a run.
@@ -48,7 +65,6 @@ pub(crate) struct Inputs {
     pub(crate) home: Option<PathBuf>,
     /// Whether the run keeps a journal there. A single file needs none: it is finished when the run is.
     pub(crate) keeps_journal: bool,
-    readers: OnceLock<Readers>,
 }
 
 /// Finds the inputs that the settings name.
@@ -90,8 +106,11 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
         }
     }
     if settings.input.paths.is_empty() {
-        let output = file(&settings.output.destination);
-        inputs.entries.push(Entry { path: None, output, named: true });
+        let output = match &settings.output.destination {
+            Destination::File(file) => Some(file.clone()),
+            _ => None,
+        };
+        inputs.entries.push(Entry { output, ..Entry::named(None) });
     }
     if in_files {
         check_places(settings, &inputs)?;
@@ -159,22 +178,22 @@ fn is_copy(path: &Path) -> bool {
 }
 
 impl Inputs {
+    /// Returns standard input alone.
+    #[cfg(any(test, feature = "laws"))]
+    pub(super) fn of_stdin() -> Self {
+        Inputs { entries: vec![Entry::named(None)], ..Inputs::default() }
+    }
+
     /// Adds a file whose path `below` its directory, or whose name, is that of its result in another directory.
     fn add(&mut self, path: &Path, below: &Path, named: bool, settings: &Settings) {
         let output = match &settings.output.destination {
             Destination::Folder(folder) => Some(folder.join(below)),
             Destination::InPlace(_) => Some(path.to_owned()),
-            destination => file(destination),
+            Destination::File(file) => Some(file.clone()),
+            Destination::Stdout => None,
         };
         let path = Some(path.to_owned()).filter(|path| path.as_os_str() != "-");
         self.entries.push(Entry { path, output, named });
-    }
-}
-
-fn file(destination: &Destination) -> Option<PathBuf> {
-    match destination {
-        Destination::File(file) => Some(file.clone()),
-        _ => None,
     }
 }
 
@@ -194,9 +213,8 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
         return usage_error(&format!("--output-dir {} is a file; name a directory", file.display()));
     }
     let mut taken: HashMap<&Path, &Path> = HashMap::new();
-    let mut paths = RealPaths::default();
     let places: Vec<(&Path, &Path, PathBuf)> =
-        inputs.places().map(|(path, output)| (path, output, paths.of(output))).collect();
+        inputs.places().map(|(path, output)| (path, output, real(output))).collect();
     for (path, output, place) in &places {
         if let Some(root) = within(place).filter(|_| folder.is_some()) {
             return inside_input(&output.display().to_string(), root);
@@ -211,7 +229,7 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
         }
     }
     if folder.is_some() {
-        let read: HashSet<PathBuf> = inputs.places().map(|(path, _)| paths.of(path)).collect();
+        let read: HashSet<PathBuf> = inputs.places().map(|(path, _)| real(path)).collect();
         if let Some(output) = taken.keys().find(|place| read.contains(**place)) {
             let output = output.display();
             return usage_error(&format!(
@@ -248,16 +266,11 @@ pub(crate) fn copy_of(file: &Path, suffix: &str) -> PathBuf {
 }
 
 impl Inputs {
-    /// Removes the unfinished files of runs that were killed.
+    /// Removes the unfinished files of runs that were killed, where results are written into folders.
     pub(crate) fn tidy(&self) {
+        let Some(home) = &self.home else { return };
         let folders: HashSet<&Path> = self.places().map(|(_, output)| folder(output)).collect();
-        let home = self.home.as_deref().unwrap_or(Path::new(""));
         folders.into_iter().filter(|folder| links::refuse(home, folder).is_ok()).for_each(tidy);
-    }
-
-    /// Returns who may read what is made from all inputs.
-    pub(crate) fn readers(&self) -> &Readers {
-        self.readers.get_or_init(|| Readers::of(self.entries.iter().map(|entry| entry.path.as_deref())))
     }
 
     /// Returns the files that are read.
@@ -283,29 +296,6 @@ fn home(settings: &Settings) -> Option<PathBuf> {
     }
 }
 
-/// Resolves the paths of many files in few folders: each folder is looked up once.
-#[derive(Debug, Default)]
-pub(crate) struct RealPaths {
-    folders: HashMap<PathBuf, PathBuf>,
-}
-
-impl RealPaths {
-    /// Returns the same as [`real`].
-    pub(crate) fn of(&mut self, path: &Path) -> PathBuf {
-        // On systems that ignore case, only a lookup shows how a name is spelled.
-        let spells_freely = cfg!(any(target_os = "macos", windows));
-        let is_link = || fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
-        let Some(name) = path.file_name().filter(|_| !spells_freely && !is_link()) else { return real(path) };
-        let folder = folder(path);
-        if let Some(real) = self.folders.get(folder) {
-            return real.join(name);
-        }
-        let real = real(folder);
-        self.folders.insert(folder.to_owned(), real.clone());
-        real.join(name)
-    }
-}
-
 /// Resolves the links of a path, as far as it exists, and `..` behind that part.
 pub(crate) fn real(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -322,4 +312,76 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 
 fn usage_error<T>(message: &str) -> Result<T> {
     Err(Failure::usage(message).into())
+}
+
+/// Reads the conversations of an input, which live in `arena`.
+///
+/// # Errors
+/// There are none, and why.
+pub(super) fn read<'a>(
+    settings: &InputSettings,
+    policy: &CompactionPolicy,
+    input: &'a Input,
+    arena: &'a Arena<'a>,
+) -> Result<Document<'a>, Failure> {
+    let source = Source::of_file(&input.text).map_err(|error| unreadable(input, error.into()))?;
+    // A list without messages is not a message: updates removed all lines.
+    let is_empty = input.text == "[]";
+    let of_user = settings.lines.filter(|lines| *lines != Lines::Messages || !is_empty);
+    let lines = input.as_lines.then_some(Lines::Conversations).or(of_user);
+    let document = compact::read(arena.keep(source), settings.from, lines, policy);
+    let mut document = document.map_err(|error| unreadable(input, error))?;
+    for transcript in &mut document.transcripts {
+        transcript.line = transcript.line.map(|line| line + input.lines_before);
+    }
+    Ok(document)
+}
+
+/// Returns the error of an input that is not a transcript.
+pub(super) fn unreadable(input: &Input, mut error: ReadError) -> Failure {
+    if let (ReadError::Syntax(error), Some((line, column))) = (&mut error, input.not_utf8_at()) {
+        *error = SyntaxError { line, column, what: NOT_UTF8.to_owned(), is_unclosed: false, is_early_end: false };
+    }
+    let other_file = match &error {
+        ReadError::Empty | ReadError::NoTranscript { .. } | ReadError::OtherFormat { .. } => true,
+        ReadError::Syntax(_) => !is_json_by_name(&input.name),
+        ReadError::Foreign { .. } | ReadError::Ambiguous { .. } => false,
+    };
+    let next = match &error {
+        ReadError::Ambiguous { ambiguity, .. } => {
+            ambiguity.candidates.first().map(|(format, ..)| Advice::command(["--from", format]))
+        }
+        ReadError::Foreign { known_by, .. } if let Some(format) = known_by.first() => {
+            Some(Advice::command(["--from", format]))
+        }
+        ReadError::OtherFormat { own, .. } => Some(Advice::command(["--from", own])),
+        ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
+        _ => Some(Advice::command(["--list", "formats"]).note("for what is read: JSON or JSONL, gzip or zstd")),
+    };
+    // Of a document on several lines the first is no more than its beginning.
+    let is_begun = matches!(&error, ReadError::Syntax(error) if error.is_early_end);
+    let is_first = input.as_lines && input.lines_before == 0 && !input.text.trim_end().contains('\n');
+    let hint = if is_begun && is_first { "; line 1 is not a whole conversation: leave out --lines" } else { "" };
+    let why = error.after(input.lines_before).to_string() + hint;
+    let failure = Failure::unreadable(format!("{} {why}", readable_source(&input.name)));
+    let failure = failure.of_other_file(other_file.then_some(why));
+    next.into_iter().fold(failure, Failure::try_next)
+}
+
+/// Returns the name of a conversation: its input, with the line if the input has one conversation a line. Of several
+/// conversations on one line, the later ones have their number too.
+pub(super) fn source_name(input: &Input, transcript: &Transcript<'_>) -> String {
+    match transcript.line {
+        Some(line) if transcript.nth_of_line > 1 => format!("{}:{line}#{}", input.name, transcript.nth_of_line),
+        Some(line) => format!("{}:{line}", input.name),
+        None => input.name.clone(),
+    }
+}
+
+/// Returns an input with edits applied, which are in order.
+pub(super) fn edited(input: &Input, edits: &[Edit]) -> Input {
+    let Input { as_lines, lines_before, compression, .. } = *input;
+    let mut edited = Input { name: input.name.clone(), as_lines, lines_before, compression, ..Input::default() };
+    edited.set_bytes(pieces(input.bytes(), edits).collect::<Vec<_>>().concat());
+    edited
 }

@@ -23,7 +23,7 @@ use crate::hash::sha256;
 use crate::sync::lock;
 use crate::wording::reason;
 
-use crate::engine::inputs::{OWN_FOLDER, RealPaths, real};
+use crate::engine::inputs::{OWN_FOLDER, real};
 use crate::files::links;
 
 /// The name of the journal in [`OWN_FOLDER`].
@@ -57,7 +57,6 @@ pub(crate) struct Finished {
 pub(crate) struct Journal {
     home: PathBuf,
     rules: String,
-    paths: Mutex<RealPaths>,
     file: Mutex<File>,
     /// Where the last note on each file stands in the journal. A note with its rows is some kilobytes in memory.
     finished: HashMap<String, Range<u64>>,
@@ -92,7 +91,6 @@ impl Journal {
         Ok(Journal {
             home: real(home),
             rules: sha256(rules.as_bytes()),
-            paths: Mutex::default(),
             file: Mutex::new(file),
             finished,
             has_replaced: AtomicBool::new(false),
@@ -149,7 +147,7 @@ impl Journal {
     }
 
     fn name(&self, path: &Path) -> String {
-        let path = lock(&self.paths).of(path);
+        let path = real(path);
         path.strip_prefix(&self.home).unwrap_or(&path).display().to_string()
     }
 }

@@ -22,12 +22,12 @@ use crate::transcript::formats::by_name;
 use crate::transcript::framing;
 use crate::transcript::pairing::{self, PairedResult};
 use crate::transcript::source::Source;
+use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
-use crate::engine::inputs::{Entry, below};
-use crate::engine::read::{json, read};
+use crate::engine::inputs::{Entry, below, read};
+use crate::engine::prepare::with_updates;
 use crate::engine::records::{RecordLines, RecordMessages, is_record};
-use crate::engine::updates;
 
 /// Messages that were read together: a transcript, or a record of an archive.
 pub(super) struct ReadPart<'p, 'a> {
@@ -212,7 +212,7 @@ impl<'s> Lookup<'s> {
             Err(error) if !file.named && of_other(&error) => Ok(None),
             _ if self.settings.arguments.archive.is_some() && file.named && !contents.is_archive => {
                 let what =
-                    format!("--archive {} is not an archive: it has no record as tcompact writes them", name(file));
+                    format!("--archive {} is not an archive: it has no record as tcompact writes them", file.name());
                 Err(Failure::unreadable(what).into())
             }
             done => done.map(|()| {
@@ -223,9 +223,8 @@ impl<'s> Lookup<'s> {
     }
 
     fn read_transcripts(&mut self, input: &Input, contents: &mut Contents, visit: Visit<'_>) -> Result<()> {
-        let input = updates::apply_to_read(input, &self.settings.input)?;
-        let source = json(&input)?;
-        let document = read(&self.settings.input, &CompactionPolicy::keeping(Size::Nothing), &input, &source)?;
+        let (input, arena) = (with_updates(input, &self.settings.input)?, Arena::default());
+        let document = read(&self.settings.input, &CompactionPolicy::keeping(Size::Nothing), &input, &arena)?;
         for transcript in &document.transcripts {
             let record = RecordMessages {
                 format: transcript.format.name().to_owned(),
@@ -299,22 +298,12 @@ impl<'s> Lookup<'s> {
     }
 }
 
-/// Returns the file at a path that the user named; standard input without one.
-pub(super) fn named(path: Option<&PathBuf>) -> Entry {
-    Entry { path: path.filter(|path| path.as_os_str() != "-").cloned(), output: None, named: true }
-}
-
-/// Returns the name of a file for people and programs.
-pub(super) fn name(file: &Entry) -> String {
-    file.path.as_ref().map_or("-".to_owned(), |path| path.display().to_string())
-}
-
 /// Returns the files of some paths, and the paths that cannot be searched with the reason.
 pub(super) fn files(paths: &[PathBuf]) -> (Vec<Entry>, Vec<String>) {
     let (mut files, mut unsearched) = (Vec::new(), Vec::new());
     for path in paths {
         if !path.is_dir() {
-            files.push(named(Some(path)));
+            files.push(Entry::named(Some(path)));
             continue;
         }
         for entry in below(path) {
@@ -326,7 +315,7 @@ pub(super) fn files(paths: &[PathBuf]) -> (Vec<Entry>, Vec<String>) {
         }
     }
     if paths.is_empty() {
-        files.push(named(None));
+        files.push(Entry::named(None));
     }
     (files, unsearched)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::events::{Event, RestoredRounds};
+use crate::events::{Event, Listener, RestoredRounds};
 use crate::exit::{Exit, Failure};
 use crate::files::input;
 use crate::files::readers::Readers;
@@ -23,7 +23,6 @@ use crate::transcript::source::Source;
 use crate::wording::readable_source;
 
 use crate::engine::inputs::copy_of;
-use crate::engine::listeners::notify;
 use crate::engine::records::{Archive, RecordPlace};
 
 /// Restores a text by its archive, as often as it was compacted, and writes it.
@@ -31,50 +30,30 @@ use crate::engine::records::{Archive, RecordPlace};
 /// # Errors
 /// The archive has no record of the text, or one that does not fit. Nothing is written then.
 pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
-    let RestoreSettings { archive, paths, .. } = settings;
-    let shown = archive.display();
     let is_named = |path: &&Path| path.as_os_str() != "-";
-    if paths.len() > 1 {
-        let message = format!("--restore {shown}: one transcript is put back at a time; name one");
-        return Err(Failure::usage(message).into());
-    }
-    let path = paths.first().map(PathBuf::as_path).filter(is_named);
+    let path = settings.paths.first().map(PathBuf::as_path).filter(is_named);
     let (output, replaced) = match (&settings.destination, path) {
-        (Destination::InPlace(suffix), Some(path)) => (Some(path), Some(suffix)),
-        (Destination::InPlace(_), None) => {
-            return Err(Failure::usage("--in-place: name the transcript that is put back").into());
-        }
+        (Destination::InPlace(suffix), path) => (path, Some(suffix)),
         (Destination::File(file), _) => (Some(file.as_path()), None),
         (Destination::Folder(_) | Destination::Stdout, _) => (None, None),
     };
-    if !append::is_lines(archive) {
-        let message =
-            format!("--restore {shown}: only an archive whose name ends in .jsonl holds what can be put back");
-        return Err(Failure::usage(message).into());
-    }
-    if let Some(output) = output.filter(|_| replaced.is_none()) {
-        output::refuse_input(path, output, true)?;
-    }
-    output::check(output)?;
-    output::refuse_emptied(path)?;
-    if output.is_some_and(|output| output::same_place(archive, output)) {
-        return Err(Failure::usage(format!("--output {shown} is the archive; write to another file")).into());
-    }
+    check(settings, path, output, replaced.is_some())?;
     if output.is_some() {
         interrupt::exit_on_signals();
     }
-    let mut archive = Archive::open(archive)?;
+    let mut archive = Archive::open(&settings.archive)?;
     let input = input::read(path)?;
     let name = readable_source(&input.name);
     let (file, most, done) = (&*input.name, settings.rounds.unwrap_or(usize::MAX), RestoredRounds::default());
-    let is_document = is_document(input.bytes());
+    let source = str::from_utf8(input.bytes()).ok().and_then(|text| Source::of_file(text).ok());
+    let is_document = source.is_some_and(|source| source.values().nth(1).is_none());
     let mut restorer = Restorer { archive: &mut archive, file, name: &name, most, is_document, done };
     let Restored { text, edits } = restorer.restore_all(input.bytes())?;
     let done = restorer.done;
-    if edits.is_empty() && text == input.bytes() {
+    if edits.is_empty() && *text == *input.bytes() {
         return Err(Failure::unreadable(archive.no_record_message(&name)).into());
     }
-    let readers = Readers::of([Some(archive.path), path]);
+    let readers = Readers::of_result(path);
     match replaced.zip(path) {
         Some((suffix, path)) => {
             if let Some(suffix) = suffix {
@@ -88,15 +67,35 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
         let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
         let damaged = archive.damaged();
         let restored = Event::Restored { archive: archive.path, done: &done, all, damaged: damaged.as_deref() };
-        notify(&Reporter::new(settings.volume), restored);
+        Reporter::new(settings.volume).handle(&restored);
     }
     Ok(Exit::Success)
 }
 
-/// Whether a text is a single JSON value.
-fn is_document(text: &[u8]) -> bool {
-    let source = str::from_utf8(text).ok().and_then(|text| Source::of_file(text).ok());
-    source.is_some_and(|source| source.values().nth(1).is_none())
+/// Refuses a transcript, an archive and an output that do not go together.
+fn check(settings: &RestoreSettings, path: Option<&Path>, output: Option<&Path>, is_in_place: bool) -> Result<()> {
+    let (archive, shown) = (&settings.archive, settings.archive.display());
+    if settings.paths.len() > 1 {
+        let message = format!("--restore {shown}: one transcript is put back at a time; name one");
+        return Err(Failure::usage(message).into());
+    }
+    if is_in_place && path.is_none() {
+        return Err(Failure::usage("--in-place: name the transcript that is put back").into());
+    }
+    if !append::is_lines(archive) {
+        let message =
+            format!("--restore {shown}: only an archive whose name ends in .jsonl holds what can be put back");
+        return Err(Failure::usage(message).into());
+    }
+    if let Some(output) = output.filter(|_| !is_in_place) {
+        output::refuse_input(path, output, true)?;
+    }
+    output::check(output)?;
+    output::refuse_emptied(path)?;
+    if output.is_some_and(|output| output::same_place(archive, output)) {
+        return Err(Failure::usage(format!("--output {shown} is the archive; write to another file")).into());
+    }
+    Ok(())
 }
 
 /// The restoration of one text.
@@ -148,8 +147,8 @@ struct Restored<'t> {
 }
 
 impl<'t> Restored<'t> {
-    fn of(text: Cow<'t, [u8]>) -> Self {
-        Restored { text, edits: Vec::new() }
+    fn of(text: &'t [u8]) -> Self {
+        Restored { text: Cow::Borrowed(text), edits: Vec::new() }
     }
 
     /// Returns the hash of the result.
@@ -183,24 +182,12 @@ impl<'t> Restored<'t> {
         longest
     }
 
-    /// Returns the result in one piece.
-    fn joined(self) -> Cow<'t, [u8]> {
-        if self.edits.is_empty() {
-            return self.text;
+    /// Makes the result the text.
+    fn join(&mut self) {
+        if !self.edits.is_empty() {
+            self.text = pieces(&self.text, &self.edits).collect::<Vec<_>>().concat().into();
+            self.edits.clear();
         }
-        pieces(&self.text, &self.edits).collect::<Vec<_>>().concat().into()
-    }
-}
-
-/// What one step made of a text.
-struct Step<'t> {
-    restored: Restored<'t>,
-    is_change: bool,
-}
-
-impl<'t> Step<'t> {
-    fn none(restored: Restored<'t>) -> Self {
-        Step { restored, is_change: false }
     }
 }
 
@@ -249,21 +236,18 @@ impl Restorer<'_, '_> {
     /// twice. Returns a text, and the edits that restore it further.
     fn restore_all<'t>(&mut self, text: &'t [u8]) -> Result<Restored<'t>> {
         let mut rounds = Rounds::at_most(self.most);
-        let mut restored = Restored::of(Cow::Borrowed(text));
+        let mut restored = Restored::of(text);
         loop {
-            restored = self.restore_known(restored, None, &mut rounds)?;
+            self.restore_known(&mut restored, None, &mut rounds)?;
             if self.archive.has_lines {
-                restored = self.restore_lines(restored.joined(), &mut rounds)?;
+                self.restore_lines(&mut restored, &mut rounds)?;
                 if !restored.edits.is_empty() && self.archive.of_whole(&restored.hash()).is_some() {
                     continue;
                 }
             }
-            let mut step = self.restore_beginning(restored, &mut rounds)?;
-            if !step.is_change {
-                step = self.restore_document(step.restored, None, &mut rounds)?;
-            }
-            restored = step.restored;
-            if !step.is_change {
+            let is_change = self.restore_beginning(&mut restored, &mut rounds)?
+                || self.restore_document(&mut restored, None, &mut rounds)?;
+            if !is_change {
                 self.done.rounds = rounds.number;
                 self.done.missing = rounds.before_last().filter(|_| rounds.number < self.most);
                 return Ok(restored);
@@ -272,49 +256,39 @@ impl Restorer<'_, '_> {
     }
 
     /// Restores each line by itself. The rounds of the line that had most count.
-    fn restore_lines<'t>(&mut self, text: Cow<'t, [u8]>, rounds: &mut Rounds) -> Result<Restored<'t>> {
-        let (mut lines, mut edits, mut start, mut most) = (LineHashes::of(&text), Vec::new(), 0, 0);
-        for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+    fn restore_lines(&mut self, restored: &mut Restored<'_>, rounds: &mut Rounds) -> Result<()> {
+        restored.join();
+        let (mut lines, mut edits, mut start, mut most) = (LineHashes::of(&restored.text), Vec::new(), 0, 0);
+        for (index, line) in restored.text.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let content = without_end(line);
             let mut own = Rounds::at_most(rounds.most - rounds.number);
-            let place = (index + 1, &mut lines);
-            let original = self.restore_line(content, place, &mut own)?;
-            if original != content {
+            let mut original = Restored::of(content);
+            loop {
+                self.restore_known(&mut original, Some((index + 1, &mut lines)), &mut own)?;
+                if !self.restore_document(&mut original, Some(index + 1), &mut own)? {
+                    break;
+                }
+            }
+            original.join();
+            if *original.text != *content {
                 self.done.lines.insert(index + 1);
-                edits.push(PutBack { range: start..start + content.len(), bytes: original.into_owned() });
+                edits.push(PutBack { range: start..start + content.len(), bytes: original.text.into_owned() });
             }
             most = most.max(own.number);
             start += line.len();
         }
         rounds.number += most;
-        Ok(Restored { text, edits })
-    }
-
-    /// Restores one line, by its number.
-    fn restore_line<'t>(
-        &mut self,
-        line: &'t [u8],
-        (number, lines): (usize, &mut LineHashes),
-        rounds: &mut Rounds,
-    ) -> Result<Cow<'t, [u8]>> {
-        let mut restored = Restored::of(Cow::Borrowed(line));
-        loop {
-            restored = self.restore_known(restored, Some((number, lines)), rounds)?;
-            let step = self.restore_document(restored, Some(number), rounds)?;
-            restored = step.restored;
-            if !step.is_change {
-                return Ok(restored.joined());
-            }
-        }
+        restored.edits = edits;
+        Ok(())
     }
 
     /// Restores a text, or a line of one by its number, as often as its hash is known.
-    fn restore_known<'t>(
+    fn restore_known(
         &mut self,
-        mut restored: Restored<'t>,
+        restored: &mut Restored<'_>,
         mut line: Option<(usize, &mut LineHashes)>,
         rounds: &mut Rounds,
-    ) -> Result<Restored<'t>> {
+    ) -> Result<()> {
         loop {
             let hash = restored.hash();
             // A whole file that became one line differs from that line: restoring it there would add lines forever.
@@ -324,37 +298,37 @@ impl Restorer<'_, '_> {
             };
             let records = self.records(&places, &hash, rounds)?;
             if records.is_empty() {
-                return Ok(restored);
+                return Ok(());
             }
             let number = line.as_ref().map(|(number, _)| *number);
             if rounds.seen.contains(&hash) {
                 return Err(self.refused(number, "its records form a circle"));
             }
             // A single line can come from any file.
-            let of_file = line.as_ref().filter(|(_, lines)| lines.hashes.len() > 1).map(|(number, _)| *number);
-            let text = restored.joined();
-            let edits = self.put_back(&text, hash, records, of_file, rounds);
-            let edits = match edits {
+            let of_file = number.filter(|_| line.as_ref().is_some_and(|(_, lines)| lines.hashes.len() > 1));
+            restored.join();
+            let edits = match self.put_back(&restored.text, hash, records, of_file, rounds) {
                 Ok(edits) if line.is_some() && edits.iter().any(PutBack::has_line_end) => Err(RestoreError::DoesNotFit),
                 edits => edits,
             };
-            restored = Restored { text, edits: edits.map_err(|why| self.refused(number, &why.to_string()))? };
+            restored.edits = edits.map_err(|why| self.refused(number, &why.to_string()))?;
         }
     }
 
-    /// Restores the longest beginning of a text that a compaction left: lines were appended since.
-    fn restore_beginning<'t>(&mut self, restored: Restored<'t>, rounds: &mut Rounds) -> Result<Step<'t>> {
+    /// Restores the longest beginning of a text that a compaction left: lines were appended since. Returns whether there
+    /// is one.
+    fn restore_beginning(&mut self, restored: &mut Restored<'_>, rounds: &mut Rounds) -> Result<bool> {
         let is_known = |hash: &str| self.archive.of_whole(hash).is_some() && !rounds.seen.contains(hash);
-        let Some((end, hash)) = restored.longest_beginning(is_known) else { return Ok(Step::none(restored)) };
+        let Some((end, hash)) = restored.longest_beginning(is_known) else { return Ok(false) };
         let places = self.archive.of_whole(&hash).cloned().unwrap_or_default();
         let records = self.records(&places, &hash, rounds)?;
         if records.is_empty() {
-            return Ok(Step::none(restored));
+            return Ok(false);
         }
-        let text = restored.joined();
-        let edits = self.put_back(&text[..end], hash, records, None, rounds);
-        let edits = edits.map_err(|why| self.refused(None, &why.to_string()))?;
-        Ok(Step { restored: Restored { text, edits }, is_change: true })
+        restored.join();
+        let edits = self.put_back(&restored.text[..end], hash, records, None, rounds);
+        restored.edits = edits.map_err(|why| self.refused(None, &why.to_string()))?;
+        Ok(true)
     }
 
     /// Reads the records of compactions that left a text with this hash, if their round is to be put back. A record whose
@@ -379,22 +353,22 @@ impl Restorer<'_, '_> {
         restoring::edits_to_original(text, self.file, line, records)
     }
 
-    /// Puts back the messages of the last round of a document that grew.
-    fn restore_document<'t>(
+    /// Puts back the messages of the last round of a document that grew. Returns whether there are any.
+    fn restore_document(
         &mut self,
-        text: Restored<'t>,
+        restored: &mut Restored<'_>,
         line: Option<usize>,
         rounds: &mut Rounds,
-    ) -> Result<Step<'t>> {
+    ) -> Result<bool> {
         let may_be = self.archive.has_traces() && rounds.number < rounds.most;
         if !may_be || line.is_none() && !self.is_document {
-            return Ok(Step::none(text));
+            return Ok(false);
         }
-        let text = text.joined();
+        restored.join();
         let formats: Vec<_> = self.archive.formats.iter().filter_map(|name| by_name(name)).collect();
-        let Ok(document) = str::from_utf8(&text) else { return Ok(Step::none(Restored::of(text))) };
+        let Ok(document) = str::from_utf8(&restored.text) else { return Ok(false) };
         let regrown = regrown::regrown(document, &formats, |trace| self.record_with(trace, line, rounds))?;
-        let Some(Regrown { edits, record, shortened }) = regrown else { return Ok(Step::none(Restored::of(text))) };
+        let Some(Regrown { edits, record, shortened }) = regrown else { return Ok(false) };
         if line.is_some() && edits.iter().any(PutBack::has_line_end) {
             return Err(self.refused(line, &RestoreError::DoesNotFit.to_string()));
         }
@@ -402,7 +376,8 @@ impl Restorer<'_, '_> {
         rounds.add(&record);
         self.done.unproved = true;
         self.done.shortened += shortened;
-        Ok(Step { restored: Restored { text, edits }, is_change: true })
+        restored.edits = edits;
+        Ok(true)
     }
 
     /// Returns the record of the compaction that left a trace in a document, if its round is to be put back. Of several

@@ -1,10 +1,10 @@
-//! What comes of an input, or of lines of one, before anything is written.
+//! What comes of a piece, a document or lines of a file, before anything is written.
 
 use crate::compact::Archived;
 use crate::events::{ReportRow, Status, Totals};
 use crate::rewrite::{self, Edit};
 
-/// What comes of an input, or of lines of one, before anything is written.
+/// What comes of a piece.
 #[derive(Debug, Default)]
 pub(crate) struct TaskResult {
     /// The bytes to write.
@@ -28,7 +28,7 @@ pub(crate) struct TaskResult {
 }
 
 impl TaskResult {
-    /// Returns what comes of an input that fails.
+    /// Returns what comes of a piece that fails.
     pub(super) fn failed(error: impl Into<anyhow::Error>) -> Self {
         TaskResult { error: Some(error.into()), ..TaskResult::default() }
     }
@@ -40,27 +40,16 @@ impl TaskResult {
         }
     }
 
-    /// Returns the bytes that it holds in memory, or nothing if it holds more than what is written to the output.
-    fn length(&self) -> Option<usize> {
-        let Archived { sections, files } = &self.archived;
-        let has_more = !sections.is_empty() || !files.is_empty() || self.rows.iter().any(|row| row.page.is_some());
-        if has_more { None } else { Some(self.input.len() + self.content.length()) }
-    }
-}
-
-/// The results of a piece of an input, in order.
-pub(super) struct ResultPiece {
-    /// One of a document, or those of some lines.
-    pub(super) results: Vec<TaskResult>,
-    /// Whether no piece of the input follows.
-    pub(super) is_last: bool,
-}
-
-impl ResultPiece {
-    /// Whether it takes so little memory that it can wait for its turn.
+    /// Whether it takes so little memory that it can wait for its turn: it has no more than what is written to the output.
     pub(super) fn is_small(&self) -> bool {
         const SMALL: usize = 1 << 16;
-        self.results.iter().map(TaskResult::length).sum::<Option<usize>>().is_some_and(|length| length <= SMALL)
+        let Archived { sections, files } = &self.archived;
+        let has_more = !sections.is_empty() || !files.is_empty() || self.rows.iter().any(|row| row.page.is_some());
+        let content = match &self.content {
+            ResultContent::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
+            ResultContent::Whole(bytes) => bytes.len(),
+        };
+        !has_more && self.input.len() + content <= SMALL
     }
 }
 
@@ -69,15 +58,19 @@ impl ResultPiece {
 pub(crate) enum ResultContent {
     /// The input with these edits, in order.
     Edited(Vec<Edit>),
-    /// A text of its own: cutoffs, a diff, an update, a complete result.
-    Text(String),
-    /// Bytes that need not be UTF-8.
-    Bytes(Vec<u8>),
+    /// Bytes of its own: cutoffs, a diff, an update, a complete result.
+    Whole(Vec<u8>),
 }
 
 impl Default for ResultContent {
     fn default() -> Self {
-        ResultContent::Text(String::new())
+        ResultContent::Whole(Vec::new())
+    }
+}
+
+impl From<String> for ResultContent {
+    fn from(text: String) -> Self {
+        ResultContent::Whole(text.into_bytes())
     }
 }
 
@@ -86,40 +79,16 @@ impl ResultContent {
     pub(crate) fn pieces<'m>(&'m self, input: &'m [u8]) -> impl Iterator<Item = &'m [u8]> {
         let (edited, whole) = match self {
             ResultContent::Edited(edits) => (Some(rewrite::pieces(input, edits)), None),
-            ResultContent::Text(text) => (None, Some(text.as_bytes())),
-            ResultContent::Bytes(bytes) => (None, Some(bytes.as_slice())),
+            ResultContent::Whole(bytes) => (None, Some(bytes.as_slice())),
         };
         edited.into_iter().flatten().chain(whole)
     }
 
     /// Whether the result differs from `input`, which is what the edits apply to.
-    pub(crate) fn changes(&self, input: &[u8]) -> bool {
+    pub(super) fn changes(&self, input: &[u8]) -> bool {
         match self {
             ResultContent::Edited(edits) => rewrite::changes(input, edits),
-            ResultContent::Text(text) => text.as_bytes() != input,
-            ResultContent::Bytes(bytes) => bytes != input,
-        }
-    }
-
-    /// Returns the bytes that this holds in memory.
-    pub(crate) fn length(&self) -> usize {
-        match self {
-            ResultContent::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
-            ResultContent::Text(text) => text.len(),
-            ResultContent::Bytes(bytes) => bytes.len(),
-        }
-    }
-
-    /// Returns the result as a whole. `input` is what the edits apply to.
-    #[must_use]
-    pub(crate) fn applied(self, input: &[u8]) -> Self {
-        match self {
-            ResultContent::Edited(edits) => {
-                let bytes = rewrite::pieces(input, &edits).collect::<Vec<_>>().concat();
-                String::from_utf8(bytes)
-                    .map_or_else(|error| ResultContent::Bytes(error.into_bytes()), ResultContent::Text)
-            }
-            whole => whole,
+            ResultContent::Whole(bytes) => bytes != input,
         }
     }
 }

@@ -1,53 +1,53 @@
-//! The work on all inputs of a run. An input that fails does not stop the others.
-//!
-//! A single document is worked on and written here, from top to bottom. Several inputs, and inputs with one conversation
-//! a line, have workers.
+//! What all inputs of a run share: the settings, who listens, and what came of the inputs so far.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::Mutex;
 
 use anyhow::Result;
 
-use crate::events::{Event, ReportRow, Status, Totals};
+use crate::events::{Event, Listener, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
-use crate::fault::{self, ProgramPart};
-use crate::files::input::{self, Input, LineReader, Opened, ReadOptions};
-use crate::files::output::CompleteFile;
+use crate::files::output::{CompleteFile, OutputFile};
+use crate::files::readers::Readers;
 use crate::interrupt;
+use crate::report::html::{Page, PageBuilder, PricedModel};
+use crate::report::json::Report;
+use crate::report::progress::{Progress, Results};
+use crate::report::reporter::Reporter;
 use crate::settings::{Action, Destination, Settings, Volume};
 use crate::sync::{lock, unpoisoned};
-use crate::wording::{counted, readable_source};
+use crate::wording::counted;
 
-use crate::engine::backend::RunBackend;
-use crate::engine::cache::RunCache;
 use crate::engine::inputs::Inputs;
 use crate::engine::journal::Journal;
-use crate::engine::listeners::{Listeners, notify};
-use crate::engine::ordered_output::Cores;
-use crate::engine::page;
 use crate::engine::records::ArchivedRounds;
-use crate::engine::result::{ResultContent, TaskResult};
-use crate::engine::sink::{NOWHERE, Records, Sink};
-use crate::engine::task::Task;
+use crate::engine::summaries::RunCache;
+
+/// The place of a result that does not exist.
+pub(super) const NOWHERE: &str = "nowhere";
 
 /// What all inputs of a run share.
 pub(super) struct Run<'b> {
     pub(super) settings: &'b Settings,
     pub(super) inputs: &'b Inputs,
-    /// The cores, one of which each worker holds while it computes.
-    cores: Cores,
-    cache: RunCache,
-    pub(super) records: Records,
-    rounds: ArchivedRounds,
-    totals: Mutex<Totals>,
+    pub(super) journal: Option<Journal>,
+    pub(super) listeners: Listeners,
+    pub(super) cache: RunCache,
+    /// The rounds of the summaries in the archive.
+    pub(super) rounds: ArchivedRounds,
+    pub(super) state: Mutex<RunState>,
 }
 
-/// An input that was opened.
-pub(super) enum Started {
-    /// A document, with what came of it.
-    Done(Box<TaskResult>),
-    /// Conversations on lines, which are not read yet.
-    Lines(LineReader),
+/// What came of the inputs so far.
+#[derive(Default)]
+pub(super) struct RunState {
+    pub(super) totals: Totals,
+    /// Whether `--check` found a violation.
+    pub(super) breaches: bool,
+    /// Whether the page is written.
+    pub(super) has_page: bool,
+    /// The error of the only input, or of a report or page that could not be written.
+    pub(super) failure: Option<anyhow::Error>,
 }
 
 impl<'b> Run<'b> {
@@ -61,178 +61,51 @@ impl<'b> Run<'b> {
         journal: Option<Journal>,
         cache: RunCache,
     ) -> Result<Self> {
-        let totals = Totals { left_out: inputs.passed_over.len() as u64, ..Totals::default() };
-        let listeners = Listeners::new(settings, inputs.entries.len());
-        let run = Run {
-            settings,
-            inputs,
-            cores: Cores::of_machine(),
-            cache,
-            rounds: ArchivedRounds::default(),
-            records: Records {
-                journal,
-                listeners,
-                breaches: AtomicBool::new(false),
-                has_page: AtomicBool::new(false),
-                failure: Mutex::new(None),
-            },
-            totals: Mutex::new(totals.clone()),
+        let totals = Totals {
+            left_out: inputs.passed_over.len() as u64,
+            failed: inputs.unsearched.len() as u64,
+            ..Totals::default()
         };
-        run.report_skipped()?;
-        run.prepare_for_interrupt(&totals);
+        let (listeners, rounds) = (Listeners::new(settings, inputs.entries.len()), ArchivedRounds::default());
+        let state = Mutex::new(RunState { totals, ..RunState::default() });
+        let run = Run { settings, inputs, journal, listeners, cache, rounds, state };
+        for path in &inputs.passed_over {
+            let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or not a file");
+            run.listeners.handle(&Event::InputStatus { source: &name, what: why });
+            let row = ReportRow::without_plan(&name, Status::LeftOut, Some(why.to_owned()));
+            run.listeners.report(&[row], NOWHERE)?;
+        }
+        for (name, why) in &inputs.unsearched {
+            run.listeners.handle(&Event::InputFailed(&format!("{name} cannot be searched: {why}")));
+            run.listeners.report(&[ReportRow::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
+        }
+        run.prepare_for_interrupt(&lock(&run.state).totals);
         Ok(run)
     }
 
-    /// Works on the only input, and writes its result. Returns the lines of one that has a conversation on each.
-    pub(super) fn work_on_only(&self) -> Option<(Arc<Sink<'_>>, LineReader)> {
-        let sink = self.sink(0);
-        match self.start(&sink) {
-            Started::Lines(lines) => return Some((sink, lines)),
-            Started::Done(result) => self.write_document(&sink, *result),
+    /// Makes an interrupt report how far a batch came, and how to go on.
+    pub(super) fn prepare_for_interrupt(&self, totals: &Totals) {
+        let is_batch = self.inputs.keeps_journal && self.settings.action == Action::Compact;
+        if !is_batch || self.settings.stderr.volume == Volume::Quiet {
+            return;
         }
-        None
+        let files =
+            (self.inputs.entries.len() as u64).saturating_sub(totals.left_out - self.inputs.passed_over.len() as u64);
+        let done = totals.files();
+        let files = counted(files.max(done), "file");
+        interrupt::report_at_end(format!(
+            "tcompact: interrupted, {done} of {files} done; --resume goes on with the others"
+        ));
     }
 
-    /// Returns where the result of an input goes.
-    pub(super) fn sink(&self, index: usize) -> Arc<Sink<'_>> {
-        Arc::new(Sink::new(self.settings, self.inputs, &self.records, index))
-    }
-
-    /// Opens an input. A document is worked on here.
-    pub(super) fn start(&self, sink: &Sink<'_>) -> Started {
-        let done = |result| Started::Done(Box::new(result));
-        if let Some(why) = &*lock(&self.records.failure) {
-            // Nothing more could be reported.
-            return done(TaskResult::failed(Failure::unreadable(why.to_string()).known(true)));
+    /// Ends a run of many inputs with an error of its report or its page, and returns the error for one input.
+    pub(super) fn end_with(&self, error: anyhow::Error) -> anyhow::Error {
+        if !self.inputs.many {
+            return error;
         }
-        if let Some(rows) = self.finished(sink) {
-            return done(TaskResult { status: Status::Finished, rows, ..TaskResult::default() });
-        }
-        if sink.became_a_link() {
-            let why = "it became a link meanwhile, and links in a directory are not followed";
-            let message = format!("{} cannot be read: {why}", sink.name());
-            return done(TaskResult::failed(Failure::unreadable(message)));
-        }
-        let lines = self.settings.input.lines;
-        let reading = ReadOptions {
-            lines,
-            may_be_other: !sink.entry.named,
-            hashed: self.records.journal.is_some(),
-            is_record: None,
-        };
-        let (opened, hash) = match input::open(sink.entry.path.as_deref(), reading) {
-            Ok(opened) => opened,
-            Err(error) => return done(TaskResult::failed(error)),
-        };
-        match opened {
-            Opened::Other => {
-                let other = Failure::unreadable("it does not begin like JSON");
-                let why = "does not begin like JSON".to_owned();
-                done(TaskResult::failed(other.of_other_file(Some(why))))
-            }
-            Opened::Whole(input) => {
-                sink.set_source(input.compression, false, hash);
-                let mut result = self.compute(sink, &input);
-                if matches!(result.content, ResultContent::Edited(_)) {
-                    result.input = input.into_bytes();
-                }
-                done(result)
-            }
-            Opened::Lines(lines) => {
-                sink.set_source(lines.compression, true, hash);
-                Started::Lines(lines)
-            }
-        }
-    }
-
-    /// Returns the rows of an input that an earlier run finished: those in the journal, or one without a plan.
-    fn finished(&self, sink: &Sink<'_>) -> Option<Vec<ReportRow>> {
-        let (path, output) = sink.places()?;
-        let journal = self.records.journal.as_ref().filter(|_| self.settings.output.resume)?;
-        let rows: Vec<ReportRow> = journal.find(path, output)?.rows.iter().map(|row| row.clone().skipped()).collect();
-        let why = || Some(Status::Finished.sentence().to_owned());
-        Some(if rows.is_empty() { vec![ReportRow::without_plan(&sink.name(), Status::Finished, why())] } else { rows })
-    }
-
-    /// Computes a result while holding a core, which the summarizer releases while it waits.
-    pub(super) fn compute(&self, sink: &Sink<'_>, input: &Input) -> TaskResult {
-        let Run { settings, inputs, records: Records { listeners, .. }, .. } = self;
-        let RunCache { cache, is_for_lines } = &self.cache;
-        // Of a stream, the bar shows how far it came.
-        let is_alone = inputs.entries.len() == 1 && !input.as_lines;
-        let backend = RunBackend {
-            summarizer: &settings.summarizer.backend,
-            cores: &self.cores,
-            cache: cache.as_ref().filter(|_| input.as_lines || !is_for_lines),
-            listener: listeners,
-            alone: is_alone.then_some(settings.policy.summary.name.as_str()),
-        };
-        let (policy, page, many) = (&*sink.policy, listeners.page.as_ref(), inputs.many);
-        let (listener, sink) = (listeners, Some(sink));
-        let task = Task {
-            input,
-            settings,
-            policy,
-            backend: &backend,
-            listener,
-            page,
-            sink,
-            rounds: &self.rounds,
-            many,
-            repaired: false,
-            unmasked: None,
-        };
-        let mut result = TaskResult::default();
-        let work = || self.cores.with(|| task.add_to(&mut result));
-        // A panic in one input must not end the others.
-        let done = fault::caught(ProgramPart::Input, work).unwrap_or_else(|fault| {
-            Err(Failure::unreadable(format!("{}: {fault}", readable_source(&input.name))).into())
-        });
-        result.error = done.err();
-        result
-    }
-
-    /// Writes the result of a document, and ends its input.
-    pub(super) fn write_document(&self, sink: &Sink<'_>, result: TaskResult) {
-        if result.status == Status::Finished {
-            return self.end_input(sink, result);
-        }
-        sink.write(result);
-        self.end_input(sink, sink.finish());
-    }
-
-    /// Counts and reports the result of an input.
-    pub(super) fn end_input(&self, sink: &Sink<'_>, result: TaskResult) {
-        let status = result.status;
-        if let Err(error) = self.records.report(&result.rows, &sink.destination_name(status)) {
-            lock(&self.records.failure).get_or_insert(error);
-        }
-        let mut totals = lock(&self.totals);
-        totals.join(&result.totals);
-        totals.count(status);
-        self.notify(Event::InputDone(&totals));
-        self.prepare_for_interrupt(&totals);
-        drop(totals);
-        match result.error {
-            Some(error) if self.inputs.many => {
-                let is_known = error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_known);
-                if !is_known || self.settings.stderr.volume == Volume::Verbose {
-                    self.notify(Event::InputFailed(&error.to_string()));
-                }
-            }
-            Some(error) => *lock(&self.records.failure) = Some(error),
-            None if self.inputs.many => {
-                let only_would = matches!(self.settings.action, Action::DryRun { .. } | Action::Diff);
-                let left_out = result.rows.first().and_then(ReportRow::why);
-                let what = match status {
-                    Status::Compacted if only_would => "would be compacted",
-                    Status::LeftOut => left_out.unwrap_or(status.sentence()),
-                    status => status.sentence(),
-                };
-                self.notify(Event::InputStatus { source: &sink.name(), what });
-            }
-            None => {}
-        }
+        let known = Failure::unreadable(error.to_string()).known(true);
+        lock(&self.state).failure.get_or_insert(error);
+        known.into()
     }
 
     /// Ends the run: writes the page, and removes a journal that nobody needs.
@@ -240,16 +113,15 @@ impl<'b> Run<'b> {
     /// # Errors
     /// The error of the only input. The errors of several inputs are reported as events.
     pub(super) fn end(self) -> Result<(Exit, Totals)> {
-        let Run { settings, inputs, totals, records, .. } = self;
-        let Records { listeners: Listeners { page, progress, .. }, breaches, journal, has_page, failure } = records;
+        let Run { settings, inputs, journal, listeners: Listeners { page, progress, .. }, state, .. } = self;
+        let RunState { totals, breaches, has_page, failure } = unpoisoned(state.into_inner());
         drop(progress);
-        let totals = unpoisoned(totals.into_inner());
         let told = |error| with_what_is_done(error, &totals, settings);
-        if let Some(failure) = unpoisoned(failure.into_inner()) {
+        if let Some(failure) = failure {
             return Err(if inputs.many { told(failure) } else { failure });
         }
-        if let Some((page, file)) = page.zip(settings.output.html.as_deref()).filter(|_| !has_page.into_inner()) {
-            page::write(&page.finish(), file, inputs).and_then(CompleteFile::put).map_err(told)?;
+        if let Some((page, file)) = page.zip(settings.output.html.as_deref()).filter(|_| !has_page) {
+            write_page(&page.finish(), file).and_then(CompleteFile::put).map_err(told)?;
         }
         let is_paid_for = totals.requests > 0 || totals.cached > 0;
         if totals.failed == 0 && !is_paid_for && !settings.output.resume {
@@ -257,47 +129,12 @@ impl<'b> Run<'b> {
         }
         let exit = if totals.failed > 0 {
             Exit::SomeFailed
-        } else if breaches.into_inner() {
+        } else if breaches {
             Exit::Breaches
         } else {
             Exit::Success
         };
         Ok((exit, totals))
-    }
-
-    /// Reports what was found and is not read.
-    fn report_skipped(&self) -> Result<()> {
-        for path in &self.inputs.passed_over {
-            let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or not a file");
-            self.notify(Event::InputStatus { source: &name, what: why });
-            let row = ReportRow::without_plan(&name, Status::LeftOut, Some(why.to_owned()));
-            self.records.report(&[row], NOWHERE)?;
-        }
-        for (name, why) in &self.inputs.unsearched {
-            self.notify(Event::InputFailed(&format!("{name} cannot be searched: {why}")));
-            lock(&self.totals).failed += 1;
-            self.records.report(&[ReportRow::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
-        }
-        Ok(())
-    }
-
-    /// Makes an interrupt report how far a batch came, and how to go on.
-    fn prepare_for_interrupt(&self, totals: &Totals) {
-        let is_batch = self.inputs.keeps_journal && self.settings.action == Action::Compact;
-        if !is_batch || self.settings.stderr.volume == Volume::Quiet {
-            return;
-        }
-        let Totals { compacted, unchanged, passed_through, finished, failed, left_out, .. } = totals;
-        let done = compacted + unchanged + passed_through + finished + failed;
-        let files = (self.inputs.entries.len() as u64).saturating_sub(left_out - self.inputs.passed_over.len() as u64);
-        let files = counted(files.max(done), "file");
-        interrupt::report_at_end(format!(
-            "tcompact: interrupted, {done} of {files} done; --resume goes on with the others"
-        ));
-    }
-
-    pub(super) fn notify(&self, event: Event<'_>) {
-        notify(&self.records.listeners, event);
     }
 }
 
@@ -315,4 +152,68 @@ fn with_what_is_done(error: anyhow::Error, totals: &Totals, settings: &Settings)
         Destination::Stdout | Destination::File(_) => "the result is written anyway".to_owned(),
     };
     Failure::unreadable(format!("{error}; {done}")).into()
+}
+
+/// Who listens to a run: lines on standard error, the report, the page and the progress bar.
+pub(super) struct Listeners {
+    reporter: Reporter,
+    pub(super) report: Report,
+    /// The page of `--html`.
+    pub(super) page: Option<PageBuilder>,
+    progress: Progress,
+}
+
+impl Listeners {
+    /// Returns the listeners that the settings ask for, in a run with this many inputs.
+    fn new(settings: &Settings, inputs: usize) -> Self {
+        let results = match (settings.action, &settings.output.destination) {
+            (Action::DryRun { .. } | Action::Count { .. } | Action::Diff, _) => Results::Shown,
+            (Action::Compact | Action::Check, Destination::Stdout) => Results::Printed,
+            (Action::Compact | Action::Check, _) => Results::ToFiles,
+        };
+        Listeners {
+            reporter: Reporter::new(settings.stderr.volume),
+            report: Report::new(settings.output.report.as_deref()),
+            page: new_page(settings),
+            progress: Progress::new(&settings.stderr, results, inputs),
+        }
+    }
+
+    /// Reports conversations whose result went to the place `to`.
+    ///
+    /// # Errors
+    /// The report cannot be written. The others have the event all the same.
+    pub(super) fn report(&self, conversations: &[ReportRow], to: &str) -> Result<()> {
+        let added = self.report.add(conversations);
+        self.handle(&Event::Done { conversations, to });
+        added.map(drop)
+    }
+}
+
+impl Listener for Listeners {
+    fn handle(&self, event: &Event<'_>) {
+        self.reporter.handle(event);
+        self.progress.handle(event);
+        self.page.iter().for_each(|page| page.handle(event));
+    }
+}
+
+/// Returns an empty page for a run with `--html`.
+fn new_page(settings: &Settings) -> Option<PageBuilder> {
+    settings.output.html.as_ref()?;
+    let reader = settings.policy.reader.and_then(|model| {
+        let price = model.input_price?;
+        Some(PricedModel { name: format!("{}:{}", model.provider, model.name), price })
+    });
+    Some(PageBuilder::new(Page::new(reader, settings.action.is_read_only())))
+}
+
+/// Writes the page. It is not in its place yet.
+///
+/// # Errors
+/// It cannot be written; an earlier page stays unchanged.
+pub(super) fn write_page(page: &str, file: &Path) -> Result<CompleteFile> {
+    let mut written = OutputFile::begin_as(format!("--html {}", file.display()), file, None, &Readers::Owner)?;
+    written.write(page.as_bytes())?;
+    written.complete(None)
 }

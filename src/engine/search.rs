@@ -9,7 +9,7 @@ use regex::Regex;
 use serde_json::json;
 
 use crate::cli::places::PlaceOrigin;
-use crate::events::Event;
+use crate::events::{Event, Listener};
 use crate::exit::Exit;
 use crate::files::output;
 use crate::redact::{cut_before, cut_behind};
@@ -18,8 +18,7 @@ use crate::sanitize::{reveal_line, sanitize_json, sanitize_name};
 use crate::settings::{LookupSettings, Volume};
 use crate::transcript::media::without_data;
 
-use crate::engine::listeners::notify;
-use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files, name};
+use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files};
 
 /// The most matching lines of one message that are shown.
 const MOST_LINES: usize = 20;
@@ -85,7 +84,7 @@ pub(super) fn search(settings: &LookupSettings, pattern: &Regex) -> Result<Exit>
         };
         number += hits.number;
         shown += hits.last.iter().map(|hit| 1 + hit.earlier).sum::<usize>();
-        let name = name(file);
+        let name = file.name();
         output::print(&match counts {
             true if is_only => format!("{}\n", hits.number),
             true => format!("{}\t{}\n", sanitize_name(&name), hits.number),
@@ -93,11 +92,11 @@ pub(super) fn search(settings: &LookupSettings, pattern: &Regex) -> Result<Exit>
         })?;
     }
     let reporter = Reporter::new(settings.volume);
-    failures.iter().for_each(|failure| notify(&reporter, Event::InputFailed(failure)));
+    failures.iter().for_each(|failure| reporter.handle(&Event::InputFailed(failure)));
     if settings.volume > Volume::Quiet {
         let more = format!("{} more; --limit {number} shows them", number - shown);
         let more = (number > shown && !counts).then_some(&more);
-        lookup.damage.iter().chain(more).for_each(|sentence| notify(&reporter, Event::Notice(sentence)));
+        lookup.damage.iter().chain(more).for_each(|sentence| reporter.handle(&Event::Notice(sentence)));
     }
     Ok(match number {
         _ if !failures.is_empty() => Exit::SomeFailed,

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::advice::Advice;
 use crate::cli::places::{MessagePlace, PlaceOrigin};
-use crate::events::Event;
+use crate::events::{Event, Listener};
 use crate::exit::{Exit, Failure};
 use crate::files::output;
 use crate::redact::{cut_before, cut_behind};
@@ -17,8 +17,8 @@ use crate::tokens::Counter;
 use crate::transcript::media::without_data;
 use crate::wording::{grouped_and_counted, readable_source};
 
-use crate::engine::listeners::notify;
-use crate::engine::lookup::{Contents, Found, Lookup, ReadPart, name, named};
+use crate::engine::inputs::Entry;
+use crate::engine::lookup::{Contents, Found, Lookup, ReadPart};
 
 /// The most records or conversations that an error lists.
 const MOST_LISTED: usize = 8;
@@ -33,7 +33,7 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
     if paths.len() > 1 + usize::from(arguments.archive.is_some()) {
         return Err(Failure::usage("--show: it shows messages of one file; name one").about("show").into());
     }
-    let file = named(paths.first());
+    let file = Entry::named(paths.first());
     let mut lookup = Lookup::new(settings);
     // For each place, the messages that it may mean: the rounds of an archive are known at its end.
     let mut found: Vec<Vec<(Found, String)>> = places.iter().map(|_| Vec::new()).collect();
@@ -46,7 +46,7 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
             }));
         }
     })?;
-    let (contents, name) = (contents.unwrap_or_default(), name(&file));
+    let (contents, name) = (contents.unwrap_or_default(), file.name());
     let name = readable_source(&name);
     let (mut out, mut failures, mut notices) = (Vec::new(), Vec::new(), lookup.damage);
     for (place, found) in places.iter().zip(found) {
@@ -67,26 +67,21 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
         } else if place.end > place.first + 1 {
             notices.push(format!("--show {place}: a range ends before its last index, {}", place.end));
         }
-        let draw = |(found, text): (Found, String)| match arguments.json {
-            true => text,
-            false => drawn(&found, contents.origin_of(&found), &text, u64::from(arguments.reading.limit_tokens)),
-        };
-        out.extend(meant.into_iter().map(draw));
+        let tokens = u64::from(arguments.reading.limit_tokens);
+        let draw = |(found, text): (Found, String)| drawn(&found, contents.origin_of(&found), &text, tokens);
+        out.extend(meant.into_iter().map(|one| if arguments.json { one.1 } else { draw(one) }));
     }
     // A person is shown those of several places that are there, and a program all or none.
     if !failures.is_empty() && (out.is_empty() || arguments.json) {
         return Err(failures.swap_remove(0).into());
     }
     notices.extend(failures.iter().map(ToString::to_string));
-    let list = || format!("[{}]\n", out.join(",\n"));
-    output::print(&match arguments.json {
-        true if io::stdout().is_terminal() => sanitize_json(&list()),
-        true => list(),
-        false => out.concat(),
-    })?;
+    let shown = if arguments.json { format!("[{}]\n", out.join(",\n")) } else { out.concat() };
+    let is_for_a_person = arguments.json && io::stdout().is_terminal();
+    output::print(&if is_for_a_person { sanitize_json(&shown) } else { shown })?;
     if settings.volume > Volume::Quiet {
         let reporter = Reporter::new(settings.volume);
-        notices.iter().for_each(|sentence| notify(&reporter, Event::Notice(sentence)));
+        notices.iter().for_each(|sentence| reporter.handle(&Event::Notice(sentence)));
     }
     Ok(if failures.is_empty() { Exit::Success } else { Exit::SomeFailed })
 }

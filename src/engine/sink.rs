@@ -1,4 +1,4 @@
-//! Where the result of one input goes, and when it is written.
+//! The sink of one input: what comes of its pieces goes through it in order, and then the whole takes its place.
 
 mod placing;
 
@@ -7,128 +7,163 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 
 use crate::compact::CompactionPolicy;
-use crate::engine::inputs::{Entry, Inputs, copy_of};
-use crate::engine::journal::Journal;
-use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
-use crate::events::{Event, FinishedRow, Largest, Listener, ReportRow, Status, Totals, UnchangedReasons};
+use crate::events::{Event, Largest, Listener, ReportRow, Status, Totals, UnchangedReasons};
 use crate::exit::{Exit, Failure};
+use crate::files::append::WaitingSections;
 use crate::files::compression::Compression;
-use crate::files::input::ReadHash;
+use crate::files::input::{self, Opened, ReadHash, ReadOptions};
 use crate::files::links;
 use crate::files::output::{self, OutputFile};
 use crate::files::readers::Readers;
 use crate::report::html;
-use crate::settings::{Action, Destination, Settings, archive_among};
+use crate::settings::{Action, Destination, Volume, archive_among};
 use crate::sync::lock;
 
-use crate::engine::archive;
-use crate::engine::listeners::Listeners;
-use crate::engine::result::{ResultPiece, TaskResult};
-
-/// The place of a result that does not exist.
-pub(super) const NOWHERE: &str = "nowhere";
+use crate::engine::inputs::{Entry, copy_of};
+use crate::engine::result::TaskResult;
+use crate::engine::run::{NOWHERE, Run};
 
 /// A file of so many conversations has no rows in the journal.
 const MOST_NOTED: usize = 1000;
 
-/// The records of a run: the journal, the listeners, and whether there were violations.
-pub(super) struct Records {
-    pub(super) journal: Option<Journal>,
-    pub(super) listeners: Listeners,
-    /// Whether `--check` found a violation.
-    pub(super) breaches: AtomicBool,
-    /// Whether the page is written.
-    pub(super) has_page: AtomicBool,
-    /// The error of the only input, or of a report or page that could not be written.
-    pub(super) failure: Mutex<Option<anyhow::Error>>,
-}
-
-impl Records {
-    /// Reports conversations whose result went to the place `to`.
-    pub(super) fn report(&self, conversations: &[ReportRow], to: &str) -> Result<()> {
-        self.listeners.handle(&Event::Done { conversations, to })
-    }
-}
-
 /// Where the result of one input goes.
 pub(super) struct Sink<'b> {
+    pub(super) run: &'b Run<'b>,
     /// Its index among all inputs.
     pub(super) index: usize,
     pub(super) entry: &'b Entry,
-    inputs: &'b Inputs,
-    pub(super) settings: &'b Settings,
-    records: &'b Records,
     /// The policy for its conversations.
     pub(super) policy: Cow<'b, CompactionPolicy>,
-    /// The results of its pieces, in order.
-    pub(super) ordered: OrderedOutput<ResultPiece>,
-    /// Its first piece that failed; later pieces are skipped.
-    pub(super) failed: FirstFailed,
+    /// Whether it has one conversation a line.
+    pub(super) as_lines: bool,
+    compression: Option<Compression>,
+    /// The running hash of the bytes read, for the journal.
+    read_hash: Option<ReadHash>,
+    /// The file to write; nothing for standard output.
+    output: Option<&'b Path>,
     /// Whether what is written of it has gone at once: to standard output, a device or a pipe.
     is_stream: bool,
-    written: Mutex<Written>,
     /// The metadata of the file before it was read.
     metadata: Option<Metadata>,
-    /// Who may read what is made from it.
+    /// Who may read its result.
     readers: Readers,
+    /// Its first piece that failed. Pieces before it are still worked on, whichever worker was faster.
+    first_failed: AtomicUsize,
+    written: Mutex<Written>,
 }
 
 /// What came of an input so far, and what of it is written.
 #[derive(Default)]
 struct Written {
-    /// The rows, totals and status of all pieces so far. What else they had is written.
-    result: TaskResult,
-    /// What waits for the archive.
-    archived: archive::Waiting,
-    output: Option<OutputFile>,
-    compression: Option<Compression>,
-    /// Whether it has one conversation a line.
-    as_lines: bool,
-    /// The running hash of the bytes read, for the journal.
-    read_hash: Option<ReadHash>,
+    status: Status,
+    /// Whether any result differs from the input.
+    changed: bool,
+    /// The rows that are not reported yet.
+    rows: Vec<ReportRow>,
     /// The indices of the rows that are drawn for a page.
     drawn: Vec<usize>,
+    totals: Totals,
+    /// What waits for the archive, and for files beside it.
+    sections: WaitingSections,
+    files: Vec<(PathBuf, Vec<u8>)>,
+    output: Option<OutputFile>,
     /// Whether something is unchanged only because its summarizer failed.
     passed_through: bool,
     printed: bool,
     /// Whether all of it is processed, so that only writing can still fail.
     has_result: bool,
+    error: Option<anyhow::Error>,
 }
 
 impl<'b> Sink<'b> {
-    pub(super) fn new(settings: &'b Settings, inputs: &'b Inputs, records: &'b Records, index: usize) -> Self {
-        let entry = &inputs.entries[index];
-        let has_own_archive = inputs.many && settings.policy.archive.is_some() && !settings.output.archive_chosen;
+    pub(super) fn new(run: &'b Run<'b>, index: usize) -> Self {
+        let (settings, entry) = (run.settings, &run.inputs.entries[index]);
+        let has_own_archive = run.inputs.many && settings.policy.archive.is_some() && !settings.output.archive_chosen;
         let mut policy = Cow::Borrowed(&settings.policy);
         if has_own_archive {
             // A preset that archives without being asked uses one archive for each input.
             policy.to_mut().archive = entry.path.as_deref().map(archive_among);
         }
-        let (failed, written) = (FirstFailed::default(), Mutex::default());
         // Links in a directory are not followed.
         let metadata_of = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
-        let metadata = entry.path.as_deref().and_then(|path| metadata_of(path).ok());
-        let readers = Readers::of([entry.path.as_deref()]);
-        let ordered = OrderedOutput::from(index);
-        let is_file = |path: &Path| !output::is_stream(path);
-        let is_stream = settings.action.prints() || !entry.output.as_deref().is_some_and(is_file);
-        Sink { index, entry, inputs, settings, records, policy, ordered, failed, is_stream, written, metadata, readers }
+        let output = entry.output.as_deref().filter(|_| !settings.action.prints());
+        Sink {
+            run,
+            index,
+            entry,
+            policy,
+            as_lines: false,
+            compression: None,
+            read_hash: None,
+            output,
+            is_stream: output.is_none_or(output::is_stream),
+            metadata: entry.path.as_deref().and_then(|path| metadata_of(path).ok()),
+            readers: Readers::of_result(entry.path.as_deref()),
+            first_failed: AtomicUsize::new(usize::MAX),
+            written: Mutex::default(),
+        }
     }
 
-    /// Returns its name for reports.
-    pub(super) fn name(&self) -> String {
-        self.entry.path.as_ref().map_or("-".to_owned(), |path| path.display().to_string())
+    /// Ends an input that an earlier run finished, with the rows in the journal, or one without a plan. Returns whether it
+    /// is one.
+    pub(super) fn end_if_finished(&self) -> bool {
+        let journal = self.run.journal.as_ref().filter(|_| self.run.settings.output.resume);
+        let finished = journal.zip(self.places()).and_then(|(journal, (path, output))| journal.find(path, output));
+        let Some(finished) = finished else { return false };
+        let status = Status::Finished;
+        let mut rows: Vec<ReportRow> = finished.rows.into_iter().map(|row| row.skipped()).collect();
+        if rows.is_empty() {
+            rows.push(ReportRow::without_plan(&self.entry.name(), status, Some(status.sentence().to_owned())));
+        }
+        self.report_end(Written { status, rows, ..Written::default() });
+        true
     }
 
-    /// Whether it was a file when its directory was searched, and is a link now.
-    pub(super) fn became_a_link(&self) -> bool {
-        self.metadata.as_ref().is_some_and(Metadata::is_symlink)
+    /// Opens the input: a document is read whole, lines are not read yet.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn open(&mut self) -> Result<Opened> {
+        let Run { settings, journal, state, .. } = self.run;
+        if let Some(why) = &lock(state).failure {
+            // Nothing more could be reported.
+            return Err(Failure::unreadable(why.to_string()).known(true).into());
+        }
+        if self.metadata.as_ref().is_some_and(Metadata::is_symlink) {
+            let why = "it became a link meanwhile, and links in a directory are not followed";
+            return Err(Failure::unreadable(format!("{} cannot be read: {why}", self.entry.name())).into());
+        }
+        let reading = ReadOptions {
+            lines: settings.input.lines,
+            may_be_other: !self.entry.named,
+            hashed: journal.is_some(),
+            is_record: None,
+        };
+        let (opened, read_hash) = input::open(self.entry.path.as_deref(), reading)?;
+        self.read_hash = read_hash;
+        (self.compression, self.as_lines) = match &opened {
+            Opened::Whole(input) => (input.compression, false),
+            Opened::Lines(lines) => (lines.compression, true),
+            Opened::Other => (None, false),
+        };
+        Ok(opened)
+    }
+
+    /// Returns the file, and the file of its result.
+    fn places(&self) -> Option<(&Path, &Path)> {
+        self.entry.path.as_deref().zip(self.entry.output.as_deref())
+    }
+
+    /// Returns the length of its text in bytes; unknown for a pipe and for a compressed file.
+    pub(super) fn length(&self) -> Option<u64> {
+        let is_plain = |metadata: &&Metadata| metadata.is_file() && self.compression.is_none();
+        self.metadata.as_ref().filter(is_plain).map(Metadata::len)
     }
 
     /// Checks that the result can be written, as far as that is known before anything is done.
@@ -136,195 +171,210 @@ impl<'b> Sink<'b> {
     /// # Errors
     /// It cannot, and why.
     pub(super) fn check(&self) -> Result<()> {
-        let Some((path, output)) = self.places().filter(|_| self.inputs.home.is_some()) else { return Ok(()) };
+        let Some((path, output)) = self.places().filter(|_| self.run.inputs.home.is_some()) else { return Ok(()) };
         self.refuse_links()?;
         if output.is_dir() {
             return Err(output::unwritable(output, &io::Error::other("it is a directory")).into());
         }
-        match &self.settings.output.destination {
-            Destination::InPlace(Some(suffix)) => {
-                self.copy(suffix).map_or(Ok(()), |copy| output::check_copy(path, &copy))
-            }
+        match &self.run.settings.output.destination {
+            Destination::InPlace(Some(suffix)) => output::check_copy(path, &copy_of(path, suffix)),
             _ => Ok(()),
         }
     }
 
     /// Refuses a link inside a folder that tcompact fills: in the path of the result, or of an archive that a preset
-    /// chose.
+    /// chose, whose folders are tcompact's own.
     fn refuse_links(&self) -> Result<()> {
-        if let (Destination::Folder(home), Some(place)) = (&self.settings.output.destination, &self.entry.output) {
+        let output = &self.run.settings.output;
+        let result = match (&output.destination, &self.entry.output) {
+            (Destination::Folder(home), Some(place)) => Some((home.as_path(), place)),
+            _ => None,
+        };
+        let archive = self.policy.archive.as_ref().filter(|_| !output.archive_chosen);
+        for (home, place) in result.into_iter().chain(archive.map(|archive| (Path::new(""), archive))) {
             links::refuse(home, place).map_err(|error| output::unwritable(place, &error))?;
         }
-        archive::refuse_links(self.settings, &self.policy)
+        Ok(())
     }
 
-    /// Returns the file, and the file of its result.
-    pub(super) fn places(&self) -> Option<(&Path, &Path)> {
-        self.entry.path.as_deref().zip(self.entry.output.as_deref())
+    /// Notes that a piece failed.
+    pub(super) fn note_failed(&self, piece: usize) {
+        self.first_failed.fetch_min(piece, Ordering::Relaxed);
     }
 
-    fn copy(&self, suffix: &str) -> Option<PathBuf> {
-        Some(copy_of(self.entry.path.as_ref()?, suffix))
-    }
-
-    /// Returns the length of its text in bytes; unknown for a pipe and for a compressed file.
-    pub(super) fn length(&self) -> Option<u64> {
-        let is_packed = self.written().compression.is_some();
-        self.metadata.as_ref().filter(|metadata| metadata.is_file() && !is_packed).map(Metadata::len)
-    }
-
-    /// Records what was opened: how the file is compressed, whether it has one conversation a line, and the running hash
-    /// of its bytes.
-    pub(super) fn set_source(&self, compression: Option<Compression>, as_lines: bool, read_hash: Option<ReadHash>) {
-        let mut written = self.written();
-        (written.compression, written.as_lines, written.read_hash) = (compression, as_lines, read_hash);
-    }
-
-    /// Returns who may read the archive, which is that of all inputs where the user chose it.
-    fn archive_readers(&self) -> &Readers {
-        if self.settings.output.archive_chosen { self.inputs.readers() } else { &self.readers }
-    }
-
-    /// Whether the input has one conversation a line.
-    pub(super) fn as_lines(&self) -> bool {
-        self.written().as_lines
-    }
-
-    fn written(&self) -> MutexGuard<'_, Written> {
-        lock(&self.written)
+    /// Whether nothing of a piece will be written, since an earlier one failed.
+    pub(super) fn skips(&self, piece: usize) -> bool {
+        self.first_failed.load(Ordering::Relaxed) < piece
     }
 
     /// Writes a result, and returns whether the output still has a reader. Nothing is written behind one that failed.
     pub(super) fn write(&self, result: TaskResult) -> bool {
-        let mut written = self.written();
-        if let Some(error) = &written.result.error {
+        let written = &mut *lock(&self.written);
+        let TaskResult { content, input, rows, error, .. } = result;
+        if let Some(why) = written.error.as_ref().map(ToString::to_string) {
             // What it cost is counted all the same.
-            let why = error.to_string();
-            written.add_rows(self.settings, result.rows.into_iter().map(|row| row.not_written(&why)).collect());
+            self.add_rows(written, rows.into_iter().map(|row| row.not_written(&why)).collect());
             return true;
         }
-        self.write_next(&mut written, result).unwrap_or_else(|error| {
-            self.failed.note(0);
-            written.result.error = Some(error);
+        self.add_rows(written, rows);
+        written.has_result = error.is_none();
+        if error.is_none() {
+            lock(&self.run.state).breaches |= result.breaches;
+            written.changed |= result.changed;
+            written.totals.join(&result.totals);
+            if result.status == Status::Compacted {
+                written.status = Status::Compacted;
+            }
+        }
+        let done = error.map_or(Ok(()), Err).and_then(|()| {
+            self.add_archived(written, result.archived)?;
+            if !self.needs_writing(written) {
+                return Ok(true);
+            }
+            let write = |written: &mut Written| self.begun(written)?.write_parts(content.pieces(&input));
+            if !self.is_stream {
+                return write(written);
+            }
+            let has_reader = self.write_after_sides(written, write)?;
+            written.printed |= self.as_lines;
+            Ok(has_reader)
+        });
+        done.unwrap_or_else(|error| {
+            self.note_failed(0);
+            written.error = Some(error);
             true
         })
     }
 
-    fn write_next(&self, written: &mut Written, result: TaskResult) -> Result<bool> {
-        let TaskResult { content, input, archived, error, .. } = result;
-        written.add_rows(self.settings, result.rows);
-        written.has_result = error.is_none();
-        if let Some(error) = error {
-            return Err(error);
+    fn add_rows(&self, written: &mut Written, rows: Vec<ReportRow>) {
+        let output = &self.run.settings.output;
+        written.totals.add(&rows);
+        written.passed_through |= rows.iter().any(|row| row.error.is_some() && row.status != Status::Compacted);
+        let all = &mut written.rows;
+        if output.has_report() || output.keeps_rows() && all.len() < MOST_NOTED {
+            let from = all.len();
+            all.extend(rows);
+            written.drawn.extend((from..all.len()).filter(|&at| all[at].page.is_some()));
+            html::keep_largest(all, &mut written.drawn);
         }
-        self.records.breaches.fetch_or(result.breaches, Ordering::Relaxed);
-        written.result.changed |= result.changed;
-        written.result.note_compacted(result.status == Status::Compacted);
-        written.result.totals.join(&result.totals);
-        let are_of_lines = written.as_lines && !self.is_stream;
-        let readers = self.archive_readers();
-        written.archived.add(self.settings, &self.policy, archived, are_of_lines, readers)?;
-        if !self.needs_writing(written) {
-            return Ok(true);
-        }
-        if !self.is_stream {
-            return self.output(written)?.write_parts(content.pieces(&input));
-        }
-        let write = |written: &mut Written| self.output(written)?.write_parts(content.pieces(&input));
-        let has_reader = self.write_after_sides(written, write)?;
-        written.printed |= written.as_lines;
-        Ok(has_reader)
-    }
-
-    /// Whether the result goes to standard output.
-    fn is_printed(&self) -> bool {
-        self.settings.action.prints() || self.entry.output.is_none()
     }
 
     /// Whether a result must be written: any of lines, since later ones can differ, and that of a document. A file that
     /// stays in place needs nothing if it is unchanged. A compressed file is copied instead, since compressing its text
     /// again could give other bytes.
     fn needs_writing(&self, written: &Written) -> bool {
-        let may_stay = match self.settings.output.destination {
+        let settings = self.run.settings;
+        let may_stay = match settings.output.destination {
             Destination::InPlace(_) => true,
-            Destination::Folder(_) => written.compression.is_some(),
+            Destination::Folder(_) => self.compression.is_some(),
             _ => false,
         };
-        let is_needed = written.as_lines || self.settings.action.prints() || written.result.changed || !may_stay;
-        self.settings.action != Action::Check && is_needed
+        let is_needed = self.as_lines || settings.action.prints() || written.changed || !may_stay;
+        settings.action != Action::Check && is_needed
     }
 
-    fn output<'s>(&self, written: &'s mut Written) -> Result<&'s mut OutputFile> {
+    /// Returns the output, which begins with the first result.
+    fn begun<'s>(&self, written: &'s mut Written) -> Result<&'s mut OutputFile> {
         let output = match written.output.take() {
             Some(output) => output,
             None => {
-                let compression = match &self.settings.output.destination {
+                let compression = match &self.run.settings.output.destination {
                     Destination::File(file) => Compression::of_name(file),
-                    _ => written.compression,
+                    _ => self.compression,
                 };
-                let path = self.entry.output.as_deref().filter(|_| !self.is_printed());
-                if path.is_some() {
+                if self.output.is_some() {
                     self.refuse_links()?;
                 }
-                OutputFile::begin(path, compression, &self.readers)?
+                OutputFile::begin(self.output, compression, &self.readers)?
             }
         };
         Ok(written.output.insert(output))
     }
 
-    /// Puts the result in its place, and returns it with its status.
-    pub(super) fn finish(&self) -> TaskResult {
-        let mut written = self.written();
-        let placed = match written.result.error.take() {
-            Some(failure) if written.printed => Err(interrupted_stream(&failure, self.settings.action.is_read_only())),
+    /// Puts the result in its place, and reports how the input ended.
+    pub(super) fn end(&self) {
+        let mut written = mem::take(&mut *lock(&self.written));
+        let is_read_only = self.run.settings.action.is_read_only();
+        let placed = match written.error.take() {
+            Some(failure) if written.printed => Err(interrupted_stream(&failure, is_read_only)),
             Some(failure) => Err(failure),
-            None if self.settings.action.is_read_only() => Ok(()),
+            None if is_read_only => Ok(()),
             None => self.place(&mut written),
         };
-        let status = written.status();
-        let result = TaskResult { status, ..mem::take(&mut written.result) };
-        match placed {
-            Ok(()) => result,
-            Err(error) => self.failed(result, error, written.has_result),
+        written.status = written.status();
+        if let Err(error) = placed {
+            self.fail(&mut written, error);
         }
+        self.report_end(written);
     }
 
-    /// Returns the result of an input that failed: it has costs, and saves nothing unless lines of it were printed. One
-    /// that the user did not name need not be a transcript.
-    fn failed(&self, result: TaskResult, error: anyhow::Error, has_result: bool) -> TaskResult {
-        let TaskResult { mut rows, mut totals, .. } = result;
-        if !self.is_printed() {
-            totals = Totals {
-                saved: 0,
-                ending: None,
-                largest: Largest::default(),
-                unchanged_reasons: UnchangedReasons::default(),
-                ..totals
-            };
+    /// Makes of an input one that failed: it has costs, and saves nothing unless lines of it were printed. One that the
+    /// user did not name need not be a transcript.
+    fn fail(&self, written: &mut Written, error: anyhow::Error) {
+        if self.output.is_some() {
+            let totals = &mut written.totals;
+            (totals.saved, totals.ending, totals.largest) = (0, None, Largest::default());
+            totals.unchanged_reasons = UnchangedReasons::default();
         }
         let other = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_deref());
-        let row = |status, why| ReportRow::without_plan(&self.name(), status, Some(why));
+        let row = |status, why| ReportRow::without_plan(&self.entry.name(), status, Some(why));
         if let Some(why) = other.filter(|_| !self.entry.named) {
-            let rows = vec![row(Status::LeftOut, format!("left out: it {why}"))];
-            return TaskResult { status: Status::LeftOut, rows, totals, ..TaskResult::default() };
+            written.status = Status::LeftOut;
+            written.rows = vec![row(Status::LeftOut, format!("left out: it {why}"))];
+            return;
         }
         let why = error.to_string();
-        rows = rows.into_iter().map(|row| row.not_written(&why)).collect();
-        let needs_row = self.inputs.many || !rows.is_empty();
+        written.rows = mem::take(&mut written.rows).into_iter().map(|row| row.not_written(&why)).collect();
+        let needs_row = self.run.inputs.many || !written.rows.is_empty();
         // If the result cannot be written, each of its conversations has the reason.
-        let has_row = is_reported(&error) || has_result && !rows.is_empty();
+        let has_row = is_reported(&error) || written.has_result && !written.rows.is_empty();
         if needs_row && !has_row {
-            rows.push(row(Status::Failed, why));
+            written.rows.push(row(Status::Failed, why));
         }
-        TaskResult { status: Status::Failed, rows, totals, error: Some(error), ..TaskResult::default() }
+        (written.status, written.error) = (Status::Failed, Some(error));
+    }
+
+    /// Counts and reports how the input ended.
+    fn report_end(&self, ended: Written) {
+        let Run { settings, inputs, listeners, .. } = self.run;
+        let Written { status, rows, totals, error, .. } = ended;
+        let reported = listeners.report(&rows, &self.destination_name(status));
+        let mut state = lock(&self.run.state);
+        if let Err(error) = reported {
+            state.failure.get_or_insert(error);
+        }
+        state.totals.join(&totals);
+        state.totals.count(status);
+        listeners.handle(&Event::InputDone(&state.totals));
+        self.run.prepare_for_interrupt(&state.totals);
+        if !inputs.many {
+            state.failure = error.or(state.failure.take());
+            return;
+        }
+        drop(state);
+        if let Some(error) = error {
+            let is_known = error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_known);
+            if !is_known || settings.stderr.volume == Volume::Verbose {
+                listeners.handle(&Event::InputFailed(&error.to_string()));
+            }
+            return;
+        }
+        let only_would = matches!(settings.action, Action::DryRun { .. } | Action::Diff);
+        let what = match status {
+            Status::Compacted if only_would => "would be compacted",
+            Status::LeftOut => rows.first().and_then(ReportRow::why).unwrap_or(status.sentence()),
+            status => status.sentence(),
+        };
+        listeners.handle(&Event::InputStatus { source: &self.entry.name(), what });
     }
 
     /// Describes the place of its result, for people.
-    pub(super) fn destination_name(&self, status: Status) -> String {
-        let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
+    fn destination_name(&self, status: Status) -> String {
+        let settings = self.run.settings;
+        let in_place = matches!(settings.output.destination, Destination::InPlace(_));
         match (&self.entry.output, status) {
             (_, Status::LeftOut | Status::Failed) => NOWHERE.to_owned(),
-            _ if self.settings.action == Action::Diff => "nowhere: --diff shows what a run would do".to_owned(),
+            _ if settings.action == Action::Diff => "nowhere: --diff shows what a run would do".to_owned(),
             (None, _) => "standard output".to_owned(),
             (Some(place), Status::Unchanged | Status::PassedThrough | Status::Finished) if in_place => {
                 format!("{}, as it was", place.display())
@@ -335,31 +385,12 @@ impl<'b> Sink<'b> {
 }
 
 impl Written {
-    fn add_rows(&mut self, settings: &Settings, rows: Vec<ReportRow>) {
-        self.result.totals.add(&rows);
-        self.passed_through |= rows.iter().any(|row| row.error.is_some() && row.status != Status::Compacted);
-        let all = &mut self.result.rows;
-        let is_noted = settings.output.keeps_rows() && all.len() < MOST_NOTED;
-        if settings.output.has_report() || is_noted {
-            let from = all.len();
-            all.extend(rows);
-            self.drawn.extend((from..all.len()).filter(|&at| all[at].page.is_some()));
-            html::keep_largest(all, &mut self.drawn);
-        }
-    }
-
     /// Returns how the input ended so far.
     fn status(&self) -> Status {
-        match self.result.status {
+        match self.status {
             Status::Unchanged if self.passed_through => Status::PassedThrough,
             status => status,
         }
-    }
-
-    /// Returns what the journal keeps of the rows. Part of a file would pass for all of it.
-    fn finished_rows(&self) -> Vec<FinishedRow> {
-        let rows = &self.result.rows;
-        if rows.len() < MOST_NOTED { rows.iter().map(ReportRow::finished).collect() } else { Vec::new() }
     }
 }
 

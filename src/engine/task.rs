@@ -1,33 +1,41 @@
-//! One input, with all that determines its result, and what all kinds of runs do with it: they report, explain and check.
+//! A piece with all that determines its result: a document, or lines of a file. Its conversations go through
+//! `crate::compact` one by one, and their results are reported, counted and joined.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
+use std::mem::take;
+use std::ops::Range;
 
 use anyhow::Result;
 
 use crate::compact::{
-    CompactionContext, CompactionEvent, CompactionPolicy, EarlierSummary, FileMasks, Planned, certain_files,
+    Compaction, CompactionContext, CompactionEvent, CompactionPolicy, EarlierSummary, Emit, FileMasks, Fitted,
+    Original, Redaction,
 };
-use crate::events::{Event, Listener, Saving, UnchangedReasons};
+use crate::events::{Event, Listener, Saving};
 use crate::exit::Failure;
-use crate::files::append;
+use crate::fault::{self, ProgramPart};
 use crate::files::input::Input;
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
-use crate::report::html::PageBuilder;
+use crate::redact::Redactor;
+use crate::rewrite::Edit;
 use crate::sanitize::sanitize_name;
-use crate::settings::{Explain, Settings, Volume};
+use crate::settings::{Action, Explain, InputSettings, Settings, Volume};
 use crate::summary::exchange::SummaryBackend;
 use crate::transcript::Transcript;
+use crate::transcript::edit::apart;
 use crate::transcript::framing::Document;
+use crate::transcript::tool_data::all_tool_data;
 use crate::transcript::view::Arena;
 use crate::wording::{counted, readable_source};
 
-use crate::engine::archive;
-use crate::engine::listeners::notify;
-use crate::engine::records::ArchivedRounds;
+use crate::engine::inputs::{edited, read};
+use crate::engine::result::TaskResult;
 use crate::engine::sink::Sink;
+use crate::engine::summaries::RunBackend;
 
-/// One input, with all that determines its result.
+/// A piece with all that determines its result.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'r> {
     pub(super) input: &'r Input,
@@ -37,15 +45,11 @@ pub(super) struct Task<'r> {
     /// Writes the summaries, unless the policy names the embedded summarizer.
     pub(super) backend: &'r dyn SummaryBackend,
     pub(super) listener: &'r dyn Listener,
-    /// The page of `--html`.
-    pub(super) page: Option<&'r PageBuilder>,
     /// Where the result goes.
-    pub(super) sink: Option<&'r Sink<'r>>,
-    /// The rounds of the summaries in the archive.
-    pub(super) rounds: &'r ArchivedRounds,
+    pub(super) sink: &'r Sink<'r>,
     /// Whether there is or could be more than one input, so that each line of output names its input.
     pub(super) many: bool,
-    /// Whether the input is what `--repair` made of another.
+    /// Whether the input is what updates or `--repair` made of another.
     pub(super) repaired: bool,
     /// What the input was before `--redact=all` masked it.
     pub(super) unmasked: Option<&'r Unmasked<'r>>,
@@ -54,20 +58,180 @@ pub(super) struct Task<'r> {
 /// What an input was before it was masked.
 pub(super) struct Unmasked<'r> {
     pub(super) input: &'r Input,
-    pub(super) document: &'r Document<'r>,
-    pub(super) masks: &'r FileMasks,
+    pub(super) original: Original<'r>,
 }
 
-impl Task<'_> {
-    /// Reports an event to the listener.
-    pub(super) fn notify(&self, event: Event<'_>) {
-        notify(self.listener, event);
+/// Returns what comes of a piece, before anything of it is written.
+pub(super) fn result_of(sink: &Sink<'_>, input: &Input) -> TaskResult {
+    let run = sink.run;
+    // Of a stream, the bar shows how far it came.
+    let is_alone = run.inputs.entries.len() == 1 && !input.as_lines;
+    let backend = RunBackend {
+        summarizer: &run.settings.summarizer.backend,
+        cache: run.cache.cache.as_ref().filter(|_| input.as_lines || !run.cache.is_for_lines),
+        listener: &run.listeners,
+        alone: is_alone.then_some(run.settings.policy.summary.name.as_str()),
+    };
+    let mut result = TaskResult::default();
+    let task = Task::new(sink, input, &backend);
+    // A panic in one input must not end the others.
+    let done = fault::caught(ProgramPart::Input, || task.add_to(&mut result))
+        .unwrap_or_else(|fault| Err(Failure::unreadable(format!("{}: {fault}", readable_source(&input.name))).into()));
+    result.error = done.err();
+    result
+}
+
+impl<'r> Task<'r> {
+    pub(super) fn new(sink: &'r Sink<'r>, input: &'r Input, backend: &'r dyn SummaryBackend) -> Self {
+        let run = sink.run;
+        Task {
+            input,
+            settings: run.settings,
+            policy: &sink.policy,
+            backend,
+            listener: &run.listeners,
+            sink,
+            many: run.inputs.many,
+            repaired: false,
+            unmasked: None,
+        }
+    }
+}
+
+impl<'r> Task<'r> {
+    /// Adds to `result` what comes of the input, once its updates are applied and its violations are repaired. The rows of
+    /// the conversations before one that fails are added as well.
+    ///
+    /// # Errors
+    /// The input cannot be read, updated or repaired; or a summary failed, and `--on-error` says to fail.
+    pub(super) fn add_to(&self, result: &mut TaskResult) -> Result<()> {
+        let mut prepared = self.prepare()?;
+        let archived = take(&mut prepared.archived);
+        let task = Task { input: &prepared.input, repaired: prepared.is_changed(), ..*self };
+        if self.settings.action == Action::Check {
+            result.breaches = task.check()?;
+        } else {
+            let arena = Arena::default();
+            let mut document = read(&self.settings.input, self.policy, task.input, &arena)?;
+            self.sink.run.rounds.number(self.policy, &mut document);
+            task.check_document(&document)?;
+            task.report_broken_lines(&document);
+            let added = task.add_document(&document, result);
+            self.note_prepared(&prepared, result);
+            added?;
+            self.complete(&prepared, archived, result)?;
+        }
+        self.report_updates(&prepared.updates);
+        Ok(())
+    }
+
+    /// Whether the run writes or shows changes, so that a repair is one.
+    pub(super) fn shows_changes(&self) -> bool {
+        matches!(self.settings.action, Action::Compact | Action::Diff)
+    }
+
+    /// Adds what comes of the conversations of a document; with `--redact=all`, of the masked one.
+    fn add_document(&self, document: &Document<'_>, result: &mut TaskResult) -> Result<()> {
+        if let Some(masks) = self.masks(document) {
+            return self.add_masked(document, &masks, result);
+        }
+        match self.settings.action {
+            Action::DryRun { json, preview } => self.dry_run(document, json, preview, result),
+            Action::Count { json, sorted } => self.count(document, json, sorted, result),
+            Action::Diff => self.diff(document, result),
+            Action::Compact | Action::Check => self.compact_all(document, result),
+        }
+    }
+
+    /// Returns the masks of an input, if it has secrets and all of them are masked.
+    fn masks(&self, document: &Document<'_>) -> Option<FileMasks> {
+        let is_counted = matches!(self.settings.action, Action::Count { .. });
+        let masks_all = self.policy.redact == Redaction::All && !is_counted && self.unmasked.is_none();
+        let masks = masks_all.then(|| FileMasks::new(&self.input.text, document.json, document));
+        masks.filter(|masks| !masks.edits.is_empty())
+    }
+
+    /// Adds to `result` what comes of the masked input.
+    ///
+    /// # Errors
+    /// The masked input is not read as the same conversations, or as for the input itself.
+    fn add_masked(&self, original: &Document<'_>, masks: &FileMasks, result: &mut TaskResult) -> Result<()> {
+        let (input, arena) = (edited(self.input, &masks.edits), Arena::default());
+        let mut formats = original.transcripts.iter().map(|transcript| transcript.format);
+        let first = formats.next().filter(|first| formats.all(|format| format.name() == first.name()));
+        let reading = InputSettings { from: self.settings.input.from.or(first), ..self.settings.input.clone() };
+        let mut document = read(&reading, self.policy, &input, &arena)?;
+        masks.mark(&mut document, original)?;
+        self.check_places(true)?;
+        let original = Original { document: original, masks, masked: &input.text };
+        let unmasked = Unmasked { input: self.input, original };
+        Task { input: &input, unmasked: Some(&unmasked), ..*self }.add_document(&document, result)
+    }
+
+    /// Returns how many places of each kind are masked in a conversation, if any are.
+    pub(super) fn masked_places(&self, at: usize) -> Option<&BTreeMap<&'static str, u64>> {
+        self.unmasked.map(|unmasked| unmasked.original.masks.places(at)).filter(|places| !places.is_empty())
+    }
+
+    /// Returns how many secrets of each kind are masked in a conversation, if any are, however often each is there.
+    pub(super) fn masked_secrets(&self, at: usize) -> Option<&BTreeMap<&'static str, u64>> {
+        self.unmasked.map(|unmasked| unmasked.original.masks.secrets(at)).filter(|secrets| !secrets.is_empty())
+    }
+
+    /// Reports the secrets that are masked in a conversation, or would be.
+    pub(super) fn note_masks(&self, source: &str, at: usize, result: &mut TaskResult) {
+        if let Some((secrets, places)) = self.masked_secrets(at).zip(self.masked_places(at)) {
+            result.note_compacted(true);
+            let is_planned = self.settings.action.is_read_only();
+            let what = CompactionEvent::MaskedAll { secrets, places: places.values().sum(), is_planned };
+            self.listener.handle(&Event::Compacting { source, what, reader: None });
+        }
+    }
+
+    /// Reports the secrets that stay in a conversation although `--redact` is given, by kind.
+    pub(super) fn note_secrets_left(&self, document: &Document<'_>, source: &str, at: usize, done: &Compaction<'_>) {
+        let is_written = matches!(self.policy.emit, Emit::Messages | Emit::Update) && done.failure.is_none();
+        if self.policy.redact != Redaction::Sent || !is_written || self.settings.stderr.volume == Volume::Quiet {
+            return;
+        }
+        let transcript = &document.transcripts[at];
+        let replaced = if done.summary.is_some() { done.plan.replaced() } else { Vec::new() };
+        let gone = replaced.iter().chain(&done.plan.emptied).map(|index| transcript.messages[*index].span());
+        let mut gone: Vec<Range<usize>> = gone.chain(done.edits.iter().map(|edit| edit.range.clone())).collect();
+        // Several conversations can have one envelope, which counts as part of the first.
+        let around = |at: usize| document.transcripts.get(at)?.envelope.map(|envelope| envelope.span());
+        let is_shared = |other: usize| around(other) == around(at);
+        let has_envelope = around(at).is_some() && (at == 0 || !is_shared(at - 1));
+        let data = all_tool_data(std::slice::from_ref(transcript));
+        let mut redactor = Redactor::default();
+        let edits: Vec<Edit> = match transcript.envelope.filter(|_| has_envelope) {
+            Some(envelope) => {
+                let others = document.transcripts[at + 1..].iter().enumerate();
+                let others = others.take_while(|(behind, _)| is_shared(at + 1 + behind));
+                gone.extend(others.flat_map(|(_, other)| other.messages.iter().map(|message| message.span())));
+                redactor.edits_in(envelope, &data, &apart(gone), 0)
+            }
+            None => {
+                let gone = apart(gone);
+                transcript.entries().flat_map(|entry| redactor.edits_in(entry, &data, &gone, 0)).collect()
+            }
+        };
+        let left: BTreeSet<_> = redactor.masks_in(edits.iter().map(|edit| &*edit.text)).into_iter().collect();
+        let mut counts = BTreeMap::new();
+        left.into_iter().for_each(|(kind, _)| *counts.entry(kind).or_default() += 1);
+        if !counts.is_empty() {
+            self.listener.handle(&Event::Compacting {
+                source,
+                what: CompactionEvent::SecretsLeft(&counts),
+                reader: None,
+            });
+        }
     }
 
     /// Reports the lines that are kept aside.
-    pub(super) fn note_broken_lines(&self, document: &Document<'_>) {
+    pub(super) fn report_broken_lines(&self, document: &Document<'_>) {
         if !document.broken_lines.is_empty() {
-            self.notify(Event::BrokenLines { source: &self.input.name, lines: &document.broken_lines });
+            self.listener.handle(&Event::BrokenLines { source: &self.input.name, lines: &document.broken_lines });
         }
     }
 
@@ -82,9 +246,9 @@ impl Task<'_> {
 
     /// Warns of protected tools that have no calls. Several inputs need not have the same tools, so there is no warning
     /// then.
-    pub(super) fn warn_of_unknown_tools(&self, source: &str, planned: &Planned<'_>) {
-        let unknown = if self.many || self.input.as_lines { Vec::new() } else { planned.unknown_tools(self.policy) };
-        unknown.into_iter().for_each(|name| self.notify(Event::NoSuchTool { source, name }));
+    pub(super) fn warn_of_unknown_tools(&self, source: &str, planned: &Fitted<'_>) {
+        let unknown = if self.many || self.input.as_lines { Vec::new() } else { planned.decided.unknown_tools() };
+        unknown.into_iter().for_each(|name| self.listener.handle(&Event::NoSuchTool { source, name }));
     }
 
     /// Counts a conversation as unchanged, with the reason, unless an event reports that already. `left` is why there is
@@ -93,13 +257,14 @@ impl Task<'_> {
         &self,
         document: &Document<'_>,
         source: &str,
-        planned: &Planned<'_>,
+        planned: &Fitted<'_>,
         left: Option<String>,
-        reasons: &mut UnchangedReasons,
+        result: &mut TaskResult,
     ) {
-        let Plan { reason, refused, .. } = &planned.plan;
-        let is_reported = self.policy.disabled.is_some() || self.policy.cut.never_triggers();
-        let is_reported = is_reported || *refused && !self.settings.action.is_dry_run();
+        let (reasons, Plan { reason, refused, .. }) = (&mut result.totals.unchanged_reasons, &planned.plan);
+        let is_reported = self.policy.disabled.is_some()
+            || self.policy.cut.never_triggers()
+            || *refused && !self.settings.action.is_dry_run();
         let of_plan = reason.clone().filter(|_| !is_reported && !planned.is_change());
         let is_of_plan = left.is_none();
         let Some(reason) = left.or(of_plan) else { return };
@@ -108,9 +273,9 @@ impl Task<'_> {
         }
         // What was found out while summarizing names its own remedy.
         let advice = if is_of_plan { self.context(&|_, _| ()).advice(planned) } else { None };
-        let has_tokens = || match planned.recorded(self.policy) {
+        let has_tokens = || match planned.decided.recorded() {
             Some(recorded) => format!("it has {} by what it recorded itself, and ", counted(recorded, "token")),
-            None => format!("it has {}, and ", counted(planned.tokens(self.policy), "token")),
+            None => format!("it has {}, and ", counted(planned.tokens(), "token")),
         };
         let size = if planned.plan.triggered { String::new() } else { has_tokens() };
         reasons.add(source, &format!("{size}{reason}"), advice);
@@ -121,65 +286,27 @@ impl Task<'_> {
         &self,
         explain: Option<Explain>,
         source: &str,
-        plan: &Planned<'_>,
+        plan: &Fitted<'_>,
         earlier: &[EarlierSummary],
         economy: Option<&Economy>,
     ) -> Option<Saving> {
         match explain? {
             Explain::Picture => {
-                self.notify(Event::Explained { source, plan, policy: self.policy, earlier, economy });
+                self.listener.handle(&Event::Explained { source, plan, earlier, economy });
                 None
             }
             Explain::Table => Some(Saving {
                 source: readable_source(source).into_owned(),
-                messages: plan.view.messages.len(),
-                tokens: plan.tokens(self.policy),
-                saved: plan.tally.sum(&plan.plan.summarized()),
+                messages: plan.decided.view.messages.len(),
+                tokens: plan.tokens(),
+                saved: plan.decided.tally.sum(&plan.plan.summarized()),
             }),
         }
     }
 
-    /// Refuses, before a summary is paid for, what could not be written or emitted afterwards.
-    pub(super) fn check_plan(&self, source: &str, planned: &Planned<'_>) -> Result<()> {
-        if !planned.is_change() {
-            return if planned.edits.is_empty() { Ok(()) } else { self.check_places(false) };
-        }
-        if planned.plan.cutoff > 0 {
-            self.notify(Event::Split { source, plan: &planned.plan, pairs: self.policy.cut.pairs });
-            append::check_files(&certain_files(self.policy, planned))?;
-        }
-        self.check_places(true)?;
-        self.check_state(source, planned)
-    }
-
-    /// Refuses a result that could not be written, or an archive of a preset. One that the user chose is checked before
-    /// anything is read.
-    pub(super) fn check_places(&self, is_archived: bool) -> Result<()> {
-        self.sink.map_or(Ok(()), Sink::check)?;
-        if is_archived && !self.settings.output.archive_chosen {
-            archive::check(self.settings, self.policy, &[])?;
-        }
-        Ok(())
-    }
-
     pub(super) fn context<'c>(&'c self, listen: &'c dyn Fn(&str, CompactionEvent<'_>)) -> CompactionContext<'c> {
         let Task { settings, policy, backend, .. } = *self;
-        let counts = settings.needs_costs();
-        CompactionContext { policy, backend, listen, counts }
-    }
-
-    /// Plans the compaction of a conversation of this name.
-    pub(super) fn plan<'t>(
-        &self,
-        context: &CompactionContext<'_>,
-        source: &str,
-        transcript: &'t Transcript<'t>,
-        arena: &'t Arena<'t>,
-    ) -> Result<Planned<'t>> {
-        context.plan(transcript, arena).map_err(|error| match error.downcast::<Failure>() {
-            Ok(failure) => failure.of(readable_source(source)).into(),
-            Err(error) => error,
-        })
+        CompactionContext { policy, backend, listen, counts: settings.needs_costs() }
     }
 
     /// Returns how `--explain` draws a conversation of a document.
@@ -188,7 +315,45 @@ impl Task<'_> {
         self.settings.stderr.explain.then_some(explain)
     }
 
-    pub(super) fn is_one_of_several(&self, document: &Document<'_>) -> bool {
+    fn is_one_of_several(&self, document: &Document<'_>) -> bool {
         self.many || self.input.as_lines || document.transcripts.len() > 1
+    }
+}
+
+/// Masks the secrets in bytes that are not a transcript.
+pub(super) fn masked_bytes(bytes: &[u8]) -> Vec<u8> {
+    let mut redactor = Redactor::default();
+    let masked = bytes.utf8_chunks().map(|chunk| [redactor.mask(chunk.valid()).as_bytes(), chunk.invalid()].concat());
+    masked.collect::<Vec<_>>().concat()
+}
+
+/// Runs one input in memory, for tests and laws: nothing is written. `backend` writes the summaries, unless the settings
+/// name the embedded summarizer. The rows of its conversations are added to `rows`, also where a later one fails.
+///
+/// # Errors
+/// As [`Task::add_to`].
+#[cfg(any(test, feature = "laws"))]
+pub(crate) fn run_alone(
+    settings: &Settings,
+    input: &Input,
+    backend: &dyn SummaryBackend,
+    rows: &mut Vec<crate::events::ReportRow>,
+) -> Result<TaskResult> {
+    use crate::engine::{inputs::Inputs, run::Run, summaries::RunCache};
+
+    let inputs = Inputs::of_stdin();
+    let run = Run::begin(settings, &inputs, None, RunCache::default())?;
+    let sink = Sink::new(&run, 0);
+    let mut result = TaskResult::default();
+    let done = Task::new(&sink, input, backend).add_to(&mut result);
+    rows.append(&mut result.rows);
+    done.map(|()| result)
+}
+
+/// Names the conversation in the error that it has no plan.
+pub(super) fn without_plan(source: &str, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<Failure>() {
+        Ok(failure) => failure.of(readable_source(source)).into(),
+        Err(error) => error,
     }
 }

@@ -1,49 +1,80 @@
-//! The workers of a run with several inputs, or with one conversation a line.
+//! The source of a run, the workers on it, and the order of their results.
 //!
-//! Workers take what is next from the feed: an input, or lines of one. Results on standard output come in the order of
-//! the inputs, and lines in the order of their file: the worker whose turn it is also writes what others left for it.
+//! A worker takes what is next from the feed: an input that no worker has opened yet, or lines of one. A document is one
+//! piece, worked on by the worker that opened it; an input of lines is as many pieces as it needs, for any worker.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::mem::take;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{Builder, Scope, scope};
 
-use crate::engine::feed::{Feed, Next, Stream};
-use crate::engine::ordered_output::{OrderedOutput, PieceIndex};
-use crate::engine::result::ResultPiece;
-use crate::engine::run::{Run, Started};
-use crate::engine::sink::Sink;
-use crate::exit::Exit;
-use crate::files::input::LineReader;
+use anyhow::Result;
+
+use crate::compact::{OnError, Redaction};
+use crate::events::{Event, Listener, ReportRow, Status};
+use crate::exit::{Exit, Failure};
+use crate::files::input::{Input, InputPiece, LineReader, Opened};
 use crate::interrupt;
 use crate::settings::Action;
-use crate::sync::lock;
+use crate::sync::{lock, unpoisoned};
+
+use crate::engine::result::{ResultContent, TaskResult};
+use crate::engine::run::Run;
+use crate::engine::sink::Sink;
+use crate::engine::task::{masked_bytes, result_of};
 
 /// What the workers share.
-pub(super) struct Workers<'r> {
-    pub(super) run: &'r Run<'r>,
+struct Workers<'r> {
+    run: &'r Run<'r>,
     feed: Mutex<Feed<'r>>,
-    /// The results that go to standard output, in order.
-    ordered: OrderedOutput<(Arc<Sink<'r>>, ResultPiece)>,
+    /// The order of all results of a run that prints them.
+    printed: Arc<Turns<PieceResult<'r>>>,
+}
+
+/// Where the pieces of an input go.
+struct Target<'r> {
+    sink: Sink<'r>,
+    /// The order in which they are written.
+    turns: Arc<Turns<PieceResult<'r>>>,
+}
+
+/// The results of a piece: one of a document, or those of some lines.
+struct PieceResult<'r> {
+    target: Arc<Target<'r>>,
+    results: Vec<TaskResult>,
+    /// Whether no piece of the input follows.
+    is_last: bool,
+}
+
+/// The work that no worker has taken yet.
+struct Feed<'r> {
+    /// The inputs, by their index.
+    entries: Range<usize>,
+    /// The inputs that are being read line by line, in order.
+    streams: VecDeque<Stream<'r>>,
+    /// The number of workers, busy or not.
+    workers: usize,
+}
+
+/// An input that is being read line by line.
+struct Stream<'r> {
+    target: Arc<Target<'r>>,
+    lines: LineReader,
+    /// The index of the next piece.
+    next: usize,
 }
 
 /// Works on all inputs of a run.
-pub(super) fn work_on_all(run: &Run<'_>) {
+pub(super) fn work(run: &Run<'_>) {
     let inputs = run.inputs.entries.len();
-    work(run, Feed { entries: 0..inputs, streams: VecDeque::new(), workers: 1 }, inputs);
-}
-
-/// Works on the lines of the only input of a run.
-pub(super) fn work_on_lines<'r>(run: &'r Run<'r>, sink: Arc<Sink<'r>>, lines: LineReader) {
-    let streams = VecDeque::from([Stream { sink, lines, next: 0 }]);
-    work(run, Feed { entries: 0..0, streams, workers: 1 }, usize::MAX);
-}
-
-/// Works on a feed, with up to `wanted` workers.
-fn work<'r>(run: &'r Run<'r>, feed: Feed<'r>, wanted: usize) {
-    let workers = Workers { run, feed: Mutex::new(feed), ordered: OrderedOutput::from(0) };
+    let feed = Feed { entries: 0..inputs, streams: VecDeque::new(), workers: 1 };
+    let workers = Workers { run, feed: Mutex::new(feed), printed: Arc::new(Turns::from(0)) };
     scope(|scope| {
-        workers.start(scope, wanted);
-        workers.run_one(scope);
+        workers.start(scope, inputs);
+        workers.work(scope);
     });
 }
 
@@ -56,31 +87,37 @@ impl<'r> Workers<'r> {
         let mut feed = lock(&self.feed);
         while feed.workers < most.min(wanted) {
             // Without another thread, the present workers do the work.
-            if Builder::new().spawn_scoped(scope, move || self.run_one(scope)).is_err() {
+            if Builder::new().spawn_scoped(scope, move || self.work(scope)).is_err() {
                 break;
             }
             feed.workers += 1;
         }
     }
 
-    fn run_one<'s>(&'s self, scope: &'s Scope<'s, '_>) {
+    /// Takes the next lines of the first input that is being read, or else the next input, until nothing is left.
+    fn work<'s>(&'s self, scope: &'s Scope<'s, '_>) {
         let mut buffer = Vec::new();
-        while let Some(next) = self.next(std::mem::take(&mut buffer)) {
-            match next {
-                Next::Input(index) => self.start_input(index, scope),
-                Next::Lines(sink, piece, lines) => buffer = self.work_on_piece(&sink, piece, lines),
+        loop {
+            let mut feed = lock(&self.feed);
+            if let Some(stream) = feed.streams.front_mut() {
+                let (target, piece) = (Arc::clone(&stream.target), stream.next);
+                stream.next += 1;
+                let is_skipped = target.sink.skips(piece);
+                let lines =
+                    if is_skipped { Ok(None) } else { stream.lines.next(self.batches_lines(), take(&mut buffer)) };
+                if !matches!(lines, Ok(Some(_))) {
+                    feed.streams.pop_front();
+                }
+                drop(feed);
+                buffer = self.work_on_lines(target, piece, lines);
+            } else if let Some(index) = feed.entries.next() {
+                drop(feed);
+                self.open(index, scope);
+            } else {
+                feed.workers -= 1;
+                return;
             }
         }
-    }
-
-    /// Takes what is next from the feed. Lines are read into `buffer`.
-    fn next(&self, buffer: Vec<u8>) -> Option<Next<'r>> {
-        let mut feed = lock(&self.feed);
-        let next = feed.next(self.batches_lines(), buffer);
-        if next.is_none() {
-            feed.workers -= 1;
-        }
-        next
     }
 
     /// Whether a piece may have several lines: no line waits for a model.
@@ -92,47 +129,258 @@ impl<'r> Workers<'r> {
     }
 
     /// Opens an input. A document is worked on here; lines go to the feed, where other workers help.
-    fn start_input<'s>(&'s self, index: usize, scope: &'s Scope<'s, '_>) {
-        let sink = self.run.sink(index);
-        match self.run.start(&sink) {
-            Started::Done(result) => self.submit(&sink, 0, ResultPiece { results: vec![*result], is_last: true }),
-            Started::Lines(lines) => {
-                let mut feed = lock(&self.feed);
-                let place = feed.streams.partition_point(|stream| stream.sink.index < index);
-                feed.streams.insert(place, Stream { sink, lines, next: 0 });
-                drop(feed);
-                self.start(scope, usize::MAX);
-            }
+    fn open<'s>(&'s self, index: usize, scope: &'s Scope<'s, '_>) {
+        // What is printed is in the order of the inputs; files are written when they are done.
+        let is_printed = self.run.settings.action.is_read_only();
+        let turns = if is_printed { Arc::clone(&self.printed) } else { Arc::new(Turns::from(index)) };
+        let mut sink = Sink::new(self.run, index);
+        if sink.end_if_finished() {
+            return;
         }
+        let opened = sink.open();
+        let target = Arc::new(Target { sink, turns });
+        let result = match opened {
+            Ok(Opened::Whole(input)) => {
+                let mut result = result_of(&target.sink, &input);
+                if matches!(result.content, ResultContent::Edited(_)) {
+                    result.input = input.into_bytes();
+                }
+                result
+            }
+            Ok(Opened::Lines(lines)) => {
+                let mut feed = lock(&self.feed);
+                let place = feed.streams.partition_point(|stream| stream.target.sink.index < index);
+                feed.streams.insert(place, Stream { target, lines, next: 0 });
+                drop(feed);
+                return self.start(scope, usize::MAX);
+            }
+            Ok(Opened::Other) => {
+                let why = "does not begin like JSON".to_owned();
+                TaskResult::failed(Failure::unreadable(format!("it {why}")).of_other_file(Some(why)))
+            }
+            Err(error) => TaskResult::failed(error),
+        };
+        self.submit(0, PieceResult { target, results: vec![result], is_last: true });
     }
 
     /// Submits the results of a piece, to be written in their turn.
-    pub(super) fn submit(&self, sink: &Arc<Sink<'r>>, piece: usize, results: ResultPiece) {
-        let is_last = results.is_last;
+    fn submit(&self, piece: usize, result: PieceResult<'r>) {
+        let target = Arc::clone(&result.target);
+        let place = PieceIndex { input: target.sink.index, piece };
         // A paid result waits itself: workers must not request summaries far ahead of the output.
-        let may_wait = self.batches_lines() && results.is_small();
-        let place = PieceIndex { input: sink.index, piece };
-        if self.run.settings.action.is_read_only() {
-            let result = (Arc::clone(sink), results);
-            self.ordered.submit(place, is_last, result, may_wait, |(sink, results)| self.write(&sink, results));
-        } else {
-            sink.ordered.submit(place, is_last, results, may_wait, |results| self.write(sink, results));
+        let may_be_left = self.batches_lines() && result.results.iter().all(TaskResult::is_small);
+        let write = |PieceResult { target, results, is_last }: PieceResult<'r>| {
+            for result in results {
+                if !target.sink.write(result) && target.sink.as_lines {
+                    // The reader is gone, and waiting for more lines could take forever.
+                    interrupt::exit_now(Exit::Success);
+                }
+            }
+            if is_last {
+                target.sink.end();
+            }
+        };
+        target.turns.submit(place, result.is_last, result, may_be_left, write);
+    }
+
+    /// Works on the lines of a piece, and returns the buffer that they were read into.
+    fn work_on_lines(&self, target: Arc<Target<'r>>, piece: usize, lines: Result<Option<InputPiece>>) -> Vec<u8> {
+        let sink = &target.sink;
+        let is_last = !matches!(lines, Ok(Some(_)));
+        let (mut bytes, mut buffer) = (0, Vec::new());
+        let results = match lines {
+            Ok(None) => Vec::new(),
+            Ok(Some(InputPiece::Lines(lines))) => {
+                let results = self.results_of_lines(sink, &lines);
+                buffer = lines.text.into_bytes();
+                bytes = buffer.len();
+                results
+            }
+            Ok(Some(InputPiece::Bad(line, failure))) => {
+                bytes = line.len();
+                vec![self.pass_through(&sink.entry.name(), Cow::Owned(line), TaskResult::failed(failure))]
+            }
+            Err(error) => vec![TaskResult::failed(error)],
+        };
+        if results.iter().any(|result| result.error.is_some()) {
+            sink.note_failed(piece);
+        }
+        let all = sink.length();
+        self.submit(piece, PieceResult { target, results, is_last });
+        self.run.listeners.handle(&Event::BytesDone { bytes, all });
+        buffer
+    }
+
+    /// Returns one result of all lines together; if one of them is bad, a result of each line up to the bad one.
+    fn results_of_lines(&self, sink: &Sink<'_>, lines: &Input) -> Vec<TaskResult> {
+        if lines.text.trim_ascii().is_empty() {
+            return vec![TaskResult { content: lines.text.clone().into(), ..TaskResult::default() }];
+        }
+        let result = result_of(sink, lines);
+        if result.error.is_none() {
+            return vec![result];
+        }
+        let is_one = memchr::memchr(b'\n', lines.text.trim_end().as_bytes()).is_none();
+        if is_one {
+            let name = format!("{}:{}", lines.name, lines.lines_before + 1);
+            return vec![self.pass_through(&name, Cow::Borrowed(lines.text.as_bytes()), result)];
+        }
+        let mut results = Vec::new();
+        for (at, text) in lines.text.split_inclusive('\n').enumerate() {
+            let (name, text, lines_before) = (lines.name.clone(), text.to_owned(), lines.lines_before + at);
+            let Input { as_lines, compression, .. } = *lines;
+            let line = Input { name, text, raw: None, as_lines, lines_before, compression };
+            results.extend(self.results_of_lines(sink, &line));
+            if results.last().is_some_and(|result| result.error.is_some()) {
+                break;
+            }
+        }
+        results
+    }
+
+    /// Returns a line that cannot be read unchanged, with `--on-error passthrough`.
+    fn pass_through(&self, name: &str, line: Cow<'_, [u8]>, failed: TaskResult) -> TaskResult {
+        let settings = self.run.settings;
+        let (action, on_error) = (settings.action, settings.policy.summary.on_error);
+        let passes = on_error == OnError::Passthrough && (!action.is_read_only() || action.is_dry_run());
+        let failure = failed.error.as_ref().and_then(|error| error.downcast_ref::<Failure>());
+        let Some(failure) = failure.filter(|failure| passes && failure.exit == Exit::Unreadable) else { return failed };
+        let error = failure.to_string();
+        self.run.listeners.handle(&Event::InputFailed(&format!("{error}; the line stays unchanged")));
+        let rows = vec![ReportRow::without_plan(name, Status::Failed, Some(error))];
+        // A dry run prints the cut of each conversation, and this line has none.
+        let content = match line {
+            _ if action.is_dry_run() => Vec::new(),
+            line if settings.policy.redact == Redaction::All => masked_bytes(&line),
+            line => line.into_owned(),
+        };
+        TaskResult { rows, content: ResultContent::Whole(content), ..TaskResult::default() }
+    }
+}
+
+/// The place of a piece in the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PieceIndex {
+    /// The index of its input.
+    input: usize,
+    /// Its index in that input.
+    piece: usize,
+}
+
+/// Runs a function on the results of pieces, one after the other, in the order of the pieces.
+#[derive(Debug)]
+struct Turns<T> {
+    order: Mutex<Order<T>>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct Order<T> {
+    /// The piece whose turn it is.
+    now: PieceIndex,
+    /// Results that were left before their turn, each with the piece whose turn is after it.
+    left: BTreeMap<PieceIndex, (PieceIndex, T)>,
+}
+
+/// The most results that are left in memory.
+const MOST_LEFT: usize = 16;
+
+impl<T> Turns<T> {
+    /// Returns an order that starts with the first piece of an input.
+    fn from(input: usize) -> Self {
+        let order = Order { now: PieceIndex { input, piece: 0 }, left: BTreeMap::new() };
+        Turns { order: Mutex::new(order), changed: Condvar::new() }
+    }
+
+    /// Submits the result of a piece. When its turn comes, `write` is called with it, and then with the results behind it
+    /// that were left. Before its turn, a result that `may_be_left` is left to the worker that has the turn before it; the
+    /// caller waits with any other. `is_last` says that no piece of the input follows. If `write` panics, others still get
+    /// their turn.
+    fn submit(&self, place: PieceIndex, is_last: bool, result: T, may_be_left: bool, write: impl Fn(T)) {
+        let PieceIndex { input, piece } = place;
+        let next =
+            if is_last { PieceIndex { input: input + 1, piece: 0 } } else { PieceIndex { input, piece: piece + 1 } };
+        let mut order = lock(&self.order);
+        if may_be_left && order.now != place && order.left.len() < MOST_LEFT {
+            order.left.insert(place, (next, result));
+            return;
+        }
+        order = unpoisoned(self.changed.wait_while(order, |order| order.now != place));
+        let (mut turn, mut panic) = (Some((next, result)), None);
+        while let Some((next, result)) = turn {
+            drop(order);
+            panic = catch_unwind(AssertUnwindSafe(|| write(result))).err().or(panic);
+            order = lock(&self.order);
+            order.now = next;
+            self.changed.notify_all();
+            turn = order.left.remove(&next);
+        }
+        drop(order);
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn pieces_come_in_order_whoever_has_them() {
+        const PLACES: [(usize, usize); 5] = [(1, 0), (0, 2), (0, 0), (1, 1), (0, 1)];
+        const IN_ORDER: [(usize, usize); 5] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)];
+        for may_be_left in [false, true] {
+            let turns = Turns::from(0);
+            let written = Mutex::new(Vec::new());
+            thread::scope(|scope| {
+                for (input, piece) in PLACES {
+                    let (turns, written) = (&turns, &written);
+                    let is_last = piece == 2 || (input, piece) == (1, 1);
+                    let place = PieceIndex { input, piece };
+                    scope.spawn(move || {
+                        turns.submit(place, is_last, (input, piece), may_be_left, |place| lock(written).push(place));
+                    });
+                }
+            });
+            assert_eq!(*lock(&written), IN_ORDER);
         }
     }
 
-    /// Writes the results of a piece whose turn it is.
-    fn write(&self, sink: &Sink<'_>, piece: ResultPiece) {
-        for result in piece.results {
-            if !sink.as_lines() {
-                return self.run.write_document(sink, result);
-            }
-            if !sink.write(result) {
-                // The reader is gone, and waiting for more lines could take forever.
-                interrupt::exit_now(Exit::Success);
-            }
-        }
-        if piece.is_last {
-            self.run.end_input(sink, sink.finish());
-        }
+    #[test]
+    fn results_that_are_left_are_few_and_others_write_them() {
+        let turns = Turns::from(0);
+        let written = Mutex::new(Vec::new());
+        let submit = |piece: usize| {
+            turns.submit(PieceIndex { input: 0, piece }, false, piece, true, |piece| lock(&written).push(piece))
+        };
+        (1..=MOST_LEFT).rev().for_each(submit);
+        assert!(lock(&written).is_empty());
+        thread::scope(|scope| {
+            let one_too_many = scope.spawn(|| submit(MOST_LEFT + 1));
+            thread::sleep(Duration::from_millis(50));
+            // If this fails, the test must not wait forever.
+            let waits = !one_too_many.is_finished() && lock(&written).is_empty();
+            submit(0);
+            assert!(waits);
+        });
+        assert_eq!(*lock(&written), (0..=MOST_LEFT + 1).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn others_get_their_turn_after_a_panic() {
+        let turns = Turns::from(0);
+        let written = Mutex::new(Vec::new());
+        let place = |piece| PieceIndex { input: 0, piece };
+        let write = |piece: usize| if piece == 0 { panic!("on purpose") } else { lock(&written).push(piece) };
+        turns.submit(place(1), false, 1, true, write);
+        thread::scope(|scope| {
+            scope.spawn(|| turns.submit(place(2), false, 2, false, write));
+            assert!(scope.spawn(|| turns.submit(place(0), false, 0, true, write)).join().is_err());
+        });
+        assert_eq!(*lock(&written), [1, 2]);
     }
 }

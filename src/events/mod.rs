@@ -2,6 +2,7 @@
 //! progress bar.
 
 mod ending;
+mod plan_row;
 mod row;
 mod totals;
 mod unchanged;
@@ -10,9 +11,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
-use anyhow::Result;
-
-use crate::compact::{CompactionEvent, CompactionPolicy, EarlierSummary, Planned};
+use crate::compact::{CompactionEvent, EarlierSummary, Fitted};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::plan::breaches::Breach;
@@ -21,13 +20,13 @@ use crate::plan::pairs::Pairs;
 use crate::rewrite::repair::Repair;
 
 pub(crate) use ending::{Ending, NO_SUMMARY};
+pub(crate) use plan_row::PlanRow;
 pub(crate) use row::{Drawn, FinishedRow, RepairedBy, ReportRow, Saving, Status, UpdatedBy};
 pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
 pub(crate) use unchanged::UnchangedReasons;
 
 /// An event of a run. `source` is the name of a conversation or of an input.
 #[derive(Clone, Copy)]
-#[allow(missing_docs, reason = "the name of an event explains its members")]
 pub(crate) enum Event<'e> {
     /// A note on the settings.
     Notice(&'e str),
@@ -52,19 +51,13 @@ pub(crate) enum Event<'e> {
     /// Lines that are not JSON are kept aside. Their numbers are in order.
     BrokenLines { source: &'e str, lines: &'e [usize] },
     /// The decision on a conversation.
-    Planned { source: &'e str, plan: &'e Planned<'e>, policy: &'e CompactionPolicy },
+    Planned { source: &'e str, plan: &'e Fitted<'e> },
     /// The rules asked for a cut, and the transcript stays unchanged.
     Refused { source: &'e str, reason: &'e str },
     /// The estimated savings and costs of a compaction.
     Estimated { source: &'e str, economy: &'e Economy, reader: Option<&'e str> },
     /// `--explain` draws a conversation.
-    Explained {
-        source: &'e str,
-        plan: &'e Planned<'e>,
-        policy: &'e CompactionPolicy,
-        earlier: &'e [EarlierSummary],
-        economy: Option<&'e Economy>,
-    },
+    Explained { source: &'e str, plan: &'e Fitted<'e>, earlier: &'e [EarlierSummary], economy: Option<&'e Economy> },
     /// The cut splits a call from its result, which `--pairs` allows.
     Split { source: &'e str, plan: &'e Plan, pairs: Pairs },
     /// `--prune-except` names a tool that has no calls.
@@ -123,8 +116,5 @@ pub(crate) struct RestoredRounds {
 /// A listener to the events of a run.
 pub(crate) trait Listener {
     /// Takes an event.
-    ///
-    /// # Errors
-    /// A file that the user asked for cannot be written.
-    fn handle(&self, event: &Event<'_>) -> Result<()>;
+    fn handle(&self, event: &Event<'_>);
 }

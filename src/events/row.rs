@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
-use crate::events::Ending;
+use crate::events::{Ending, PlanRow};
 use crate::plan::economy::{Billed, Economy};
 
 /// How a conversation or an input ended. A report has one word for several of them.
@@ -51,12 +50,17 @@ impl Status {
     }
 }
 
-/// The report row of a conversation, as `--report` writes it: the keys of the dry run, and the outcome.
-#[derive(Debug, Clone, Serialize)]
+/// The report row of a conversation or an input, as `--report` writes it: its plan, and the outcome.
+#[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct ReportRow {
-    /// The object of the dry run.
+    /// The name of the conversation.
+    pub(crate) source: String,
+    /// The plan, if there is one.
     #[serde(flatten)]
-    pub(crate) plan: Value,
+    pub(crate) plan: Option<PlanRow>,
+    /// Why nothing was changed, or why it was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
     /// The status at the end.
     pub(crate) status: Status,
     /// The number of lines that are not JSON, which are kept aside.
@@ -109,7 +113,7 @@ impl ReportRow {
     /// Returns the tokens before and after, if there is a result and both are known.
     pub(crate) fn sizes(&self) -> Option<(u64, u64)> {
         let after = self.tokens_after.filter(|_| self.status != Status::Failed);
-        self.plan.get("tokens").and_then(Value::as_u64).zip(after)
+        self.plan.as_ref().map(|plan| plan.tokens).zip(after)
     }
 
     /// Returns the difference of these.
@@ -119,45 +123,22 @@ impl ReportRow {
 
     /// Returns the row of an input, or of a conversation without a plan, and why it has the status.
     pub(crate) fn without_plan(source: &str, status: Status, why: Option<String>) -> Self {
-        let (plan, error) = match why {
-            Some(why) if status != Status::Failed => (json!({"source": source, "reason": why}), None),
-            why => (json!({"source": source}), why),
-        };
-        ReportRow {
-            plan,
-            status,
-            skipped_lines: 0,
-            summary_tokens: None,
-            tokens_after: None,
-            provider: None,
-            usage: None,
-            requests: 0,
-            retries: 0,
-            cached: 0,
-            economy: None,
-            redacted: None,
-            repaired: None,
-            updated: None,
-            elapsed_ms: 0,
-            error,
-            saved: 0,
-            ending: None,
-            saving: None,
-            page: None,
-        }
+        let (reason, error) = if status == Status::Failed { (None, why) } else { (why, None) };
+        ReportRow { source: source.to_owned(), status, reason, error, ..ReportRow::default() }
     }
 
     /// Returns why it has no result of this run: the error, or why it was skipped.
     pub(crate) fn why(&self) -> Option<&str> {
-        let reason = || self.plan.get("reason").and_then(Value::as_str).filter(|_| self.status.is_skipped());
+        let reason = || self.reason.as_deref().filter(|_| self.status.is_skipped());
         self.error.as_deref().or_else(reason)
     }
 
     /// Returns what the journal keeps of the row.
     pub(crate) fn finished(&self) -> FinishedRow {
-        let plan = self.plan.as_object().cloned().unwrap_or_default();
         FinishedRow {
-            plan,
+            source: self.source.clone(),
+            plan: self.plan.clone(),
+            reason: self.reason.clone(),
             summary_tokens: self.summary_tokens,
             tokens_after: self.tokens_after,
             provider: self.provider.clone(),
@@ -181,8 +162,11 @@ impl ReportRow {
 /// run that skips it pays nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FinishedRow {
+    source: String,
     #[serde(flatten)]
-    plan: Map<String, Value>,
+    plan: Option<PlanRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     summary_tokens: Option<u64>,
     tokens_after: Option<u64>,
     provider: Option<String>,
@@ -191,11 +175,10 @@ pub(crate) struct FinishedRow {
 impl FinishedRow {
     /// Returns the report row of the run that skips the conversation.
     pub(crate) fn skipped(self) -> ReportRow {
-        let FinishedRow { mut plan, summary_tokens, tokens_after, provider } = self;
+        let FinishedRow { source, plan, summary_tokens, tokens_after, provider, .. } = self;
         let status = Status::Finished;
-        plan.insert("reason".to_owned(), status.sentence().into());
-        let skipped = ReportRow::without_plan("", status, None);
-        ReportRow { plan: Value::Object(plan), summary_tokens, tokens_after, provider, ..skipped }
+        let reason = Some(status.sentence().to_owned());
+        ReportRow { source, plan, status, reason, summary_tokens, tokens_after, provider, ..ReportRow::default() }
     }
 }
 

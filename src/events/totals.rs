@@ -181,6 +181,11 @@ impl Totals {
         self.pruned_only.join(&other.pruned_only);
     }
 
+    /// Returns the number of files that are done.
+    pub(crate) fn files(&self) -> u64 {
+        self.compacted + self.unchanged + self.passed_through + self.finished + self.failed
+    }
+
     /// Returns the savings and costs for a sentence.
     pub(crate) fn gain(&self) -> String {
         let mut gain = format!("{} saved", counted(self.saved, "token"));
@@ -208,8 +213,7 @@ impl Totals {
         ];
         let counts: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        let files = self.compacted + self.unchanged + self.passed_through + self.finished + self.failed;
-        let files = counted(files, "file");
+        let files = counted(self.files(), "file");
         let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
         let why = if self.compacted == 0 { self.unchanged_reasons.sentence() } else { None };
         let why = why.map(|why| format!("; {why}")).unwrap_or_default();

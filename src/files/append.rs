@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::files::identity::FileId;
 use crate::files::output;
 use crate::files::paths::folder;
-use crate::files::readers::Readers;
+use crate::files::readers::private;
 
 pub(crate) use crate::compact::{Section, is_lines};
 
@@ -84,12 +84,12 @@ impl WaitingSections {
         Ok(write().map_err(|error| unwritable(file, &error))?)
     }
 
-    /// Appends what waits, all or none, each section with the time; nothing where nothing waits. Creates the archive,
-    /// for `readers`, if it does not exist.
+    /// Appends what waits, all or none, each section with the time; nothing where nothing waits. Creates the archive
+    /// if it does not exist.
     ///
     /// # Errors
     /// It cannot be written; the archive stays unchanged.
-    pub(crate) fn append(&mut self, file: &Path, readers: &Readers) -> Result<Option<Appended>> {
+    pub(crate) fn append(&mut self, file: &Path) -> Result<Option<Appended>> {
         let WaitingSections { sections, of_lines } = std::mem::take(self);
         if sections.is_empty() && of_lines.is_none() {
             return Ok(None);
@@ -101,7 +101,7 @@ impl WaitingSections {
             }
             write_sections(out, &sections)
         };
-        let appended = interrupt::uninterrupted(|| append(file, write, readers));
+        let appended = interrupt::uninterrupted(|| append(file, write));
         Ok(appended.map(Some).map_err(|error| unwritable(file, &error))?)
     }
 }
@@ -163,14 +163,10 @@ fn now() -> String {
     humantime::format_rfc3339_micros(now).to_string().replace('Z', "+00:00")
 }
 
-fn append(
-    file: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    readers: &Readers,
-) -> io::Result<Appended> {
+fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Appended> {
     make_folder_of(file)?;
     let is_new = fs::symlink_metadata(file).is_err();
-    let mut archive = open_locked(file, readers)?;
+    let mut archive = open_locked(file)?;
     let before = archive.metadata()?.len();
     let begin: &[u8] = if ends_a_line(&mut archive, before)? { b"" } else { b"\n" };
     let mut out = BufWriter::with_capacity(1 << 16, &archive);
@@ -189,9 +185,9 @@ fn append(
 }
 
 /// Opens an archive and locks it. Others that append wait, so only what was written here is taken back.
-fn open_locked(file: &Path, readers: &Readers) -> io::Result<File> {
+fn open_locked(file: &Path) -> io::Result<File> {
     loop {
-        let archive = open(file, readers)?;
+        let archive = private(OpenOptions::new().read(true).append(true).create(true)).open(file)?;
         accept_missing_locks(archive.lock())?;
         // A run that failed can remove its new archive while others wait for the lock.
         let opened = FileId::of(&archive.metadata()?);
@@ -201,17 +197,6 @@ fn open_locked(file: &Path, readers: &Readers) -> io::Result<File> {
             _ => {}
         }
     }
-}
-
-/// Opens an archive to append to it. A new archive is for `readers` from the first moment, whichever of several runs
-/// creates it; an earlier one has the permissions that the user gave it.
-fn open(file: &Path, readers: &Readers) -> io::Result<File> {
-    let is_new = !file.exists();
-    let archive = readers.open(OpenOptions::new().read(true).append(true).create(true), file)?;
-    if is_new {
-        readers.apply(&archive, None)?;
-    }
-    Ok(archive)
 }
 
 /// Accepts that a file system has no locks. Runs that append at once can then mix their sections.
@@ -241,14 +226,13 @@ fn ends_a_line(file: &mut File, length: u64) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Writes whole new files for `readers`. A file that exists is never changed; the same content needs no
-/// writing.
+/// Writes whole new files. A file that exists is never changed; the same content needs no writing.
 ///
 /// # Errors
 /// One cannot be written, or exists with other content.
-pub(crate) fn files(files: &[(PathBuf, Vec<u8>)], readers: &Readers) -> Result<()> {
+pub(crate) fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     for (file, bytes) in files {
-        write_new(file, bytes, readers).map_err(|error| unwritable(file, &error))?;
+        write_new(file, bytes).map_err(|error| unwritable(file, &error))?;
     }
     Ok(())
 }
@@ -265,7 +249,7 @@ pub(crate) fn check_files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     }
 }
 
-fn write_new(file: &Path, bytes: &[u8], readers: &Readers) -> io::Result<()> {
+fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let is_line = |folder: &Path| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("line-"));
     let folder = file.parent();
     let above = folder.filter(|folder| is_line(folder)).and_then(Path::parent);
@@ -274,7 +258,7 @@ fn write_new(file: &Path, bytes: &[u8], readers: &Readers) -> io::Result<()> {
     }
     make_folder_of(file)?;
     match fs::symlink_metadata(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => output::create(file, bytes, readers),
+        Err(error) if error.kind() == ErrorKind::NotFound => output::create(file, bytes),
         Err(error) => Err(error),
         Ok(there) if there.is_file() && fs::read(file)? == bytes => Ok(()),
         Ok(_) => Err(io::Error::other(TAKEN)),
@@ -313,7 +297,7 @@ mod tests {
     fn what_is_taken_back_takes_nothing_of_others_along() {
         let folder = tempfile::tempdir().expect("a folder");
         let archive = folder.path().join("archive.jsonl");
-        let line = |text: &'static str| append(&archive, |out| out.write_all(text.as_bytes()), &Readers::default());
+        let line = |text: &'static str| append(&archive, |out| out.write_all(text.as_bytes()));
         let first = line("first\n").expect("written");
         std::thread::scope(|scope| {
             // It waits for the lock of an archive that is gone when it gets it.
@@ -334,18 +318,16 @@ mod tests {
     }
 
     #[test]
-    fn a_new_archive_is_private_as_soon_as_it_is_there() {
+    fn a_new_archive_is_private() {
         let folder = tempfile::tempdir().expect("a folder");
-        let [input, archive] = ["input.json", "archive.md"].map(|name| folder.path().join(name));
+        let archive = folder.path().join("archive.md");
         let mode = || fs::metadata(&archive).expect("there").permissions().mode() & 0o777;
-        fs::write(&input, "private").expect("written");
-        fs::set_permissions(&input, fs::Permissions::from_mode(0o600)).expect("a mode");
-        let readers = Readers::of([Some(input.as_path())]);
-        open(&archive, &readers).expect("opened");
+        let add = || append(&archive, |out| out.write_all(b"a section\n"));
+        drop(add().expect("written"));
         assert_eq!(mode(), 0o600);
         // The user has made it readable since.
         fs::set_permissions(&archive, fs::Permissions::from_mode(0o644)).expect("a mode");
-        append(&archive, |out| out.write_all(b"a section\n"), &readers).expect("written");
+        drop(add().expect("written"));
         assert_eq!(mode(), 0o644);
     }
 }

@@ -29,12 +29,12 @@ pub(crate) struct AtomicFile {
 
 impl AtomicFile {
     /// Creates a file in the folder of `place`, so that it can take the place in one step. Creates the folder if it
-    /// does not exist. Only `readers` can read the file.
+    /// does not exist. It is private until it is finished.
     ///
     /// # Errors
     /// The file cannot be created.
     pub(crate) fn beside(place: &Path, readers: &Readers) -> io::Result<Self> {
-        let make = || Temporary::create(|| builder(place, readers).tempfile_in(folder(place)));
+        let make = || Temporary::create(|| builder(readers).tempfile_in(folder(place)));
         let (file, registered) = match make() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 fs::create_dir_all(folder(place))?;
@@ -55,15 +55,13 @@ impl AtomicFile {
         &self.place
     }
 
-    /// Sets the mode, owner and times of `like`, or else the mode and owner of the file in its place, and syncs the
-    /// file. A group that cannot be kept has no permissions.
+    /// Lets its readers read it, sets the times of `like`, and syncs the file.
     ///
     /// # Errors
     /// The system refuses one of these.
     pub(crate) fn finish(&self, like: Option<&Metadata>) -> io::Result<()> {
         let file = self.file.as_file();
-        let earlier = fs::metadata(&self.place).ok().filter(|_| like.is_none());
-        self.readers.apply(file, like.or(earlier.as_ref()))?;
+        self.readers.apply(file, fs::metadata(&self.place).ok().as_ref())?;
         if let Some((modified, accessed)) = like.and_then(|like| like.modified().ok().zip(like.accessed().ok())) {
             file.set_times(FileTimes::new().set_modified(modified).set_accessed(accessed))?;
         }
@@ -107,19 +105,17 @@ pub(crate) fn tidy(folder: &Path) {
     }
 }
 
-/// Returns a builder of files with the usual mode, as far as `readers` allow. A file that takes another's place gets its
-/// mode once it is whole.
-fn builder<'n>(place: &Path, readers: &Readers) -> tempfile::Builder<'n, 'n> {
+/// Returns a builder of files, which are private, or which the system makes as readable as any other.
+fn builder<'n>(readers: &Readers) -> tempfile::Builder<'n, 'n> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(NAME.0).rand_bytes(RANDOM).suffix(NAME.1);
     #[cfg(unix)]
-    {
+    if matches!(readers, Readers::Usual) {
         use std::os::unix::fs::PermissionsExt;
-        let mode = if place.exists() { 0o600 } else { readers.mode_in(folder(place)) };
-        builder.permissions(fs::Permissions::from_mode(mode));
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
     #[cfg(not(unix))]
-    let _ = (place, readers);
+    let _ = readers;
     builder
 }
 
@@ -152,7 +148,7 @@ mod tests {
         fs::write(&place, "private").expect("written");
         fs::set_permissions(&place, fs::Permissions::from_mode(0o600)).expect("a mode");
         let like = fs::metadata(&place).expect("there");
-        let new = AtomicFile::beside(&place, &Readers::of_file(Some(&like))).expect("made");
+        let new = AtomicFile::beside(&place, &Readers::of_result(Some(&place))).expect("made");
         let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
         assert_eq!(mode(new.file.path()), 0o600);
         new.finish(Some(&like)).and_then(|()| new.persist()).expect("it takes its place");

@@ -273,13 +273,17 @@ impl CompleteFile {
 pub(crate) fn copied(from: &Path, to: &Path) -> Result<CompleteFile> {
     let copied = || {
         let OutputTarget::File(target) = OutputTarget::of(to)? else { return fs::copy(from, to).map(|_| None) };
-        let like = fs::metadata(from)?;
-        let file = AtomicFile::beside(&target, &Readers::of_file(Some(&like)))?;
-        io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
-        file.finish(Some(&like)).map(|()| Some(file))
+        copy_beside(from, &target).map(Some)
     };
     let file = copied().map_err(|error| unwritable(to, &error))?;
     Ok(CompleteFile { file, name: to.display().to_string() })
+}
+
+fn copy_beside(from: &Path, to: &Path) -> io::Result<AtomicFile> {
+    let like = fs::metadata(from)?;
+    let file = AtomicFile::beside(to, &Readers::of_result(Some(from)))?;
+    io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
+    file.finish(Some(&like)).map(|()| file)
 }
 
 /// Refuses a copy that would replace another file.
@@ -300,13 +304,7 @@ pub(crate) fn check_copy(from: &Path, to: &Path) -> Result<()> {
 /// There is another file, or the copy cannot be written.
 pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<bool> {
     let kept = || match fs::symlink_metadata(to) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let like = fs::metadata(from)?;
-            let file = AtomicFile::beside(to, &Readers::of_file(Some(&like)))?;
-            io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
-            file.finish(Some(&like))?;
-            file.persist_new().map(|()| true)
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => copy_beside(from, to)?.persist_new().map(|()| true),
         Err(error) => Err(error),
         Ok(there) if there.is_file() && hash_of(to)? == hash_of(from)? => Ok(false),
         Ok(_) => {
@@ -366,9 +364,9 @@ fn end_of_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Creates a new file for `readers`. A file that appears meanwhile is not replaced.
-pub(super) fn create(path: &Path, bytes: &[u8], readers: &Readers) -> io::Result<()> {
-    let mut file = AtomicFile::beside(path, readers)?;
+/// Creates a new private file. A file that appears meanwhile is not replaced.
+pub(super) fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = AtomicFile::beside(path, &Readers::Owner)?;
     file.file.write_all(bytes)?;
     file.finish(None)?;
     file.persist_new()

@@ -170,7 +170,6 @@ pub(crate) struct Bricks {
     /// Lines that are not messages.
     #[serde(default)]
     notes: Vec<String>,
-    /// Messages with thinking.
     #[serde(default)]
     thinking: Vec<String>,
 }
@@ -188,13 +187,13 @@ impl Bricks {
         self.system.is_some()
     }
 
-    /// Returns the messages with a compaction that can be read.
+    /// The messages with a compaction that can be read.
     #[cfg(test)]
     pub(crate) fn readable_compactions(&self) -> impl Iterator<Item = &String> {
         self.compactions.iter().filter(|message| message.contains("read $TEXT"))
     }
 
-    /// Returns the messages with a compaction that failed.
+    /// The messages with a compaction that failed.
     #[cfg(test)]
     pub(crate) fn failed_compactions(&self) -> impl Iterator<Item = &String> {
         self.compactions.iter().filter(|message| message.contains("failed-"))
@@ -222,7 +221,7 @@ impl Bricks {
         (message.replace("$TEXT", &text[1..text.len() - 1]), Ids::default())
     }
 
-    /// Returns the user's message with this part in place of its text.
+    /// The user's message with this part in place of its text.
     pub(crate) fn with_part(&self, part: &str) -> String {
         let (before, behind) = self.user.split_once("$TEXT").expect("a place for the text");
         match (before.rfind("[{"), behind.find("}]")) {
@@ -302,13 +301,13 @@ impl Bricks {
     }
 }
 
-/// Returns a file of a format, and the ids of its messages.
+/// A file of a format, and the ids of its messages.
 pub(crate) fn file(bricks: &Bricks, generated: &[Generated], layout: usize) -> (String, Vec<Ids>) {
     let (source, messages) = file_of(bricks, generated, layout, "claude-opus-4-5");
     (source, messages.into_iter().map(|(ids, _)| ids).collect())
 }
 
-/// Returns a file with thinking of a model, and each message without bound thinking; `None` if nothing is left.
+/// A file with thinking of a model, and each message without bound thinking; `None` if nothing is left.
 pub(crate) fn file_of(
     bricks: &Bricks,
     generated: &[Generated],
@@ -332,7 +331,7 @@ pub(crate) fn file_of(
     (source, entries.iter().filter_map(|(text, ids)| Some((ids.clone()?, without(text)))).collect())
 }
 
-/// Returns a message with or without the thinking marked in it.
+/// A message with or without the thinking marked in it.
 fn thinking(marked: &str, with: bool) -> String {
     let mut out = String::new();
     for piece in marked.split_inclusive('⟧') {

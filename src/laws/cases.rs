@@ -153,7 +153,6 @@ impl Cases {
         format!("case {number} of seed {}: {:?}", self.seed, case(self.seed, number))
     }
 
-    /// Formats the statistics.
     pub fn counts(&self) -> String {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let Counts { cut, mended, compacted, thoughts } = &self.counts;

@@ -19,7 +19,7 @@ pub(crate) fn split(bytes: &[u8]) -> (String, Choices<'_>) {
 }
 
 impl Choices<'_> {
-    /// Returns a number below `all`.
+    /// A number below `all`.
     pub(crate) fn below(&mut self, all: usize) -> usize {
         let Some((first, rest)) = self.0.split_first() else { return 0 };
         self.0 = rest;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::laws::FIXTURES;
 use crate::transcript::formats::FORMATS;
 
-/// Returns the fixtures of a format, in order. Skips folders, which a run of tcompact may have left.
+/// The fixtures of a format, in order. Skips folders, which a run of tcompact may have left.
 pub(crate) fn of_format(name: &str) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(Path::new(FIXTURES).join(name))
         .unwrap_or_else(|_| panic!("fixtures/{name} is missing"))
@@ -18,7 +18,7 @@ pub(crate) fn of_format(name: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the fixtures of each format, in order.
+/// The fixtures of each format, in order.
 pub(crate) fn all() -> Vec<(&'static str, PathBuf)> {
     let of_each = |name: &'static str| of_format(name).into_iter().map(move |file| (name, file));
     let mut found: Vec<(&str, PathBuf)> = FORMATS.iter().flat_map(|format| of_each(format.name())).collect();

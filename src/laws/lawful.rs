@@ -125,7 +125,7 @@ fn thinking_compacted(
     })
 }
 
-/// Returns the indices of the kept messages, in order.
+/// The indices of the kept messages, in order.
 fn staying<'p>(transcript: &Transcript<'_>, plan: &'p Plan) -> impl Iterator<Item = usize> + use<'p> {
     plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len())
 }
@@ -228,7 +228,7 @@ fn assert_links_hold(source: &str, out: &str, kept: &[String], after: &[String])
     }
 }
 
-/// Returns the messages of each conversation as they are spelled.
+/// The messages of each conversation as they are spelled.
 fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> {
     with_document(source, from, |document| {
         let spelled = |message: &crate::transcript::Message<'_>| message.json.raw().to_owned();
@@ -356,7 +356,7 @@ pub(crate) fn assert_reads_alike(source: &str, out: &str) {
     }
 }
 
-/// Returns a size that keeps a little more.
+/// A size that keeps a little more.
 pub(crate) fn larger(keep: Size) -> Size {
     match keep {
         Size::Messages(n) => Size::Messages(n + 1),
@@ -412,7 +412,7 @@ pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, mode: Repa
     Some(text)
 }
 
-/// Returns every violation in a source.
+/// Every violation in a source.
 pub(crate) fn found(source: &str, from: Option<&'static dyn Format>) -> Vec<String> {
     with_document(source, from, |document| {
         let found = document.transcripts.iter().flat_map(breaches);

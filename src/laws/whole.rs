@@ -38,11 +38,9 @@ fn parse(arguments: &[String]) -> anyhow::Result<CommandLine> {
 
 /// The output of the program for a text.
 pub(crate) struct Processed {
-    /// The result.
     pub(crate) text: String,
     /// Whether any conversation was compacted.
     pub(crate) compacted: bool,
-    /// The archived content.
     pub(crate) archived: Archived,
     /// The report of each conversation.
     pub(crate) conversations: Vec<ReportRow>,
@@ -62,7 +60,6 @@ pub(crate) fn process(arguments: &[String], text: &str) -> anyhow::Result<Proces
     Ok(Processed { text: result, compacted: status == Status::Compacted, archived, conversations })
 }
 
-/// Returns the result of an outcome.
 pub(crate) fn text_of(outcome: &engine::TaskResult, input: &str) -> String {
     String::from_utf8(outcome.content.pieces(input.as_bytes()).collect::<Vec<_>>().concat()).expect("UTF-8")
 }
@@ -139,7 +136,7 @@ pub(crate) fn assert_whole(arguments: &[String], text: &str) -> bool {
     outcome.compacted
 }
 
-/// Returns the records of an outcome, as they are archived.
+/// The records of an outcome, as they are archived.
 fn records(outcome: &Processed) -> Vec<Value> {
     let record = |section: &Section| match section {
         Section::Record(record) => record.clone(),
@@ -247,7 +244,7 @@ fn is_partly(restore_text: &str, text: &str, outcome: &Processed) -> bool {
 pub(crate) fn append_sections(archive: &Path, sections: Vec<Section>) {
     let mut waiting = append::WaitingSections::default();
     waiting.add(archive, sections, false).expect("they wait");
-    waiting.append(archive, &Default::default()).expect("written");
+    waiting.append(archive).expect("written");
 }
 
 /// Restores a text by an archive.

@@ -9,8 +9,8 @@ use std::sync::Mutex;
 
 use serde_json::{Map, Value};
 
+use crate::llm::body::Change;
 use crate::llm::body::get;
-use crate::llm::change::Change;
 use crate::llm::error_response::contains_any;
 use crate::llm::providers::Endpoint;
 use crate::summary::exchange::Request;

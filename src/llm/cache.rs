@@ -43,8 +43,6 @@ pub(crate) struct Cache {
     must_keep: bool,
     /// Whether the folder exists. Else the first entry creates it.
     exists: bool,
-    /// Who may read the summaries.
-    readers: Readers,
 }
 
 /// The requests in flight.
@@ -115,13 +113,7 @@ impl Cache {
     /// Returns a cache in a folder that the first summary creates, readable only by its owner.
     pub(crate) fn created_on_demand(folder: &Path) -> Self {
         tidy(folder);
-        Cache {
-            folder: folder.to_owned(),
-            in_flight: Arc::default(),
-            must_keep: true,
-            exists: false,
-            readers: Readers::default(),
-        }
+        Cache { folder: folder.to_owned(), in_flight: Arc::default(), must_keep: true, exists: false }
     }
 
     /// Waits until no other thread sends the request with this identity. Its answer can be in the cache then.
@@ -160,7 +152,7 @@ impl Cache {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.recursive(true).create(&self.folder)?;
         }
-        let mut file = AtomicFile::beside(&self.file(identity), &self.readers)?;
+        let mut file = AtomicFile::beside(&self.file(identity), &Readers::Owner)?;
         let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN).min(MOST_RESERVED);
         file.file.write_all(&vec![0; bytes])?;
         Ok(Reserved { file })
@@ -170,12 +162,6 @@ impl Cache {
     #[must_use]
     pub(crate) fn mandatory(self) -> Self {
         Cache { must_keep: true, ..self }
-    }
-
-    /// Sets who may read the summaries.
-    #[must_use]
-    pub(crate) fn readable_by(self, readers: &Readers) -> Self {
-        Cache { readers: readers.clone(), ..self }
     }
 
     /// Whether a request is only sent if its answer can be kept.

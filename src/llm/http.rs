@@ -16,9 +16,9 @@ use reqwest::blocking::{Client, Response};
 use serde_json::Value;
 
 use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES, ParameterRefusal, is_given};
-use crate::llm::change::Change;
+use crate::llm::body::Change;
 use crate::llm::chunks::chunks;
-use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, requested_wait, server_message, window};
+use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, named_window, requested_wait, server_message};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
 use crate::llm::retry::{FailedAttempt, RetryPolicy};
@@ -193,7 +193,7 @@ impl HttpClient {
             let kind = kind_of_answer(&answer, self.retry_policy.persistence);
             let refusal = ParameterRefusal::in_error(&answer, body, &endpoint.request_json);
             FailedAttempt {
-                window: window::named(&answer).filter(|_| kind == FailureKind::TooLong),
+                window: named_window(&answer).filter(|_| kind == FailureKind::TooLong),
                 refusal: refusal.filter(|_| kind == FailureKind::BadRequest),
                 ..FailedAttempt::new(kind, format!("{url} gave no summary: {what}{message}"))
             }
@@ -236,7 +236,7 @@ impl HttpClient {
         Err(FailedAttempt {
             asked: requested_wait(header("retry-after-ms"), header("retry-after"), &text, now),
             advised: header("x-should-retry").and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
-            window: window::named(&text).filter(|_| kind == FailureKind::TooLong),
+            window: named_window(&text).filter(|_| kind == FailureKind::TooLong),
             refusal: ParameterRefusal::in_error(&text, body, &endpoint.request_json).filter(|_| may_refuse),
             ..FailedAttempt::new(kind, message)
         })

@@ -1,13 +1,11 @@
 //! The other summarizers: a model behind an API, or a command. And a command that counts.
 
 pub(crate) mod adapt;
-mod body;
+pub(crate) mod body;
 pub(crate) mod cache;
-pub(crate) mod change;
 mod chunks;
 pub(crate) mod command;
 pub(crate) mod counting;
-mod encodings;
 mod error_response;
 pub(crate) mod http;
 pub(crate) mod limiter;
@@ -73,5 +71,5 @@ impl SummaryBackend for Summarizer {
 /// Builds the patterns of this room.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static regex::Regex> {
-    [error_response::window::patterns(), providers::parameters::patterns()].concat()
+    [error_response::patterns(), providers::parameters::patterns()].concat()
 }

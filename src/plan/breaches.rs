@@ -24,7 +24,6 @@ pub(crate) use ids::results_of_calls;
 pub(crate) struct Breach {
     /// The index of the message.
     pub(crate) message: usize,
-    /// The rule.
     pub(crate) rule: ProviderRule,
     /// The id of the call that it concerns, where it has one.
     pub(crate) id: Option<String>,
@@ -40,12 +39,7 @@ pub(crate) enum ProviderRule {
     /// A call must be answered. This one is not, and the conversation continues.
     Unanswered(CallOrResult),
     /// A result must follow its call as closely as the provider expects. This one does not.
-    Misplaced {
-        /// The result.
-        result: CallOrResult,
-        /// Its call.
-        call: CallOrResult,
-    },
+    Misplaced { result: CallOrResult, call: CallOrResult },
     /// Results come first in their message.
     Late,
     /// A rule for turns.
@@ -154,7 +148,7 @@ impl fmt::Display for Breach {
     }
 }
 
-/// Returns all violations of a conversation, in the order of its messages.
+/// All violations of a conversation, in the order of its messages.
 pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     let mut found = match transcript.order.results {
         ResultPlacement::Unchecked => Vec::new(),
@@ -179,7 +173,7 @@ pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     found
 }
 
-/// Returns the cache marks that are too many.
+/// The cache marks that are too many.
 fn of_marks(transcript: &Transcript<'_>) -> Vec<Breach> {
     if !transcript.order.few_marks {
         return Vec::new();
@@ -188,7 +182,7 @@ fn of_marks(transcript: &Transcript<'_>) -> Vec<Breach> {
     marks.into_iter().map(|(message, _)| Breach { message, rule: ProviderRule::Mark { all }, id: None }).collect()
 }
 
-/// Returns the entries that do not lead to those before them, each by its message or the next one.
+/// The entries that do not lead to those before them, each by its message or the next one.
 fn of_links(transcript: &Transcript<'_>) -> impl Iterator<Item = Breach> {
     let messages = &transcript.messages;
     transcript.format.loose_entries(transcript).into_iter().map(|loose| {
@@ -198,7 +192,6 @@ fn of_links(transcript: &Transcript<'_>) -> impl Iterator<Item = Breach> {
     })
 }
 
-/// Returns the violations of the rules for calls and results.
 fn of_pairs(transcript: &Transcript<'_>, wanted: ResultPlacement) -> Vec<Breach> {
     let messages = transcript.messages.as_slice();
     let between = last_between(messages, wanted);
@@ -225,8 +218,8 @@ fn of_pairs(transcript: &Transcript<'_>, wanted: ResultPlacement) -> Vec<Breach>
     found
 }
 
-/// Returns for each message the index of the last message before it that must not be between a call and its result; 0
-/// where there is none.
+/// For each message the index of the last message before it that must not be between a call and its result; 0 where
+/// there is none.
 fn last_between(messages: &[Message<'_>], wanted: ResultPlacement) -> Vec<usize> {
     let may = |message: &Message<'_>| match wanted {
         ResultPlacement::Unchecked | ResultPlacement::Behind => true,
@@ -244,8 +237,8 @@ fn last_between(messages: &[Message<'_>], wanted: ResultPlacement) -> Vec<usize>
     out
 }
 
-/// Returns the index of the last message that continues the conversation: calls before it no longer wait for results.
-/// Where calls can follow calls, all calls of the last run still wait.
+/// The index of the last message that continues the conversation: calls before it no longer wait for results. Where
+/// calls can follow calls, all calls of the last run still wait.
 fn last_spoken(messages: &[Message<'_>], wanted: ResultPlacement) -> usize {
     let spoken = messages.iter().rposition(|message| matches!(Turn::of(message), Some(Turn::User | Turn::Model)));
     let calling = messages.iter().rposition(|message| Turn::of(message) == Some(Turn::Calls)).unwrap_or(0);
@@ -257,7 +250,6 @@ fn last_spoken(messages: &[Message<'_>], wanted: ResultPlacement) -> usize {
     spoken.unwrap_or(0).max(row)
 }
 
-/// Returns the violations of the rules for turns.
 fn of_turns(transcript: &Transcript<'_>) -> Vec<Breach> {
     let rules = transcript.order.in_reading();
     let mut found = Vec::new();
@@ -315,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_chat_completions() {
+    fn unpaired_calls_and_results_are_violations() {
         assert_eq!(chat("uBbaB"), [] as [usize; 0], "calls at the end are pending");
         assert_eq!(chat("uBbaBx"), [] as [usize; 0], "and so they are before what is not a turn");
         assert_eq!(chat("uBua"), [1], "one in the middle is not");
@@ -328,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn each_says_which_rule_it_breaks() {
+    fn each_violation_names_its_rule() {
         let found = found(
             r#"[{"role":"user","content":"u"},{"role":"tool","tool_call_id":"z","content":"r"},
                 {"role":"assistant","content":null,"tool_calls":[{"id":"q","type":"function","function":{"name":"f","arguments":"{}"}}]},
@@ -353,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_providers_take_is_no_breach() {
+    fn accepted_orders_are_no_violations() {
         // Providers merge messages of one role in a row, or only some models require their order.
         let gemini = r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},
             {"role":"model","parts":[{"functionCall":{"name":"g","args":{}}}]},
@@ -371,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_providers_of_responses_have_refused() {
+    fn orders_that_responses_refuses_are_violations() {
         let call = |id| format!(r#"{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}"}}"#);
         let output = |id| format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"r"}}"#);
         let answer = r#"{"role":"assistant","content":"a"}"#;

@@ -23,7 +23,6 @@ pub(crate) const KEY: &str = "summary_text";
 pub(crate) const REACHED: &str = "Archive: ";
 pub(crate) const KEPT: &str = "The messages that this summarizes are kept in ";
 
-/// An earlier summary.
 #[derive(Debug, Clone)]
 pub(crate) struct Carried<'a> {
     /// The summary: without its prefix and without the name of an archive, or the whole text of an event's message.
@@ -37,18 +36,18 @@ pub(crate) struct Carried<'a> {
 }
 
 impl Carried<'_> {
-    /// Returns the text as its message has it.
+    /// The text as its message has it.
     pub(crate) fn whole_text(&self, prefix: &str) -> String {
         if self.is_sent { self.text.clone().into_owned() } else { format!("{prefix}{}", self.text) }
     }
 
-    /// Returns the tokens of the summary as a message.
+    /// The tokens of the summary as a message.
     pub(super) fn tokens(&self, counter: Counter) -> u64 {
         counter.count(&message(&self.text, self.json))
     }
 }
 
-/// Returns an earlier summary as a message; `json` is its place in the source.
+/// An earlier summary as a message; `json` is its place in the source.
 pub(crate) fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
     Message {
         role: Role::User,
@@ -60,20 +59,20 @@ pub(crate) fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
     }
 }
 
-/// Returns the place of the summary in the state of a transcript, where it has such a state: a string, or null.
+/// The place of the summary in the state of a transcript, where it has such a state: a string, or null.
 pub(crate) fn place<'a>(transcript: &Transcript<'a>) -> Option<Json<'a>> {
     let place = transcript.state.and_then(|state| state.get(KEY))?;
     matches!(place.kind(), JsonKind::String | JsonKind::Null).then_some(place)
 }
 
-/// Returns the earlier summary of a transcript: that of an event in its state. Where the rules carry one on, it is in the
-/// state as a text, or in the first message that is not a system message.
+/// The earlier summary of a transcript: that of an event in its state. Where the rules carry one on, it is in the state
+/// as a text, or in the first message that is not a system message.
 pub(crate) fn carried<'a>(transcript: &Transcript<'a>, policy: &CutPolicy) -> Option<Carried<'a>> {
     let by_rule = if policy.rules.carries { carried_by_rule(transcript, policy) } else { None };
     by_rule.or_else(|| of_event(transcript))
 }
 
-/// Returns the summary of an event in the state.
+/// The summary of an event in the state.
 fn of_event<'a>(transcript: &Transcript<'a>) -> Option<Carried<'a>> {
     let event = transcript.state.and_then(SummarizationEvent::of)?;
     let message = transcript.format.message(&Object::of(event.summary)).ok()?;
@@ -97,7 +96,7 @@ fn carried_by_rule<'a>(transcript: &Transcript<'a>, policy: &CutPolicy) -> Optio
     is_carried.then_some(Carried { text: text.into(), index: Some(index), is_sent: false, json: message.json })
 }
 
-/// Returns a summary without the remark on the archive behind it.
+/// A summary without the remark on the archive behind it.
 fn without_archive(summary: &str) -> &str {
     let remark = summary.strip_suffix(')').and_then(|rest| rest.rsplit_once("\n\n("));
     let named = remark.filter(|(_, remark)| [REACHED, KEPT].iter().any(|opening| remark.starts_with(opening)));

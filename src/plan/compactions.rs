@@ -35,7 +35,7 @@ impl Compactions {
         Compactions { start, last, opaque }
     }
 
-    /// Returns the messages before a cut that must stay.
+    /// The messages before a cut that must stay.
     pub(super) fn that_stay(&self, cut: usize) -> &[usize] {
         &self.opaque[..self.opaque.partition_point(|&index| index < cut)]
     }
@@ -46,7 +46,7 @@ impl Compactions {
         Some(format!("the part behind the provider's own compaction, message {last},"))
     }
 
-    /// Returns why a compaction that must stay before the kept part cannot.
+    /// Why a compaction that must stay before the kept part cannot.
     pub(super) fn refusal(&self, transcript: &Transcript<'_>, plan: &Plan) -> Option<String> {
         let of = |index: usize| format!("message {index} holds a compaction that only its provider can read");
         let staying = self.that_stay(plan.cutoff);

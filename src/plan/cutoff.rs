@@ -10,7 +10,7 @@ use crate::plan::size::Size;
 use crate::plan::steps;
 use crate::plan::weight::{Weight, is_turn};
 
-/// Returns where `--keep` alone would cut: the first index of the kept part; nothing where all messages are kept.
+/// Where `--keep` alone would cut: the first index of the kept part; nothing where all messages are kept.
 pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
     let Weight { messages, tally, policy, .. } = weight;
     let (first, last) = (weight.first(), messages.len() - 1);
@@ -45,8 +45,8 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
     Some(wanted).filter(|wanted| *wanted > first)
 }
 
-/// Returns the first index from which on the messages have at most so many bytes together; the number of messages where
-/// even the last one has more.
+/// The first index from which on the messages have at most so many bytes together; the number of messages where even
+/// the last one has more.
 pub(crate) fn last_bytes(messages: &[Message<'_>], limit: u64) -> usize {
     let mut left = Some(limit);
     let fits = |index: &usize| {
@@ -56,7 +56,7 @@ pub(crate) fn last_bytes(messages: &[Message<'_>], limit: u64) -> usize {
     (0..messages.len()).rev().take_while(fits).last().unwrap_or(messages.len())
 }
 
-/// Returns the time from which on messages are kept, where they say any.
+/// The time from which on messages are kept, where they say any.
 fn since(keep: Size, messages: &[Message<'_>]) -> Option<i64> {
     let last = time::last(messages)?;
     match keep {
@@ -66,7 +66,7 @@ fn since(keep: Size, messages: &[Message<'_>]) -> Option<i64> {
     }
 }
 
-/// Returns why a conversation has no place that `--keep` names.
+/// Why a conversation has no place that `--keep` names.
 pub(crate) fn no_such_place(transcript: &Transcript<'_>, keep: Size) -> Option<String> {
     let messages = transcript.messages.as_slice();
     match (keep, messages.len()) {
@@ -80,7 +80,7 @@ pub(crate) fn no_such_place(transcript: &Transcript<'_>, keep: Size) -> Option<S
     }
 }
 
-/// Returns the cut to which a rule for pairs moves the wanted one, and why it moved; 0 where there is none.
+/// The cut to which a rule for pairs moves the wanted one, and why it moved; 0 where there is none.
 pub(super) fn safe(
     transcript: &Transcript<'_>,
     wanted: usize,
@@ -103,8 +103,8 @@ fn why_unsafe(pairing: &Pairing, wanted: usize) -> String {
     }
 }
 
-/// Returns the safe cut nearest to `wanted`, and why it moved; 0 where there is none. A safe cut splits no call from
-/// its result. The kept part behind it does not begin with an orphaned result, and the provider accepts its beginning
+/// The safe cut nearest to `wanted`, and why it moved; 0 where there is none. A safe cut splits no call from its
+/// result. The kept part behind it does not begin with an orphaned result, and the provider accepts its beginning
 /// behind a summary.
 ///
 /// Messages at the cut that hold only orphaned results are summarized with the history. For every other reason the cut
@@ -136,7 +136,7 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     (cut.unwrap_or(0), Some(why))
 }
 
-/// Returns for each message why the provider would refuse the messages from there on behind a summary.
+/// For each message why the provider would refuse the messages from there on behind a summary.
 fn refused_behind_a_summary(transcript: &Transcript<'_>) -> Vec<Option<&'static str>> {
     let mut first = None;
     let mut refused: Vec<_> = transcript
@@ -152,8 +152,8 @@ fn refused_behind_a_summary(transcript: &Transcript<'_>) -> Vec<Option<&'static 
     refused
 }
 
-/// Returns for each index whether a cut there is safe: it splits no call from its result, and the provider accepts the
-/// messages behind it.
+/// For each index whether a cut there is safe: it splits no call from its result, and the provider accepts the messages
+/// behind it.
 pub(crate) fn legal_cuts(transcript: &Transcript<'_>) -> Vec<bool> {
     let Transcript { pairing, groups, .. } = transcript;
     let mut legal = pairing.allowed_cuts(groups);

@@ -15,7 +15,6 @@ const MILLION: f64 = 1e6;
 /// Tokens that a provider counted, and their cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Billed {
-    /// Tokens of the prompts.
     pub(crate) input_tokens: u64,
     /// Tokens of the answers, with their reasoning.
     pub(crate) output_tokens: u64,
@@ -74,21 +73,21 @@ pub(crate) struct CachePrices {
 }
 
 impl Prices {
-    /// Returns the reader's prices, as far as the table of models has them.
+    /// The reader's prices, as far as the table of models has them.
     pub(crate) fn of_reader(model: &Model) -> Self {
         let write = model.cache_write_price.or(model.input_price);
         let cache = model.cached_price.zip(write).map(|(read, write)| CachePrices { read, write });
         Prices { reader: model.input_price, cache, writer: None }
     }
 
-    /// Returns the cost of a summary with so many tokens of input and of output.
+    /// The cost of a summary with so many tokens of input and of output.
     pub(crate) fn of_summary(self, input: u64, output: u64) -> Option<f64> {
         self.writer.map(|prices| (input as f64 * prices.0 + output as f64 * prices.1) / MILLION)
     }
 }
 
 impl Economy {
-    /// Returns the economy of a compaction from `before` to `after` tokens with a summary that costs `cost`.
+    /// The economy of a compaction from `before` to `after` tokens with a summary that costs `cost`.
     pub(crate) fn new(before: u64, after: u64, cost: Option<f64>, prices: Prices) -> Self {
         let tokens = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let saved = tokens(before).saturating_sub(tokens(after));
@@ -165,7 +164,7 @@ impl Cached {
     }
 }
 
-/// Returns the smallest number of turns whose savings cover the cost of the summary.
+/// The smallest number of turns whose savings cover the cost of the summary.
 fn pays_after(saved: i64, saved_usd: Option<f64>, cost: Option<f64>) -> Option<u64> {
     /// The error of floating-point arithmetic on prices, in turns.
     const SLACK: f64 = 1e-9;
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_and_when_it_pays() {
+    fn a_compaction_pays_after_its_cost_is_saved() {
         let prices = Prices { reader: Some(2.5), writer: Some((0.15, 0.6)), ..Prices::default() };
         let cost = prices.of_summary(9_227, 1_024);
         let economy = Economy::new(9_227, 1_024, cost, prices);
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_nothing_pays_at_once_whoever_reads() {
+    fn a_free_summary_pays_at_once() {
         for reader in [None, Some(0.0), Some(2.5)] {
             assert_eq!(Economy::new(500, 100, Some(0.0), plain(reader)).pays_after_turns, Some(0));
         }
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_pays() {
+    fn a_larger_result_never_pays() {
         for (replaced, summary, reader) in [(100, 100, Some(2.5)), (100, 300, Some(2.5)), (500, 100, Some(0.0))] {
             assert_eq!(Economy::new(replaced, summary, Some(0.01), plain(reader)).pays_after_turns, None);
         }
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_made_up() {
+    fn unknown_prices_stay_unknown() {
         let economy = Economy::new(500, 100, None, plain(None));
         assert_eq!((economy.saved_usd_per_turn, economy.cost_usd, economy.pays_after_turns), (None, None, None));
         assert_eq!(economy.sentence(true, None), "saves about 400 tokens a turn");
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn money_is_short() {
+    fn amounts_of_money_are_short() {
         for (usd, text) in
             [(12.345, "$12.35"), (0.25, "$0.25"), (0.0205, "$0.0205"), (0.000021, "$0.000021"), (0.0, "$0")]
         {

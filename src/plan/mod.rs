@@ -66,8 +66,8 @@ pub struct CutPolicy {
 }
 
 impl CutPolicy {
-    /// Returns a policy that keeps so much of the end, and else has the defaults of a run without flags: it compacts at
-    /// any size, pins system messages and keeps every call with its results.
+    /// A policy that keeps so much of the end, and else has the defaults of a run without flags: it compacts at any
+    /// size, pins system messages and keeps every call with its results.
     pub fn keeping(keep: Size) -> Self {
         CutPolicy {
             triggers: Vec::new(),
@@ -165,39 +165,38 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns a plan that changes nothing, for a reason.
     pub(crate) fn of_nothing(reason: String) -> Self {
         Plan { reason: Some(reason), ..Plan::default() }
     }
 
-    /// Returns the messages that a summary replaces, in order, with an earlier summary that is carried on.
+    /// The messages that a summary replaces, in order, with an earlier summary that is carried on.
     pub fn replaced(&self) -> Vec<usize> {
         let mut pinned = self.pinned.iter().peekable();
         (0..self.cutoff).filter(|index| pinned.next_if_eq(&index).is_none()).collect()
     }
 
-    /// Returns the replaced messages that the provider reads, in order.
+    /// The replaced messages that the provider reads, in order.
     pub(crate) fn superseded(&self) -> Vec<usize> {
         let mut replaced = self.replaced();
         replaced.retain(|index| *index >= self.start);
         replaced
     }
 
-    /// Returns the removed messages, in order, without an earlier summary that is carried on.
+    /// The removed messages, in order, without an earlier summary that is carried on.
     pub(crate) fn removed(&self) -> Vec<usize> {
         let mut replaced = self.replaced();
         replaced.retain(|index| Some(*index) != self.carried);
         replaced
     }
 
-    /// Returns the summarized messages, in order.
+    /// The summarized messages, in order.
     pub fn summarized(&self) -> Vec<usize> {
         let mut removed = self.removed();
         removed.retain(|index| *index >= self.start);
         removed
     }
 
-    /// Returns for each entry that is not a message whether it is removed. `gone` says so for each message.
+    /// For each entry that is not a message whether it is removed. `gone` says so for each message.
     pub(crate) fn notes_gone(&self, notes: &[Note<'_>], gone: &[bool]) -> Vec<bool> {
         let mut superseded: HashSet<&str> = HashSet::new();
         let mut removed = vec![false; notes.len()];
@@ -219,7 +218,7 @@ impl Plan {
         removed
     }
 
-    /// Returns the plan, or one without a cut where the history has no more tokens than the smallest summary message.
+    /// The plan, or one without a cut where the history has no more tokens than the smallest summary message.
     #[must_use]
     pub(crate) fn uncut_if_no_larger_than(self, smallest_summary: u64, tally: &Tally<'_, '_>) -> Self {
         let summarized = self.summarized();
@@ -236,7 +235,6 @@ impl Plan {
         Plan { reason: Some(reason), ..self.without_cut() }
     }
 
-    /// Returns the same plan without a cut.
     #[must_use]
     pub(crate) fn without_cut(self) -> Self {
         Plan {
@@ -252,7 +250,7 @@ impl Plan {
     }
 }
 
-/// Returns where a cut moves by a rule for pairs of another system. The presets know these rules.
+/// Where a cut moves by a rule for pairs of another system. The presets know these rules.
 pub(crate) type MoveCut = fn(&[Message<'_>], wanted: usize, Pairs) -> usize;
 
 /// Decides whether and where to cut a conversation. `move_cut` is for all rules for pairs but the strict one.
@@ -314,7 +312,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     }
 }
 
-/// Returns how many of the pinned messages come before the summary.
+/// How many of the pinned messages come before the summary.
 fn before_summary(plan: &Plan, transcript: &Transcript<'_>, policy: &CutPolicy) -> usize {
     if policy.rules.carries {
         // DeerFlow shows a carried summary to its model behind the system messages, before all others.
@@ -331,8 +329,8 @@ fn before_summary(plan: &Plan, transcript: &Transcript<'_>, policy: &CutPolicy) 
     }
 }
 
-/// Returns why a provider would refuse the order of the pinned messages, the summary and the kept part. Only messages
-/// that did not follow each other before are checked.
+/// Why a provider would refuse the order of the pinned messages, the summary and the kept part. Only messages that did
+/// not follow each other before are checked.
 fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
     let rules = transcript.order;
     let (before, after) = plan.pinned.split_at(plan.before_summary);
@@ -368,7 +366,7 @@ fn is_left_foreign(plan: &Plan, messages: &[Message<'_>]) -> bool {
     stays().any(foreign::is_in) && foreign::Bytes::of(stays()).is_mostly_foreign()
 }
 
-/// Returns why a cut would gain nothing.
+/// Why a cut would gain nothing.
 fn worthless(plan: &Plan, messages: &[Message<'_>], policy: &CutPolicy) -> Option<String> {
     match plan.summarized().as_slice() {
         [] => Some("every message before the cut is pinned".to_owned()),
@@ -379,13 +377,13 @@ fn worthless(plan: &Plan, messages: &[Message<'_>], policy: &CutPolicy) -> Optio
     }
 }
 
-/// Returns the messages before a cut that stay, in order.
+/// The messages before a cut that stay, in order.
 pub(crate) fn pinned(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy, cut: usize) -> Vec<usize> {
     let carried = carried(transcript, policy).and_then(|earlier| earlier.index);
     PinRules { transcript, policy, carried, tally: Some(tally) }.pinned(cut)
 }
 
-/// Returns the plan with a cut at one place, by all other rules of the policy; without a cut where none can be there.
+/// The plan with a cut at one place, by all other rules of the policy; without a cut where none can be there.
 pub(crate) fn cut_at(
     transcript: &Transcript<'_>,
     tally: &Tally<'_, '_>,
@@ -398,7 +396,7 @@ pub(crate) fn cut_at(
     plan(transcript, tally, &CutPolicy { triggers: Vec::new(), budget: None, keep, rules, ..policy.clone() }, move_cut)
 }
 
-/// Returns how many messages are before the kept part: none where nothing triggers or all messages are kept.
+/// How many messages are before the kept part: none where nothing triggers or all messages are kept.
 pub(crate) fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy) -> usize {
     if transcript.messages.is_empty() {
         return 0;
@@ -409,14 +407,14 @@ pub(crate) fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, p
     if triggered { cutoff::wanted(&weight).unwrap_or(0) } else { 0 }
 }
 
-/// Returns the tokens of a conversation with the overhead, as triggers and budgets count them.
+/// The tokens of a conversation with the overhead, as triggers and budgets count them.
 pub(crate) fn total(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy) -> u64 {
     let earlier = carried(transcript, policy);
     Weight::new(transcript, earlier.as_ref(), tally, policy).total()
 }
 
-/// Returns the tokens that triggers compare with where they are not those: what the session recorded itself, with what
-/// follows that.
+/// The tokens that triggers compare with where they are not those: what the session recorded itself, with what follows
+/// that.
 pub(crate) fn recorded(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy) -> Option<u64> {
     Weight::new(transcript, None, tally, policy).recorded()
 }

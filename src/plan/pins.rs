@@ -98,7 +98,7 @@ impl FromStr for Pin {
     }
 }
 
-/// Returns the last request of the user; messages that a program hides are none.
+/// The last request of the user; messages that a program hides are none.
 fn last_request(transcript: &Transcript<'_>) -> Option<usize> {
     let is_request = |message: &Message<'_>| message.role == Role::User && !is_named(message) && !is_hidden(message);
     transcript.messages.iter().rposition(is_request)
@@ -126,9 +126,9 @@ pub(super) struct PinRules<'p, 'a> {
 }
 
 impl PinRules<'_, '_> {
-    /// Returns the indices below `cutoff` that stay, in order: those that rules pin and those that must stay, without a
-    /// carried summary. A pinned call keeps its results, a pinned result its call, a part of a response the other parts.
-    /// A call without a result does not stay.
+    /// The indices below `cutoff` that stay, in order: those that rules pin and those that must stay, without a carried
+    /// summary. A pinned call keeps its results, a pinned result its call, a part of a response the other parts. A call
+    /// without a result does not stay.
     pub(super) fn pinned(&self, cutoff: usize) -> Vec<usize> {
         let is_earlier = |index: usize| {
             let message = &self.transcript.messages[index];
@@ -179,7 +179,7 @@ impl PinRules<'_, '_> {
         (0..cutoff).filter(|&index| stays[index]).collect()
     }
 
-    /// Returns the messages below `cutoff` that the user said, the newest first, up to the size of a rule.
+    /// The messages below `cutoff` that the user said, the newest first, up to the size of a rule.
     fn of_user(&self, size: Option<Size>, cutoff: usize, is_earlier: &dyn Fn(usize) -> bool) -> Vec<usize> {
         let messages = &self.transcript.messages;
         let said = |index: &usize| !is_earlier(*index) && is_said_by_user(messages, *index);
@@ -240,7 +240,7 @@ fn is_output(message: &Message<'_>, before: Option<&Message<'_>>, text: &str, wo
     before.role == Role::Assistant && (commands() || answers())
 }
 
-/// Returns the messages before a cut that belong in one group with the next message.
+/// The messages before a cut that belong in one group with the next message.
 fn joined_to_the_next(groups: &[(usize, usize)], cutoff: usize) -> Vec<usize> {
     if groups.is_empty() {
         return Vec::new();
@@ -274,7 +274,7 @@ impl Bonds {
         Bonds { pairs }
     }
 
-    /// Returns the messages that belong with one.
+    /// The messages that belong with one.
     fn with(&self, index: usize) -> impl Iterator<Item = usize> {
         let first = self.pairs.partition_point(|(one, _)| *one < index);
         self.pairs[first..].iter().take_while(move |(one, _)| *one == index).map(|(_, other)| *other)

@@ -2,12 +2,12 @@
 
 use crate::plan::breaches::{Breach, ProviderRule};
 use crate::tokens::models::Reasoning;
-use crate::tokens::reasoning::reasoning_of;
+use crate::tokens::models::reasoning_of;
 use crate::transcript::thoughts::{has_reasoning, model_of};
 use crate::transcript::{Content, Message, PartKind, Role, Transcript};
 
-/// Returns for each message whether the model that reads on wants its reasoning back; `None` if it wants none. `reader`
-/// is that model if the user names it; otherwise it is the transcript's own.
+/// For each message whether the model that reads on wants its reasoning back; `None` if it wants none. `reader` is that
+/// model if the user names it; otherwise it is the transcript's own.
 pub(crate) fn wanted_back(transcript: &Transcript<'_>, reader: Option<&str>) -> Option<Vec<bool>> {
     (wanted(transcript, reader) != Reasoning::Free).then(|| {
         let mut leads_to_calls = false;
@@ -26,7 +26,7 @@ pub(crate) fn wanted_back(transcript: &Transcript<'_>, reader: Option<&str>) -> 
     })
 }
 
-/// Returns the messages with calls whose reasoning the model that reads on misses.
+/// The messages with calls whose reasoning the model that reads on misses.
 pub(crate) fn missing(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Breach> {
     let thinks = || match reader {
         Some(_) => true,

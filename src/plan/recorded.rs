@@ -29,7 +29,7 @@ pub(crate) struct RecordedSize {
 }
 
 impl RecordedSize {
-    /// Returns the size, if the session recorded one that still holds.
+    /// The size, if the session recorded one that still holds.
     pub(crate) fn of(transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Option<Self> {
         let tally = &estimate(transcript, tally);
         let record = last_valid(transcript, tally)?;
@@ -37,26 +37,25 @@ impl RecordedSize {
         Some(RecordedSize { record, behind })
     }
 
-    /// Returns the tokens of the conversation.
     pub(crate) fn tokens(self) -> u64 {
         self.record.tokens.saturating_add(self.behind)
     }
 
-    /// Returns how many of the recorded tokens are about those of no message: tools, the system text, and what the
-    /// estimate lacks.
+    /// How many of the recorded tokens are about those of no message: tools, the system text, and what the estimate
+    /// lacks.
     pub(crate) fn beside(self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> u64 {
         self.record.tokens.saturating_sub(self.counted(transcript, &estimate(transcript, tally)))
     }
 
-    /// Returns what the messages count that the record counts.
+    /// What the messages count that the record counts.
     fn counted(self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> u64 {
         let read = (0..self.record.messages).filter(|index| is_read(transcript, *index));
         read.map(|index| tally.message(index)).sum()
     }
 }
 
-/// Returns a tally in which a conversation has the size that its session recorded, where one holds: what is in no message
-/// is sent beside them.
+/// A tally in which a conversation has the size that its session recorded, where one holds: what is in no message is
+/// sent beside them.
 pub(crate) fn as_recorded<'m, 'a>(transcript: &'m Transcript<'a>, tally: Tally<'m, 'a>) -> Tally<'m, 'a> {
     /// Leaves some room for the tokens around texts, which no factor makes fewer.
     const MOST: f64 = 0.98;
@@ -72,15 +71,15 @@ pub(crate) fn as_recorded<'m, 'a>(transcript: &'m Transcript<'a>, tally: Tally<'
     Tally::of(counter, transcript, Some(beside))
 }
 
-/// Returns the sizes of a conversation's messages as the model that it names counts them.
+/// The sizes of a conversation's messages as the model that it names counts them.
 fn estimate<'m, 'a>(transcript: &'m Transcript<'a>, tally: &Tally<'_, '_>) -> Tally<'m, 'a> {
     let family = model_of(transcript).map_or(ModelFamily::OTHERS, |name| ModelFamily::of_model(&name));
     let counter = MessageCounter { counter: Counter::Estimate(family), ..tally.message_counter() };
     Tally::new(counter, &transcript.messages)
 }
 
-/// Returns the last size that a session recorded, if it still holds. Where the user wrote after it, reasoning before that
-/// is not in it.
+/// The last size that a session recorded, if it still holds. Where the user wrote after it, reasoning before that is
+/// not in it.
 pub(crate) fn last_valid(transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Option<Recorded> {
     let records = whole_records(transcript, tally);
     let last = *records.last()?;
@@ -96,8 +95,8 @@ pub(crate) fn last_valid(transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> 
     (falls(&records, tally) >= rounds as usize).then_some(valid)
 }
 
-/// Returns the recorded sizes that are no less than half of what the messages count. Smaller ones are of a sub-agent, or
-/// from a server that leaves out what it had cached.
+/// The recorded sizes that are no less than half of what the messages count. Smaller ones are of a sub-agent, or from a
+/// server that leaves out what it had cached.
 fn whole_records(transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Vec<Recorded> {
     let (mut counted, mut sum) = (0, 0);
     let mut records = transcript.records();
@@ -141,14 +140,14 @@ fn has_trace(messages: &[Message<'_>]) -> bool {
     unknown.any(|message| traces.iter().any(|trace| has(message, trace)) || is_fenced(message))
 }
 
-/// Returns how many rounds of compaction there were, if the summary of the last one surely says so: of tcompact's own
+/// How many rounds of compaction there were, if the summary of the last one surely says so: of tcompact's own
 /// summaries, the first one alone names no round.
 fn rounds(summary: &Message<'_>) -> Option<u32> {
     let is_sure = || RemovalNote::of(summary).is_some() || fence::is_whole(&summary.whole_text());
     (summary.is_ours() && is_sure()).then_some(summary.round)
 }
 
-/// Returns how often recorded sizes fell because the messages before them were removed, and did not rise again.
+/// How often recorded sizes fell because the messages before them were removed, and did not rise again.
 fn falls(records: &[Recorded], tally: &Tally<'_, '_>) -> usize {
     let (mut counted, mut sum) = (0, 0);
     let mut levels: Vec<u64> = Vec::new();

@@ -12,12 +12,9 @@ const REMOVED: &str = " removed";
 const ROUNDS: (&str, &str) = (" in ", " rounds");
 const ARCHIVE: &str = "; ";
 
-/// What a note says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RemovalNote {
-    /// Removed messages.
     pub(crate) messages: u64,
-    /// Their tokens.
     pub(crate) tokens: u64,
     /// How many rounds of compaction removed them.
     pub(crate) rounds: u32,

@@ -53,8 +53,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// Returns the size in tokens, where it can be: the number, or the part of the context window, rounded down, at
-    /// least 1.
+    /// The size in tokens, where it can be: the number, or the part of the context window, rounded down, at least 1.
     pub(crate) fn in_tokens(self, context_window: Option<u64>) -> Option<u64> {
         match self {
             Size::Tokens(tokens) => Some(tokens),
@@ -180,14 +179,13 @@ pub(crate) fn trigger(text: &str) -> Result<Size, Diagnostic> {
     }
 }
 
-/// Returns the seconds of a time such as `1d`.
+/// The seconds of a time such as `1d`.
 fn ago(text: &str) -> Option<i64> {
     let (_, length) = UNITS.into_iter().find(|(unit, _)| text.ends_with(*unit))?;
     let number = text[..text.len() - 1].parse::<u32>().ok().filter(|_| !text.starts_with('+'))?;
     Some(i64::from(number) * length)
 }
 
-/// Returns an example value for a unit.
 fn example(kind: &str) -> &'static str {
     match kind {
         "tokens" => "8k",
@@ -198,7 +196,7 @@ fn example(kind: &str) -> &'static str {
     }
 }
 
-/// Returns the size that a number without a unit probably means.
+/// The size that a number without a unit probably means.
 fn of_number(text: &str) -> Option<String> {
     match (whole(text), text.parse::<f64>()) {
         // Large numbers are rarely numbers of messages.
@@ -211,7 +209,7 @@ fn of_number(text: &str) -> Option<String> {
     }
 }
 
-/// Returns the size that `tokens=4k` or `20 messages` means.
+/// The size that `tokens=4k` or `20 messages` means.
 fn of_words(text: &str) -> Option<String> {
     let (one, other) = text.split_once(['=', ' '])?;
     let size = |kind: &str, value: &str| {
@@ -221,7 +219,7 @@ fn of_words(text: &str) -> Option<String> {
     size(one, other).or_else(|| size(other, one))
 }
 
-/// Returns the fraction that a percentage means.
+/// The fraction that a percentage means.
 fn of_percent(text: &str) -> Option<String> {
     // Without its sign, what is not much above 1 may be anything.
     let (digits, least) = text.strip_suffix('%').map_or((text, 2.0), |digits| (digits, 1.0));
@@ -270,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_says_why() {
+    fn an_invalid_size_says_why() {
         for (text, why) in [
             ("tokens:-1", "not a whole number"),
             ("tokens:0", "not a whole number"),
@@ -292,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_probably_meant() {
+    fn an_invalid_size_suggests_the_probable_one() {
         for (text, meant) in [
             ("token:3", Some("tokens:3")),
             ("fraction:80", Some("fraction:0.8")),
@@ -323,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_alone_is_of_what_the_flag_mostly_takes() {
+    fn a_bare_number_has_the_usual_unit_of_its_flag() {
         for (text, kept, fits) in [
             ("20", Size::Messages(20), Size::Tokens(20)),
             ("50k", Size::Messages(50_000), Size::Tokens(50_000)),

@@ -7,7 +7,7 @@ use crate::transcript::{Message, Role, Transcript};
 
 use crate::plan::pins::is_said_by_user;
 
-/// Returns the first message of each answer, in order.
+/// The first message of each answer, in order.
 pub(crate) fn answers(transcript: &Transcript<'_>, summary_prefix: &str) -> Vec<usize> {
     let undivided = transcript.pairing.allowed_cuts(&transcript.groups);
     let mut found = Vec::new();
@@ -23,8 +23,8 @@ pub(crate) fn answers(transcript: &Transcript<'_>, summary_prefix: &str) -> Vec<
     found
 }
 
-/// Returns the first message of the last so many steps; 0 where there are no more. The first step has all that stands
-/// before it, up to a summary: once that stands there, the next compaction finds the same.
+/// The first message of the last so many steps; 0 where there are no more. The first step has all that stands before
+/// it, up to a summary: once that stands there, the next compaction finds the same.
 pub(crate) fn last(transcript: &Transcript<'_>, summary_prefix: &str, number: u64) -> usize {
     let messages = &transcript.messages;
     let answers = answers(transcript, summary_prefix);
@@ -58,7 +58,7 @@ mod tests {
     use crate::transcript::framing::tests::read;
 
     #[test]
-    fn keep_steps() {
+    fn keep_steps_keeps_the_last_answers() {
         for (letters, steps, wanted) in [
             // An answer of several messages, and parallel calls, are one step.
             ("ucrcrcra", 1, 7),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn each_step_of_a_format_is_one_whatever_it_is_made_of() {
+    fn each_answer_is_one_step_in_every_format() {
         for (source, steps) in [
             // Items of one response, and those of the next.
             (

@@ -43,8 +43,8 @@ pub(crate) fn number_rounds(transcript: &mut Transcript<'_>, policy: &CutPolicy,
     transcript.earlier_rounds = earlier_rounds;
 }
 
-/// Returns the message that tcompact put there: the first that begins as a summary, behind messages of the system, pinned
-/// ones, and summaries of agents. If it has the user's role, words of the user may stand before it too: rules of pins can
+/// The message that tcompact put there: the first that begins as a summary, behind messages of the system, pinned ones,
+/// and summaries of agents. If it has the user's role, words of the user may stand before it too: rules of pins can
 /// change between two runs.
 fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> Range<usize> {
     let messages = &transcript.messages;

@@ -25,8 +25,8 @@ pub(crate) fn policy() -> CutPolicy {
     }
 }
 
-/// Returns a conversation spelled by letters: `s`ystem, `u`ser, `a`ssistant, `S`ummary, `c`all, `2` calls, `r`esult of
-/// the last open call, `o`rphaned result.
+/// A conversation spelled by letters: `s`ystem, `u`ser, `a`ssistant, `S`ummary, `c`all, `2` calls, `r`esult of the last
+/// open call, `o`rphaned result.
 fn conversation(letters: &str) -> String {
     let mut open: Vec<usize> = Vec::new();
     let call = |id: usize| format!(r#"{{"id":"c{id}","function":{{"name":"f","arguments":"{{}}"}}}}"#);
@@ -61,7 +61,7 @@ pub(super) fn planned(letters: &str, policy: &CutPolicy) -> Plan {
 }
 
 #[test]
-fn what_a_format_refuses_is_not_cut() {
+fn a_refused_format_is_not_cut() {
     let record = |id: &str| format!("{{\"id\":\"{id}\",\"timestamp\":\"t\",\"type\":\"user\",\"content\":\"u\"}}\n");
     let planned = |ids: &[&str]| {
         let records: String = ids.iter().map(|id| record(id)).collect();
@@ -82,7 +82,7 @@ pub(super) fn cut(letters: &str, keep: Size) -> (usize, usize) {
 }
 
 #[test]
-fn keep_messages() {
+fn keep_messages_keeps_the_last_messages() {
     assert_eq!(cut("uauaua", Size::Messages(2)), (4, 4));
     assert_eq!(cut("uauaua", Size::Messages(6)), (0, 0));
     assert_eq!(cut("uauaua", Size::Messages(7)), (0, 0));
@@ -99,13 +99,13 @@ fn keep_tokens_keeps_the_last_message_at_least() {
 }
 
 #[test]
-fn keep_a_fraction_of_the_window() {
+fn keep_fraction_is_of_the_window() {
     let policy = CutPolicy { keep: Size::Fraction(0.5), context_window: Some(24), ..policy() };
     assert_eq!(planned("uuuu", &policy).cutoff, 2);
 }
 
 #[test]
-fn keep_turns() {
+fn keep_turns_keeps_the_last_turns() {
     assert_eq!(cut("uacrauaua", Size::Turns(1)), (7, 7));
     assert_eq!(cut("uacrauaua", Size::Turns(2)), (5, 5));
     assert_eq!(cut("uacrauaua", Size::Turns(3)), (0, 0));
@@ -185,7 +185,7 @@ fn an_earlier_summary_is_not_pinned() {
     );
 }
 
-/// Returns the messages that are taken for summaries by a policy, in Chat Completions.
+/// The messages that are taken for summaries by a policy, in Chat Completions.
 fn summaries(messages: &str, policy: &CutPolicy, role: SummaryRole) -> Vec<usize> {
     let mut document = read(messages, by_name("openai-chat"), None).expect("a transcript");
     let transcript = &mut document.transcripts[0];
@@ -264,7 +264,7 @@ fn a_summary_is_ours_only_where_it_stands_as_we_put_it() {
 }
 
 #[test]
-fn what_others_write_like_a_summary_is_pinned() {
+fn summaries_written_by_others_are_pinned() {
     let source = r#"[{"role":"user","content":"Summary: of old"},
         {"role":"assistant","content":"Summary: of a file","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"a","content":"all of it"},{"role":"assistant","content":"Summary: read"},
@@ -287,7 +287,7 @@ fn a_pending_call_at_the_end_stays() {
 }
 
 #[test]
-fn triggers_are_or_of_and() {
+fn any_trigger_fires_once_all_its_sizes_are_reached() {
     let with =
         |triggers: Vec<Vec<Size>>| planned("uauaua", &CutPolicy { triggers, keep: Size::Messages(2), ..policy() });
     assert!(with(vec![]).triggered);
@@ -323,7 +323,7 @@ fn pins_stay_and_bring_their_other_half() {
 }
 
 #[test]
-fn nothing_to_gain_is_nothing_done() {
+fn a_cut_without_gain_is_not_made() {
     let reason = |letters: &str, policy: &CutPolicy| {
         let plan = planned(letters, policy);
         assert_eq!((plan.cutoff, plan.summarized(), plan.pinned.len()), (0, vec![], 0));
@@ -361,7 +361,7 @@ fn a_larger_keep_never_keeps_less() {
     }
 }
 
-/// Returns the messages of a conversation that rules pin before its last message.
+/// The messages of a conversation that rules pin before its last message.
 fn pinned(rules: &[&str], source: &str, format: Option<&str>) -> Vec<usize> {
     let pins = rules.iter().map(|rule| rule.parse().expect("a rule")).collect();
     let policy = CutPolicy { pins, keep: Size::Messages(1), context_window: Some(1_000), ..policy() };
@@ -394,7 +394,7 @@ fn rules_of_pins_add_up_and_none_clears_those_before_it() {
 }
 
 #[test]
-fn the_users_messages_are_what_a_person_said() {
+fn pin_user_pins_what_a_person_said() {
     let between = |message: &str| {
         format!(
             r#"[{{"role":"user","content":"first"}},{{"role":"assistant","content":"ok"}},{message},{{"role":"assistant","content":"a"}},{{"role":"user","content":"last"}}]"#

@@ -23,7 +23,6 @@ pub(super) struct Weight<'w, 'a> {
 }
 
 impl<'w, 'a> Weight<'w, 'a> {
-    /// Returns the weight of a conversation under a policy.
     pub(super) fn new(
         transcript: &'w Transcript<'a>,
         earlier: Option<&'w Carried<'a>>,
@@ -34,24 +33,23 @@ impl<'w, 'a> Weight<'w, 'a> {
         Weight { transcript, messages: &transcript.messages, earlier, compactions, tally, policy }
     }
 
-    /// Returns the messages that the provider reads: all but those that its own compaction replaces.
+    /// The messages that the provider reads: all but those that its own compaction replaces.
     fn read(&self) -> impl DoubleEndedIterator<Item = (usize, &'w Message<'a>)> {
         let start = self.compactions.start;
         self.messages.iter().enumerate().filter(move |(index, message)| *index >= start || message.role.is_system())
     }
 
-    /// Returns the message with the earlier summary that the next one carries on.
+    /// The message with the earlier summary that the next one carries on.
     pub(super) fn carried(&self) -> Option<usize> {
         self.earlier.and_then(|earlier| earlier.index)
     }
 
-    /// Returns the last index at which a cut gains nothing: a cut at or before an earlier summary leaves nothing to
-    /// summarize.
+    /// The last index at which a cut gains nothing: a cut at or before an earlier summary leaves nothing to summarize.
     pub(super) fn first(&self) -> usize {
         self.carried().map_or(0, |index| index + 1).max(self.compactions.last.unwrap_or(0))
     }
 
-    /// Returns the first trigger of which all sizes are reached, or else the budget, where it is exceeded.
+    /// The first trigger of which all sizes are reached, or else the budget, where it is exceeded.
     pub(super) fn fired(&self) -> Option<Vec<Size>> {
         let reached = |clause: &&Vec<Size>| clause.iter().all(|size| self.reaches(*size));
         let over = |budget: &u64| self.total() > *budget;
@@ -100,7 +98,7 @@ impl<'w, 'a> Weight<'w, 'a> {
         format!("{all} {is}within --keep {keep}")
     }
 
-    /// Returns the size that the session itself recorded, with what follows that, where the policy asks for it.
+    /// The size that the session itself recorded, with what follows that, where the policy asks for it.
     pub(super) fn recorded(&self) -> Option<u64> {
         let size = self.policy.recorded.then(|| RecordedSize::of(self.transcript, self.tally)).flatten();
         size.map(|size| size.tokens())
@@ -116,20 +114,19 @@ impl<'w, 'a> Weight<'w, 'a> {
         self.tally.reaches(&all, least.saturating_sub(self.tally.overhead()))
     }
 
-    /// Returns the tokens of the conversation with the overhead. A carried summary is counted after all messages, as in
-    /// the systems that carry one on.
+    /// The tokens of the conversation with the overhead. A carried summary is counted after all messages, as in the
+    /// systems that carry one on.
     pub(super) fn total(&self) -> u64 {
         let earlier = self.earlier.map(|earlier| earlier.tokens(self.tally.counter()));
         self.scaled(earlier).saturating_add(self.tally.overhead())
     }
 
-    /// Returns the tokens of the messages alone.
     pub(super) fn message_tokens(&self) -> u64 {
         self.scaled(None)
     }
 
-    /// Returns the tokens of the messages, scaled by what providers reported where the policy says so. `after` are
-    /// tokens that follow the last message.
+    /// The tokens of the messages, scaled by what providers reported where the policy says so. `after` are tokens that
+    /// follow the last message.
     fn scaled(&self, after: Option<u64>) -> u64 {
         let mut total = ScaledTotal::default();
         for (index, message) in self.read().filter(|(index, _)| Some(*index) != self.carried()) {

@@ -1,23 +1,32 @@
 //! The known systems whose rules `--preset` follows, a row for each, and all that is as it is only because another
-//! system does it so.
+//! system does it so. No room above it knows a system's name: what it needs of one is handed in.
 //!
-//! A row has values for flags, which other flags override, and what no flag sets: how the planner and the prompt differ
-//! from tcompact's own.
+//! A row has values for flags, which other flags override, and what no flag sets. `settings` looks it up once and puts
+//! each part of it into the policy for the step that needs it:
+//!
+//! | file | who calls it | with | and gets |
+//! |---|---|---|---|
+//! | `mod` | `settings` | the name of a preset, the flags that are given | its flags, its row |
+//! | `deerflow` | `settings` | a section of `config.yaml` | the same settings as flags |
+//! | `pairs` | `plan`, by `compact` | the cut that was wanted | the cut that parts no pair, by the system's rule |
+//! | `recipe` | `compact`, `llm` | nothing: it is a value | how to ask for a summary, and when to ask again |
+//! | `buffer` | `compact` | messages | the history as the system writes it for a model |
+//! | `trim` | `compact` | a history, a limit | the part of it that the system sends |
+//! | `python` | `summary`, by `compact` | a template, a history | the prompt |
+//! | `deepagents` | `compact` | messages that are sent or kept | edits, and files for what they take out |
+//! | `langgraph` | `engine` | a finished compaction | the update of a state, or why it is refused |
+//!
+//! The embedded summarizer, the budget of a digest and the splice are tcompact's own in every preset.
 
 pub(crate) mod buffer;
-pub(crate) mod coercion;
+pub(crate) mod deepagents;
 #[cfg(feature = "cli")]
 pub(crate) mod deerflow;
 pub(crate) mod langgraph;
-pub(crate) mod media;
-pub(crate) mod middle;
-pub(crate) mod offload;
 pub(crate) mod pairs;
 pub(crate) mod python;
-pub(crate) mod reasoning;
 pub(crate) mod recipe;
-pub(crate) mod sections;
-pub(crate) mod trim_messages;
+pub(crate) mod trim;
 
 use crate::plan::Rules;
 use crate::plan::size::Size;
@@ -34,8 +43,6 @@ pub(crate) struct Preset {
     pub(crate) about: &'static str,
     /// Its flags: names and values as they are typed.
     pub(crate) flags: &'static [(&'static str, &'static str)],
-    /// Flags that it shares with others.
-    shared: &'static [(&'static str, &'static str)],
     /// Its flags that depend on other settings.
     pub(crate) depending: Depending,
     /// Its rules for the cut that no flag sets.
@@ -94,8 +101,8 @@ impl SystemHabits {
 const PLAIN: SystemHabits = SystemHabits { fences: false, escapes: false, ..SystemHabits::OWN };
 const OF_LANGCHAIN: SystemHabits = SystemHabits { langchain: true, ..PLAIN };
 
-/// The flags of a system that pins nothing and takes any summary, as it is.
-const AS_IT_IS: &[(&str, &str)] = &[("pin", "none"), ("accept", "any"), ("ledger", "off"), ("thinking", "keep")];
+/// The flags of all of them: they pin nothing and take any summary, as it is.
+const OF_ALL: &[(&str, &str)] = &[("pin", "none"), ("accept", "any"), ("ledger", "off"), ("thinking", "keep")];
 
 /// The rules of `LangChain` that differ from tcompact's own.
 const LANGCHAIN: Rules = Rules {
@@ -113,7 +120,6 @@ pub(crate) static PRESETS: &[Preset] = &[
         name: "langchain",
         about: "LangChain 1.4.7, its SummarizationMiddleware; does nothing without --trigger",
         flags: &[("keep", "messages:20"), ("pairs", "langchain"), ("trim-tokens", "4000"), ("retries", "2")],
-        shared: AS_IT_IS,
         depending: Depending::Nothing,
         rules: LANGCHAIN,
         recipe: Recipe::LANGCHAIN,
@@ -123,7 +129,6 @@ pub(crate) static PRESETS: &[Preset] = &[
         name: "deepagents",
         about: "DeepAgents 0.7.32: sizes by the context window, old arguments cut, the history in a file",
         flags: &[("pairs", "langchain"), ("truncate-args", "2000"), ("retries", "2")],
-        shared: AS_IT_IS,
         depending: Depending::OnTheWindow,
         rules: LANGCHAIN,
         recipe: Recipe::LANGCHAIN,
@@ -139,7 +144,6 @@ pub(crate) static PRESETS: &[Preset] = &[
             ("retries", "0"),
             ("on-error", "passthrough"),
         ],
-        shared: AS_IT_IS,
         depending: Depending::Nothing,
         rules: Rules { carries: true, ..LANGCHAIN },
         recipe: Recipe::DEERFLOW,
@@ -149,7 +153,6 @@ pub(crate) static PRESETS: &[Preset] = &[
         name: "deerflow-v1",
         about: "DeerFlow as first documented (January 2026), which was LangChain 1.2.3",
         flags: &[("keep", "messages:20"), ("pairs", "langchain"), ("trim-tokens", "4000"), ("retries", "0")],
-        shared: AS_IT_IS,
         depending: Depending::Nothing,
         rules: Rules { reported_scales: false, ..LANGCHAIN },
         recipe: Recipe::DEERFLOW_V1,
@@ -165,7 +168,6 @@ pub(crate) static PRESETS: &[Preset] = &[
             ("summary-prefix", "## 对话历史摘要"),
             ("retries", "0"),
         ],
-        shared: AS_IT_IS,
         depending: Depending::Nothing,
         rules: Rules { gains: false, compactions: false, ..Rules::OWN },
         recipe: Recipe::TONGYI,
@@ -182,28 +184,10 @@ pub(crate) static PRESETS: &[Preset] = &[
             ("summary-prefix", "[Previous conversation summary]: "),
             ("retries", "0"),
         ],
-        shared: AS_IT_IS,
         depending: Depending::OnTheTrigger,
         rules: Rules { exceed: true, last_stays: false, gains: false, compactions: false, ..Rules::OWN },
         recipe: Recipe::SYNAPTIC,
         habits: SystemHabits { marks: false, ..PLAIN },
-    },
-    Preset {
-        name: "anthropic-context-editing",
-        about: "what Anthropic's clear_tool_uses and clear_thinking clear by default, as documented; untried against the API",
-        flags: &[
-            ("trigger", "tokens:100000"),
-            ("keep", "messages:1"),
-            ("pin", "none"),
-            ("model", "none"),
-            ("prune", "thinking"),
-            ("prune", "results:3"),
-        ],
-        shared: &[],
-        depending: Depending::Nothing,
-        rules: Rules::OWN,
-        recipe: Recipe::OWN,
-        habits: SystemHabits::OWN,
     },
 ];
 
@@ -212,7 +196,6 @@ pub(crate) static OWN: Preset = Preset {
     name: "",
     about: "",
     flags: &[],
-    shared: &[],
     depending: Depending::Nothing,
     rules: Rules::OWN,
     recipe: Recipe::OWN,
@@ -236,7 +219,7 @@ pub(crate) const WRITING_TOOLS: &[&str] = &["write_file", "edit_file"];
 /// Returns the flags of a preset. `given` returns the value of a flag in the higher layers.
 pub(crate) fn values(name: &str, given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>> {
     let preset = by_name(name)?;
-    let fixed = preset.flags.iter().chain(preset.shared);
+    let fixed = preset.flags.iter().chain(OF_ALL);
     let mut values: Vec<(&str, String)> = fixed.map(|(flag, value)| (*flag, (*value).to_owned())).collect();
     match preset.depending {
         Depending::Nothing => {}

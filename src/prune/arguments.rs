@@ -26,7 +26,7 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
     changed.filter(|change: &ProposedChange| !change.edits.is_empty()).collect()
 }
 
-/// Returns the change that cuts the longest arguments of a message, so that it loses about so many tokens.
+/// The change that cuts the longest arguments of a message, so that it loses about so many tokens.
 pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<ProposedChange> {
     let (source, read) = (scene.transcript.source, &scene.transcript.messages[message]);
     let calls = || read.calls.iter().filter(|call| !scene.is_excepted(call.name));

@@ -38,7 +38,7 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> 
     long.filter_map(|result| cap(scene, result, limit)).collect()
 }
 
-/// Returns the change that cuts the longest results of a message, so that all lose at least so many tokens together.
+/// The change that cuts the longest results of a message, so that all lose at least so many tokens together.
 pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<ProposedChange> {
     let results = scene.results().iter().filter(|result| result.message == message && scene.may_touch(result));
     let sizes: Vec<u64> = results.clone().map(|result| scene.text_tokens(result)).collect();
@@ -90,12 +90,12 @@ fn shortened(strings: &[Json<'_>], again: &[Vec<Json<'_>>], counter: Counter, li
     (left <= limit).then_some(edits)
 }
 
-/// Returns a text with a note in place of the data of media in it.
+/// A text with a note in place of the data of media in it.
 fn with_notes(text: &str) -> Cow<'_, str> {
     replace_data(text, |medium| note(&format!("{} removed", medium.words())))
 }
 
-/// Returns the most tokens that each text can have, so that all together have no more than a limit.
+/// The most tokens that each text can have, so that all together have no more than a limit.
 pub(super) fn level(sizes: &[u64], limit: u64) -> Option<u64> {
     const LEAST: u64 = 24;
     let mut sorted = sizes.to_vec();
@@ -184,20 +184,20 @@ fn amount(middle: &str) -> String {
     }
 }
 
-/// Returns how many lines an earlier cut left out where this line is.
+/// How many lines an earlier cut left out where this line is.
 fn left_out_before(line: &str) -> Option<usize> {
     let note = Some(line).filter(|line| is_pruned(line))?.strip_suffix(']')?;
     note.strip_suffix(LEFT_OUT)?.strip_suffix(" lines")?.rsplit(' ').next()?.parse().ok()
 }
 
-/// Returns the end of a text's beginning of at most so many bytes.
+/// The end of a text's beginning of at most so many bytes.
 fn head_end(text: &str, bytes: usize) -> usize {
     let at = cut_before(text, bytes);
     let line = text[..at].rfind('\n').map(|line| line + 1);
     line.filter(|line| *line >= at / 2).unwrap_or(at)
 }
 
-/// Returns the start of a text's end of at most so many bytes.
+/// The start of a text's end of at most so many bytes.
 fn tail_start(text: &str, bytes: usize) -> usize {
     let at = cut_behind(text, text.len().saturating_sub(bytes));
     let line = text[at..].find('\n').map(|line| at + line + 1);

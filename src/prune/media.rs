@@ -77,7 +77,7 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
     inside.into_iter().filter_map(|medium| replace(scene, medium)).chain(attached).collect()
 }
 
-/// Returns the media of a message, in order. `read` can have its secrets masked; `original` has not.
+/// The media of a message, in order. `read` can have its secrets masked; `original` has not.
 fn media_of<'s>(
     scene: &Scene<'s, '_>,
     message: usize,
@@ -119,7 +119,7 @@ fn media_of<'s>(
     found
 }
 
-/// Returns the media of a provider's tools that are no pieces of the message.
+/// The media of a provider's tools that are no pieces of the message.
 fn beside<'a>(format: &dyn Format, message: &Message<'a>) -> Vec<(Json<'a>, MediaKind)> {
     let hosted = format.hosted(message);
     if hosted.is_empty() {
@@ -160,7 +160,7 @@ fn replace(scene: &Scene<'_, '_>, medium: &FoundMedium<'_>) -> Option<ProposedCh
     Some(ProposedChange { message: medium.message, edits, files, ..ProposedChange::default() })
 }
 
-/// Returns the edits that replace the value that holds a medium; nothing where its provider takes nothing else there.
+/// The edits that replace the value that holds a medium; nothing where its provider takes nothing else there.
 fn replace_value(
     scene: &Scene<'_, '_>,
     message: usize,
@@ -211,8 +211,7 @@ fn detach(scene: &Scene<'_, '_>, media: &[&FoundMedium<'_>]) -> Option<ProposedC
     Some(ProposedChange { message, edits, files: files.into_iter().flatten().collect(), ..ProposedChange::default() })
 }
 
-/// Returns the note that takes the place of a medium, and its bytes, if the transcript has them and there is an
-/// archive.
+/// The note that takes the place of a medium, and its bytes, if the transcript has them and there is an archive.
 fn removal_note(scene: &Scene<'_, '_>, medium: &FoundMedium<'_>) -> (String, Option<OffloadedFile>) {
     let (what, file) = removed(&medium.original, scene.archive.is_some());
     (note(&what), file)

@@ -41,19 +41,17 @@ pub(crate) static KINDS: [&RuleKind; 6] =
 pub(crate) enum Choice {
     /// Every rule, with its default.
     All,
-    /// No rule.
     None,
-    /// One rule.
     One(Rule),
 }
 
-/// Returns the rule that cuts results longer than so many tokens.
+/// The rule that cuts results longer than so many tokens.
 pub(crate) fn capping(tokens: u64) -> Rule {
     Rule { kind: &cap::KIND, amount: Amount::Length(tokens) }
 }
 
-/// Returns the rules with which `--fit` prunes: where thinking is removed, it can also go from loops of calls that are
-/// still open, where the provider does not require it there. That goes last.
+/// The rules with which `--fit` prunes: where thinking is removed, it can also go from loops of calls that are still
+/// open, where the provider does not require it there. That goes last.
 pub(crate) fn for_fit(rules: &[Rule]) -> Vec<Rule> {
     let mut rules = rules.to_vec();
     if rules.iter().any(|rule| rule.name() == thinking::KIND.name) {
@@ -62,12 +60,12 @@ pub(crate) fn for_fit(rules: &[Rule]) -> Vec<Rule> {
     rules
 }
 
-/// Returns the rule that also removes the reasoning that the model wants back; none where thinking is not removed at all.
+/// The rule that also removes the reasoning that the model wants back; none where thinking is not removed at all.
 pub(crate) fn last_resort(rules: &[Rule]) -> Option<Rule> {
     rules.iter().any(|rule| rule.name() == thinking::KIND.name).then(|| Rule::of(&thinking::WANTED_BACK))
 }
 
-/// Returns rules that cut results to at most so many tokens, where they cut results at all.
+/// Rules that cut results to at most so many tokens, where they cut results at all.
 pub(crate) fn with_shorter_results(mut rules: Vec<Rule>, longest: u64) -> Vec<Rule> {
     for rule in &mut rules {
         if let (true, Amount::Length(length)) = (rule.name() == cap::KIND.name, rule.amount) {
@@ -118,8 +116,8 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Returns the rules of some choices, in the order of [`KINDS`]. A rule replaces an earlier one of its kind, and `none`
-/// removes all earlier ones.
+/// The rules of some choices, in the order of [`KINDS`]. A rule replaces an earlier one of its kind, and `none` removes
+/// all earlier ones.
 pub(crate) fn chosen(choices: &[Choice]) -> Vec<Rule> {
     let mut of_kind: [Option<Rule>; KINDS.len()] = [None; KINDS.len()];
     for choice in choices {
@@ -188,12 +186,12 @@ pub(crate) struct Pruned {
 }
 
 impl Pruned {
-    /// Returns the number of tokens saved.
+    /// The number of tokens saved.
     pub(crate) fn saved(&self) -> u64 {
         self.savings.iter().map(|saving| saving.tokens).sum()
     }
 
-    /// Returns the effect of each rule on the messages from `from` on; rules without an effect are left out.
+    /// The effect of each rule on the messages from `from` on; rules without an effect are left out.
     pub(crate) fn savings(&self, from: usize) -> Vec<RuleSavings> {
         let mut savings = KINDS.map(|kind| RuleSavings { rule: kind.name, messages: 0, tokens: 0 });
         for saving in &self.savings[self.savings.partition_point(|saving| saving.message < from)..] {
@@ -209,7 +207,7 @@ impl Pruned {
         savings.into_iter().filter(|one| one.messages > 0).collect()
     }
 
-    /// Returns the rules that shortened a message, in the order of [`KINDS`].
+    /// The rules that shortened a message, in the order of [`KINDS`].
     pub(crate) fn rules(&self, message: usize) -> impl Iterator<Item = &'static str> {
         let own = &self.savings[self.savings.partition_point(|saving| saving.message < message)..];
         own.iter().take_while(move |saving| saving.message == message).map(|saving| saving.rule)
@@ -231,7 +229,6 @@ impl Pruned {
         self
     }
 
-    /// Whether nothing is changed.
     pub(crate) fn is_empty(&self) -> bool {
         self.edits.is_empty() && self.emptied.is_empty() && self.unsent.edits.is_empty()
     }

@@ -17,19 +17,18 @@ pub(super) fn is_pruned(text: &str) -> bool {
     text.starts_with(OPENING)
 }
 
-/// Returns the note inside of which a place of a text is, or the place.
+/// The note inside of which a place of a text is, or the place.
 pub(super) fn outside_notes(text: &str, at: usize) -> Range<usize> {
     let note = text[..at].rfind(OPENING).filter(|start| !text[*start..at].contains([']', '\n']));
     let end = note.and_then(|start| Some(start..start + text[start..].find(']')? + 1));
     end.unwrap_or(at..at)
 }
 
-/// Returns a note with this text.
 pub(super) fn note(what: &str) -> String {
     format!("{OPENING}{what}]")
 }
 
-/// Returns the change that replaces a result of so many tokens by a note; nothing where that saves nothing.
+/// The change that replaces a result of so many tokens by a note; nothing where that saves nothing.
 pub(super) fn replace_result(
     scene: &Scene<'_, '_>,
     result: &ToolResult<'_, '_>,
@@ -49,12 +48,11 @@ pub(super) fn in_tokens(tokens: u64) -> String {
     counted(tokens, "token")
 }
 
-/// Returns the edits that replace a result by a text.
 pub(super) fn replace_text(result: &ToolResult<'_, '_>, text: &str) -> Vec<Edit> {
     result.output.replace_with(text).into_iter().map(|(range, text)| Edit { range, text }).collect()
 }
 
-/// Returns a text as it is spelled inside the quotes of a string.
+/// A text as it is spelled inside the quotes of a string.
 pub(super) fn inside_quotes(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()

@@ -17,7 +17,7 @@ const LEAST_KEPT: u64 = 50;
 /// Attempts to cut a message so that it fills a room. Each corrects the one before.
 const ROUNDS: u64 = 8;
 
-/// Returns the change that cuts about so many tokens out of a message.
+/// The change that cuts about so many tokens out of a message.
 type CutMessage = fn(&Scene<'_, '_>, usize, u64) -> Option<ProposedChange>;
 
 /// A pruning in progress.
@@ -49,7 +49,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
         Pruner { scene, messages: BTreeMap::new(), saved: 0 }
     }
 
-    /// Returns the number of tokens saved so far.
+    /// The number of tokens saved so far.
     pub(super) fn saved(&self) -> u64 {
         self.saved
     }
@@ -76,7 +76,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
         self.messages.entry(index).or_default().push(Applied { saving, after });
     }
 
-    /// Returns a message with one more change; nothing where that makes no difference.
+    /// A message with one more change; nothing where that makes no difference.
     fn with(&self, index: usize, change: ProposedChange) -> Option<TouchedMessage> {
         let before = self.touched(index);
         if before.is_some_and(|touched| touched.is_removed) {
@@ -145,7 +145,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
         }
     }
 
-    /// Returns the cut with which a message has at most so many tokens, but more than with the change that it replaces.
+    /// The cut with which a message has at most so many tokens, but more than with the change that it replaces.
     fn cut_to(&self, message: usize, replaced: MessageSaving, most: u64) -> Option<Applied> {
         let (rule, cut_message): (_, CutMessage) = match replaced.rule {
             rule if rule == arguments::KIND.name => (rule, arguments::cut_message),
@@ -195,7 +195,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
         self.messages.get(&message).and_then(|applied| applied.last()).map(|last| &last.after)
     }
 
-    /// Returns the tokens of a message with the changes so far.
+    /// The tokens of a message with the changes so far.
     fn size(&self, message: usize) -> u64 {
         self.touched(message).map_or_else(|| self.scene.tally.message(message), |touched| touched.tokens)
     }

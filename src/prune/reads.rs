@@ -68,7 +68,7 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -
 }
 
 impl Later {
-    /// Returns why an earlier read of so many bytes is useless now, where it is.
+    /// Why an earlier read of so many bytes is useless now, where it is.
     fn makes_useless(&self, extent: &Extent, bytes: usize) -> Option<&'static str> {
         // A later read can consist of a note that the file is unchanged, which shows nothing.
         let is_shown = |(later, shown): &(Extent, usize)| later.covers(extent) && *shown >= bytes / 2;
@@ -79,7 +79,7 @@ impl Later {
     }
 }
 
-/// Returns for each call a number for the working directory of its shell.
+/// For each call a number for the working directory of its shell.
 fn directories(uses: &[&ToolUse]) -> Vec<usize> {
     let mut directory = 0;
     let of_one = |of_tool: &&ToolUse| {
@@ -90,7 +90,7 @@ fn directories(uses: &[&ToolUse]) -> Vec<usize> {
     uses.iter().map(of_one).collect()
 }
 
-/// Returns a key for a file, the same for all uses of it.
+/// A key for a file, the same for all uses of it.
 fn key(file: &FileUse, of_tool: &ToolUse, directory: usize) -> String {
     let path = file.full_path();
     // All tools but shells have one working directory.

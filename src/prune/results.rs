@@ -54,7 +54,7 @@ fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Proposed
     replace_result(scene, result, tokens, &note(&format!("{name} {what} removed, {size}{why}{again}")))
 }
 
-/// Returns where a removed result can be found again.
+/// Where a removed result can be found again.
 fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, call: &ToolUse) -> String {
     if let Some(archive) = scene.archive {
         return format!("; it is kept in {archive}");
@@ -68,7 +68,7 @@ fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, call: &ToolUs
     }
 }
 
-/// Returns the last line with any words.
+/// The last line with any words.
 fn last_line(text: &str) -> Option<String> {
     let mut lines = text.lines().rev().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric));
     let last = lines.next()?;

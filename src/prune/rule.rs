@@ -11,7 +11,6 @@ use crate::prune::scene::{Age, Scene, ToolResult};
 
 /// A kind of rule.
 pub(crate) struct RuleKind {
-    /// The name.
     pub(crate) name: &'static str,
     /// The placeholder of its amount; empty where it takes none.
     pub(crate) takes: &'static str,
@@ -45,7 +44,6 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// Returns the name of the rule.
     pub(crate) fn name(&self) -> &'static str {
         self.kind.name
     }
@@ -55,7 +53,7 @@ impl Rule {
         matches!(self.amount, Amount::Age(Age::Before(Size::Fraction(_))))
     }
 
-    /// Returns the rule of a kind with its default.
+    /// The rule of a kind with its default.
     pub(super) fn of(kind: &'static RuleKind) -> Self {
         Rule { kind, amount: kind.default }
     }

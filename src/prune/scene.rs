@@ -84,7 +84,7 @@ pub(super) struct ToolResult<'s, 'a> {
 }
 
 impl<'s, 'a> Scene<'s, 'a> {
-    /// Returns a conversation in which the rules may touch the messages that are so marked.
+    /// A conversation in which the rules may touch the messages that are so marked.
     pub(crate) fn new(transcript: &'s Transcript<'a>, tally: &'s Tally<'s, 'a>, touchable: Vec<bool>) -> Self {
         Scene {
             transcript,
@@ -107,7 +107,7 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.transcript = masked.map_or(self.original, |masked| masked.transcript);
     }
 
-    /// Returns edits that a rule proposes as edits of the source.
+    /// Edits that a rule proposes as edits of the source.
     pub(super) fn in_source(&self, edits: Vec<Edit>) -> Vec<Edit> {
         match self.masked {
             Some(masked) => masked.edits_in_source(edits),
@@ -115,17 +115,16 @@ impl<'s, 'a> Scene<'s, 'a> {
         }
     }
 
-    /// Returns the place of a value in the source.
+    /// The place of a value in the source.
     pub(super) fn span_in_source(&self, span: Range<usize>) -> Range<usize> {
         self.masked.map_or(span.clone(), |masked| masked.span_in_source(span))
     }
 
-    /// Returns the counter of tokens.
     pub(super) fn counter(&self) -> Counter {
         self.tally.counter()
     }
 
-    /// Returns every result that can be shortened, in order.
+    /// Every result that can be shortened, in order.
     pub(super) fn results(&self) -> &[ToolResult<'s, 'a>] {
         self.results.get_or_init(|| {
             let messages = &self.transcript.messages;
@@ -161,7 +160,7 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.touchable[result.message] && !self.is_excepted(result.name) && !result.loads_tools
     }
 
-    /// Returns the first message that is not older than a size.
+    /// The first message that is not older than a size.
     fn first_within(&self, size: Size) -> usize {
         let messages = &self.transcript.messages;
         let within = |tokens: Option<u64>| tokens.map_or(0, |tokens| self.tally.suffix_within(tokens));
@@ -180,7 +179,7 @@ impl<'s, 'a> Scene<'s, 'a> {
         }
     }
 
-    /// Returns for each item whether it is old enough. `messages` has the message of each item.
+    /// For each item whether it is old enough. `messages` has the message of each item.
     pub(super) fn is_old(&self, age: Age, messages: &[usize]) -> Vec<bool> {
         match age {
             Age::Before(size) => {
@@ -214,13 +213,12 @@ impl<'s, 'a> ToolResult<'s, 'a> {
         }
     }
 
-    /// Returns the name of the tool.
+    /// The name of the tool.
     pub(super) fn tool(&self) -> String {
         let name = self.name.map(|name| beginning(&name.decode(), LONGEST_NAME).to_owned());
         name.filter(|name: &String| !name.is_empty()).unwrap_or_else(|| "tool".to_owned())
     }
 
-    /// Returns what its call does.
     pub(super) fn call_use(&self) -> &ToolUse {
         self.call_use.get_or_init(|| {
             let Some(call) = self.call else { return ToolUse::default() };
@@ -233,7 +231,6 @@ impl<'s, 'a> ToolResult<'s, 'a> {
         })
     }
 
-    /// Returns all text of the result.
     pub(super) fn text(&self) -> &str {
         self.text.get_or_init(|| {
             let strings = self.output.strings();
@@ -263,7 +260,7 @@ fn reads_like_error(text: &str) -> bool {
     !is_zero && BEGINS.iter().any(|begins| opening.starts_with(begins)) || exit_code(text).is_some_and(|code| code != 0)
 }
 
-/// Returns the exit code of a command, where an agent writes it beside the output.
+/// The exit code of a command, where an agent writes it beside the output.
 fn exit_code(text: &str) -> Option<i64> {
     const MARKS: [&str; 4] = ["<returncode>", "\"exit_code\":", "exit code: ", "exited with code "];
     const NEAR: usize = 200;
@@ -281,32 +278,30 @@ fn exit_code(text: &str) -> Option<i64> {
 }
 
 impl<'a> Scene<'_, 'a> {
-    /// Returns the edits that remove the copies of a result.
+    /// The edits that remove the copies of a result.
     pub(super) fn without_copies(&self, result: &ToolResult<'_, '_>) -> Vec<Edit> {
         let spans: Vec<_> = result.output.copies.iter().map(|copy| copy.span()).collect();
         elements::removal_edits(self.transcript.source, &spans)
     }
 
-    /// Returns the tokens of a result: those of its text, and of the media in it.
+    /// The tokens of a result: those of its text, and of the media in it.
     pub(super) fn tokens(&self, result: &ToolResult<'_, '_>) -> u64 {
         let rates = self.tally.message_counter().media;
         let media = self.media_in(result.output.value.span()).iter();
         self.text_tokens(result) + media.map(|medium| rates.tokens(medium.kind, medium.json)).sum::<u64>()
     }
 
-    /// Returns the tokens of a result's text.
     pub(super) fn text_tokens(&self, result: &ToolResult<'_, '_>) -> u64 {
         *result.tokens.get_or_init(|| self.counter().count_text(result.text()))
     }
 
-    /// Returns the media in a part of the source.
     fn media_in(&self, span: Range<usize>) -> &[SceneMedium<'a>] {
         let media = self.media();
         let begun = |at: usize| media.partition_point(|medium| medium.json.span().start < at);
         &media[begun(span.start)..begun(span.end)]
     }
 
-    /// Returns the media of all messages, in order.
+    /// The media of all messages, in order.
     fn media(&self) -> &[SceneMedium<'a>] {
         self.media.get_or_init(|| {
             let mut found = Vec::new();

@@ -12,7 +12,7 @@ use crate::transcript::edit::apply;
 use crate::transcript::framing::tests::read;
 
 impl Pruned {
-    /// Returns all edits in order, including those that remove messages. Only for a transcript with no other edits.
+    /// All edits in order, including those that remove messages. Only for a transcript with no other edits.
     pub(crate) fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
         let Pruned { edits, emptied, .. } = self;
         Removal { edits, emptied, ..Removal::default() }.all_edits(transcript)
@@ -46,7 +46,7 @@ fn long() -> String {
 
 const END: &str = r#"{"role":"user","content":"next"}"#;
 
-/// Returns a call of a tool and its result in Chat Completions.
+/// A call of a tool and its result in Chat Completions.
 fn called(id: &str, name: &str, arguments: &str, result: &str) -> String {
     let arguments = Value::from(arguments);
     format!(
@@ -261,7 +261,7 @@ fn json_that_is_cut_stays_json() {
 }
 
 #[test]
-fn thinking_goes_but_in_an_open_loop() {
+fn thinking_goes_except_in_an_open_loop() {
     let thinking = r#"{"type":"thinking","thinking":"hm","signature":"s"},"#;
     let step = |id: &str, thinking: &str| {
         format!(
@@ -312,7 +312,7 @@ fn the_cheapest_goes_first_and_no_more_than_is_needed() {
 
 /// A long result that is removed last can save so much that others may stay.
 #[test]
-fn what_the_goal_does_not_need_stays() {
+fn the_goal_is_reached_with_the_fewest_cuts() {
     let (short, long) = (long(), long().repeat(4));
     let results = [("a", &short), ("b", &short), ("c", &long)];
     let calls: Vec<String> = results.iter().map(|(id, text)| called(id, "f", "{}", text)).collect();

@@ -32,7 +32,7 @@ fn find_wanted_back(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsRep
     chosen_by_reader(scene, without_reasoning(scene), |is_wanted| is_wanted)
 }
 
-/// Returns the changes of messages whose reasoning the model that reads on wants back, or of the others.
+/// The changes of messages whose reasoning the model that reads on wants back, or of the others.
 fn chosen_by_reader(
     scene: &Scene<'_, '_>,
     mut changes: Vec<ProposedChange>,
@@ -47,7 +47,7 @@ fn chosen_by_reader(
     changes
 }
 
-/// Returns the changes that remove all reasoning before a loop that is still open.
+/// The changes that remove all reasoning before a loop that is still open.
 fn without_reasoning(scene: &Scene<'_, '_>) -> Vec<ProposedChange> {
     let transcript = scene.transcript;
     let indices: Vec<usize> = (0..open_loop(scene)).filter(|&index| scene.touchable[index]).collect();
@@ -67,7 +67,7 @@ fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsR
     chosen_by_reader(scene, without_thinking(transcript, &indices).collect(), |is_wanted| !is_wanted)
 }
 
-/// Returns the changes that remove the thinking of some messages.
+/// The changes that remove the thinking of some messages.
 fn without_thinking(transcript: &Transcript<'_>, indices: &[usize]) -> impl Iterator<Item = ProposedChange> {
     let removal = thinking::removal_of_all(transcript, indices.iter().copied());
     let edits = removal.edits.into_iter().map(|edit| ProposedChange {
@@ -83,7 +83,7 @@ fn without_thinking(transcript: &Transcript<'_>, indices: &[usize]) -> impl Iter
     edits.chain(removed)
 }
 
-/// Returns the first message of a loop of calls that is still open; the number of messages where there is none.
+/// The first message of a loop of calls that is still open; the number of messages where there is none.
 fn open_loop(scene: &Scene<'_, '_>) -> usize {
     let messages = &scene.transcript.messages;
     let is_open = messages.last().is_some_and(|last| !last.results.is_empty() || !last.calls.is_empty());
@@ -98,8 +98,8 @@ fn is_signed(part: Json<'_>) -> bool {
     ["thoughtSignature", "thought_signature"].iter().any(|key| part.get(key).is_some_and(|value| !value.is_falsy()))
 }
 
-/// Returns the edits that remove the thought parts of a Gemini message. Signed parts stay, and so does a message of
-/// thoughts alone.
+/// The edits that remove the thought parts of a Gemini message. Signed parts stay, and so does a message of thoughts
+/// alone.
 fn without_thoughts(source: &str, message: &Message<'_>) -> Vec<Edit> {
     let Content::Parts(parts) = &message.content else { return Vec::new() };
     let is_true = |json: Json<'_>| json.get("thought").is_some_and(|thought| thought.raw() == "true");

@@ -61,7 +61,7 @@ impl PrunedUnsent {
         }
     }
 
-    /// Returns the note for a medium, and keeps its bytes for the archive.
+    /// Makes the note for a medium, and keeps its bytes for the archive.
     fn note(&mut self, medium: &Medium<'_>, has_archive: bool) -> String {
         let (what, file) = media::removed(medium, has_archive);
         self.files.extend(file);
@@ -111,7 +111,7 @@ mod tests {
 
     /// An entry that is no longer sent and its media, before and after.
     #[test]
-    fn media_that_are_no_longer_sent() {
+    fn media_no_longer_sent_become_notes() {
         let codex = |kind: &str, payload: &str| {
             let time = r#""timestamp":"2026-01-01T00:00:00Z""#;
             format!(r#"{{{time},"type":"{kind}","payload":{payload}}}"#)

@@ -2,7 +2,7 @@
 //! headers.
 //!
 //! There is one scanner for all of them. It reads the name of a secret, the operator behind it
-//! ([`crate::redact::operators`]) and the value ([`crate::redact::extents`]), and asks whether the value is secret
+//! ([`crate::redact::extents`]) and the value ([`crate::redact::extents`]), and asks whether the value is secret
 //! ([`crate::redact::values`]).
 
 use std::ops::Range;
@@ -12,10 +12,10 @@ use memchr::memmem;
 use regex::Regex;
 
 use crate::pattern::pattern;
+use crate::redact::extents::{self, LONGEST_NAME, Operator};
 use crate::redact::extents::{LONGEST_HEADER, Quote, ValueStart, is_delimiter, skip_spaces};
 use crate::redact::kinds::AUTHORIZATION;
 use crate::redact::names::{self, NameClass};
-use crate::redact::operators::{self, LONGEST_NAME, Operator};
 use crate::redact::values::{self, SecretCandidate, ValuePlace};
 use crate::redact::{SecretSpan, tables};
 
@@ -162,12 +162,12 @@ impl<'t> Assignment<'t> {
         at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
         let quoted_name = closing_quote.is_some();
         // Most names have no operator.
-        let (operator, end) = match operators::element_text(text, name.start, at) {
+        let (operator, end) = match extents::element_text(text, name.start, at) {
             Some(end) => (Operator::Tight, end),
-            None => operators::operator(&text[..name.start], bytes, at, quoted_name)?,
+            None => extents::operator(&text[..name.start], bytes, at, quoted_name)?,
         };
-        let mut start = operators::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
-        start += usize::from(operators::begins_string(&bytes[start..]));
+        let mut start = extents::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
+        start += usize::from(extents::begins_string(&bytes[start..]));
         let mut value = ValueStart::at(text, placeholders, start);
         // Three quotes are one.
         let is_triple = value.quote.is_some_and(|quote| bytes[value.start..].starts_with(&[quote.mark; 2]));
@@ -366,5 +366,5 @@ fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
 /// Builds the patterns of this file.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![&*NAMES, &*operators::NEXT_ELEMENT, &*NAME_BEFORE, &*NAME_BEHIND]
+    vec![&*NAMES, &*extents::NEXT_ELEMENT, &*NAME_BEFORE, &*NAME_BEHIND]
 }

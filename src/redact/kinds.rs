@@ -9,8 +9,7 @@ use std::ops::Range;
 
 use crate::redact::classes::Class::{self, Alphanumeric, Capitals, Digits, Dotted, Encoded, Hex, Padded, Word};
 use crate::redact::classes::{CharRun, varied};
-use crate::redact::jwt::jwt;
-use crate::redact::private_keys;
+use crate::redact::whole_keys;
 
 /// A password, by the name before it.
 pub(super) const PASSWORD: &str = "password";
@@ -294,11 +293,11 @@ pub(super) const SHAPES: &[Shape] = &[
     shape("1password-key", &["A3-"], Parts("[0-9A-Z]{6}-(?:[0-9A-Z]{11}|[0-9A-Z]{6}-[0-9A-Z]{5})(?:-[0-9A-Z]{5}){3}")),
     shape("authress-key", &["sc_", "ext_", "scauth_", "authress_"], Parts(r"[0-9a-z]{5,30}\.[0-9a-z]{4,6}\.acc[_-][0-9a-z-]{10,32}\.[0-9A-Za-z+/_=-]{30,120}")),
     row("age-key", &["AGE-SECRET-KEY-1"], Capitals, 50),
-    whole(PRIVATE_KEY, &["-----BEGIN "], private_keys::pem),
-    whole(PRIVATE_KEY, &["-----END "], private_keys::without_first_line),
-    whole(PRIVATE_KEY, &["Private-Lines: "], private_keys::putty),
+    whole(PRIVATE_KEY, &["-----BEGIN "], whole_keys::pem),
+    whole(PRIVATE_KEY, &["-----END "], whole_keys::without_first_line),
+    whole(PRIVATE_KEY, &["Private-Lines: "], whole_keys::putty),
     row(PRIVATE_KEY, PEM_IN_BASE64, Encoded, 36),
-    whole(JWT, &["eyJ"], jwt),
+    whole(JWT, &["eyJ"], whole_keys::jwt),
     exactly("azure-devops-token", &["AZDO"], Alphanumeric, 4).after(Alphanumeric, 76, 76),
     row("azure-key", &["JQQJ99"], Alphanumeric, 26).after(Alphanumeric, 52, 52),
     exactly("neon-key", &["napi_"], Alphanumeric, 64),

@@ -4,30 +4,27 @@
 //! is recognized by its spelling or by the name before it, and nothing else is found. Masking cannot fail. Other
 //! modules decide when to mask, and what is then sent or written.
 //!
-//! Spellings are rows of the table in `kinds.rs`, which `shapes.rs` walks; `jwt.rs` and `private_keys.rs` find what is
-//! more than a prefix and a run of characters. Names are read by `assignments.rs`, and in JSON by `members.rs`:
-//! `names.rs` says which are those of secrets, `operators.rs` what stands between name and value, `extents.rs` where the
-//! value ends, `headers.rs` and `several.rs` how headers, lists and blocks are read, and `values.rs` whether a value is
-//! secret. `tables.rs` reads columns, `manifests.rs` Kubernetes Secrets, and `places.rs` has the places where a secret has
-//! no name.
+//! Spellings are rows of the table in `kinds.rs`, which `shapes.rs` walks; `whole_keys.rs` finds what is more than a prefix
+//! and a run of characters. Names are read by `assignments.rs`, and in JSON by `members.rs`: `names.rs` says which are those
+//! of secrets, `extents.rs` what stands between name and value and where the value ends, `several.rs` how headers, lists and
+//! blocks are read, and `values.rs` whether a value is secret. `tables.rs` reads columns, `manifests.rs` Kubernetes Secrets,
+//! and `places.rs` has the places where a secret has no name.
+//!
+//! No cut of a text splits a mask: half of `[github-token-1]` names nothing, and looks like text of the source.
 
 mod assignments;
 mod classes;
 mod extents;
-mod headers;
-mod jwt;
 mod kinds;
 mod manifests;
 mod members;
 mod names;
-mod operators;
 mod places;
-mod private_keys;
 mod several;
 mod shapes;
 mod tables;
 mod values;
-mod whole;
+mod whole_keys;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +46,7 @@ use crate::transcript::source::Source;
 use crate::transcript::tool_data::tool_data;
 
 pub(crate) use kinds::secrets;
-pub(crate) use whole::{beginning, cut_before, cut_behind};
+pub(crate) use names::is_secret_name;
 
 /// Placeholders with a higher number are ordinary text: no conversation has so many secrets.
 const HIGHEST_NUMBER: u64 = 1_000_000;
@@ -57,6 +54,8 @@ const HIGHEST_NUMBER: u64 = 1_000_000;
 const MOST_ROUNDS: usize = 8;
 /// How many texts inside texts are read as JSON.
 const DEEPEST: usize = 4;
+/// The most bytes of a mask.
+const LONGEST_MASK: usize = 48;
 
 /// Matches candidates for placeholders.
 static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)\]"));
@@ -291,6 +290,33 @@ fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usi
     pieces.into_iter().filter(has_something).map(|range| SecretSpan { range, kind: secret.kind }).collect()
 }
 
+/// Returns the place of the mask around an offset, if it is inside one.
+fn mask_around(text: &str, at: usize) -> Option<Range<usize>> {
+    let first = text.ceil_char_boundary(at.saturating_sub(LONGEST_MASK));
+    let start = first + text.get(first..at)?.rfind('[')?;
+    let rest = &text[start..text.floor_char_boundary(start + LONGEST_MASK)];
+    let captures = PLACEHOLDERS.captures(rest)?;
+    let mask = captures.get(0).filter(|mask| mask.start() == 0 && start + mask.end() > at)?;
+    kinds::named(&captures[1]).map(|_| start..start + mask.end())
+}
+
+/// Returns the last place at or before an offset where a text can be cut: between two characters, outside of a mask.
+pub(crate) fn cut_before(text: &str, at: usize) -> usize {
+    let at = text.floor_char_boundary(at);
+    mask_around(text, at).map_or(at, |mask| mask.start)
+}
+
+/// Returns the first place at or behind an offset where a text can be cut.
+pub(crate) fn cut_behind(text: &str, at: usize) -> usize {
+    let at = text.ceil_char_boundary(at);
+    mask_around(text, at).map_or(at, |mask| mask.end)
+}
+
+/// Returns the beginning of a text of at most so many characters.
+pub(crate) fn beginning(text: &str, chars: usize) -> &str {
+    text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..cut_before(text, at)])
+}
+
 /// The number of patterns that are not statics of their own: one of all prefixes, and those of rows with parts.
 #[cfg(test)]
 pub(crate) fn patterns_of_rows() -> usize {
@@ -302,23 +328,18 @@ pub(crate) fn patterns_of_rows() -> usize {
 pub(crate) fn patterns() -> Vec<&'static Regex> {
     let rest = [
         assignments::patterns(),
-        headers::patterns(),
         manifests::patterns(),
         names::patterns(),
-        private_keys::patterns(),
         several::patterns(),
         shapes::patterns(),
         values::patterns(),
+        whole_keys::patterns(),
     ];
     rest.into_iter().flatten().chain([&*PLACEHOLDERS, &*MASKS]).collect()
 }
 
 #[cfg(test)]
 mod name_tests;
-#[cfg(test)]
-mod property_tests;
-#[cfg(test)]
-mod spelling_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]

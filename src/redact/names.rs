@@ -84,6 +84,11 @@ pub(super) fn classify(name: &str) -> Option<NameClass> {
     }
 }
 
+/// Whether a name suggests that its value is a secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    classify(name).is_some()
+}
+
 /// Returns the kind of a secret with such a name.
 pub(super) fn kind(class: NameClass, name: &str) -> &'static str {
     match class {

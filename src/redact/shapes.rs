@@ -14,7 +14,7 @@ use crate::pattern::pattern;
 use crate::redact::classes::{CharRun, Class, varied};
 use crate::redact::extents::escape_letters;
 use crate::redact::kinds::{Body, COMMON, PRIVATE_KEY, SHAPES, Shape, dense};
-use crate::redact::{SecretSpan, private_keys, values};
+use crate::redact::{SecretSpan, values, whole_keys};
 
 /// A pattern of all prefixes, longer ones first, and the rows of each.
 static PREFIXES: LazyLock<(Regex, RowsOfPrefix)> = LazyLock::new(|| {
@@ -74,7 +74,7 @@ fn secret(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<
     if is_glued && !dense(&text[body..end]) && !varied(&text[body..end]) {
         return Err(start);
     }
-    let end = if shape.kind == PRIVATE_KEY { private_keys::wrapped_end(text, first..end) } else { end };
+    let end = if shape.kind == PRIVATE_KEY { whole_keys::wrapped_end(text, first..end) } else { end };
     Ok(if shape.keeps_prefix { body..end } else { first..end })
 }
 

@@ -15,7 +15,6 @@ pub(super) const ROLE: usize = 9;
 /// The most columns of the name of a tool among others.
 const TOOL: usize = 24;
 
-/// Returns the role of a message.
 pub(crate) fn role(message: &Message<'_>) -> String {
     match message.rare_fields().role_name {
         Some(name) if message.role == Role::Other => fitted(&name.decode(), ROLE),
@@ -23,7 +22,7 @@ pub(crate) fn role(message: &Message<'_>) -> String {
     }
 }
 
-/// Returns the called tools, each with its arguments.
+/// The called tools, each with its arguments.
 pub(super) fn called<'m>(message: &'m Message<'_>) -> impl Iterator<Item = (Cow<'m, str>, Cow<'m, str>)> {
     message.calls.iter().map(|call| {
         let name = call.name.map_or(Cow::Borrowed("a call without a name"), |name| name.decode());
@@ -36,24 +35,23 @@ pub(super) fn called<'m>(message: &'m Message<'_>) -> impl Iterator<Item = (Cow<
     })
 }
 
-/// Returns the calls of a message, each in at most so many columns.
+/// The calls of a message, each in at most so many columns.
 pub(super) fn calls(message: &Message<'_>, columns: usize) -> Vec<String> {
     called(message).map(|(name, arguments)| fitted(&format!("→ {name} {arguments}"), columns)).collect()
 }
 
-/// Returns the names of the called tools.
+/// The names of the called tools.
 pub(super) fn tools(message: &Message<'_>) -> Vec<String> {
     message.calls.iter().filter_map(|call| Some(fitted(&call.name?.decode(), TOOL))).collect()
 }
 
-/// Returns the text of a message.
 pub(crate) fn text(message: &Message<'_>) -> String {
     let texts = message.content.texts();
     let texts: Vec<_> = texts.iter().map(|text| text.decode()).filter(|text| !text.is_empty()).collect();
     without_data(&texts.join("\n")).into_owned()
 }
 
-/// Returns marks for the parts that are neither text nor calls.
+/// Marks for the parts that are neither text nor calls.
 pub(super) fn others(message: &Message<'_>) -> Vec<&'static str> {
     let mut named = Vec::new();
     message.pieces(&mut |_, piece| match piece {
@@ -68,7 +66,7 @@ pub(super) fn others(message: &Message<'_>) -> Vec<&'static str> {
     named
 }
 
-/// Returns a message on one line: its calls and its text or, without either, marks for its other parts.
+/// A message on one line: its calls and its text or, without either, marks for its other parts.
 pub(super) fn line(message: &Message<'_>, columns: usize) -> String {
     let mut line = String::new();
     if message.earlier {

@@ -13,13 +13,12 @@ const MORE: char = '…';
 /// The bytes behind a cut that show whether it is inside a mask.
 const LOOK_AHEAD: usize = 48;
 
-/// Returns the most columns that a text takes. Terminals draw some groups of characters in fewer.
+/// The most columns that a text takes. Terminals draw some groups of characters in fewer.
 pub(super) fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-/// Returns a text on one line of at most so many columns, without control characters. Reads no more of the text than
-/// fits.
+/// A text on one line of at most so many columns, without control characters. Reads no more of the text than fits.
 pub(super) fn fitted(text: &str, columns: usize) -> String {
     let mut line = String::new();
     let mut left = columns;
@@ -58,7 +57,7 @@ fn cut(line: &str, columns: usize) -> String {
     }
 }
 
-/// Returns the longest beginning of a text in at most so many columns.
+/// The longest beginning of a text in at most so many columns.
 fn within(text: &str, columns: usize) -> &str {
     let mut taken = 0;
     let too_many = |(_, c): &(usize, char)| {
@@ -69,7 +68,7 @@ fn within(text: &str, columns: usize) -> &str {
     &text[..end]
 }
 
-/// Returns the end of a text on one line of at most so many columns.
+/// The end of a text on one line of at most so many columns.
 pub(super) fn fitted_end(text: &str, columns: usize) -> String {
     let backwards: String = fitted(text, usize::MAX).chars().rev().collect();
     fitted(&backwards, columns).chars().rev().collect()
@@ -85,7 +84,6 @@ impl StyledLine {
         self.0.push((style, text.into()));
     }
 
-    /// Adds a plain piece.
     pub(super) fn plain(&mut self, text: impl Into<String>) {
         self.add(Style::new(), text);
     }
@@ -109,7 +107,6 @@ impl StyledLine {
     }
 }
 
-/// Appends a plain line.
 pub(super) fn plain_line(text: impl Into<String>, columns: usize, out: &mut String) {
     StyledLine(vec![(Style::new(), text.into())]).end(columns, out);
 }
@@ -148,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_obeyed() {
+    fn control_characters_are_escaped() {
         assert_eq!(fitted("a\u{1b}[31mb\u{202e}c\u{7}\u{9b}d\u{200d}", 20), "a[31mbcd");
         assert_eq!(fitted("e\u{301}", 1), "e\u{301}", "an accent belongs to its letter");
     }

@@ -58,9 +58,7 @@ pub(crate) struct Diff<'d, 'a> {
     pub(crate) masked: Option<(&'d Transcript<'d>, &'d Transcript<'d>)>,
     /// The sizes of its messages.
     pub(crate) tally: &'d Tally<'d, 'a>,
-    /// The plan.
     pub(crate) plan: &'d Plan,
-    /// The summary.
     pub(crate) summary: Option<&'d Placed>,
     /// The edits of messages that stay, in order.
     pub(crate) edits: &'d [Edit],
@@ -92,7 +90,7 @@ impl DiffStep {
         !matches!(self, DiffStep::Keep(_) | DiffStep::Pinned(_))
     }
 
-    /// Returns the number of messages before and after.
+    /// The number of messages before and after.
     fn lengths(&self) -> (usize, usize) {
         match self {
             DiffStep::Remove(_) => (1, 0),
@@ -105,10 +103,9 @@ impl DiffStep {
 
 /// What a diff draws: the steps from the messages before to those after, in hunks of changes and their neighbours.
 trait Steps {
-    /// Returns a note on the steps of a hunk, behind their numbers.
+    /// A note on the steps of a hunk, behind their numbers.
     fn note(&self, hunk: &[DiffStep]) -> String;
 
-    /// Draws a step.
     fn step(&self, step: &DiffStep, out: &mut String);
 
     /// Draws the steps of the conversation `source`, with their colours; nothing where nothing is changed. `result`
@@ -185,7 +182,7 @@ impl Diff<'_, '_> {
         steps
     }
 
-    /// Returns the look of a shortened message, with the rules that shortened it.
+    /// The look of a shortened message, with the rules that shortened it.
     fn shortened(&self, index: usize) -> MessageStyle {
         let rules: Vec<&str> = self.pruned.rules(index).collect();
         if rules.is_empty() {
@@ -194,7 +191,7 @@ impl Diff<'_, '_> {
         MessageStyle { note: format!(", shortened by {}", rules.join(", ")).into(), ..SHORTENED_MESSAGE }
     }
 
-    /// Returns the look of a removed message, with the rules where these removed it.
+    /// The look of a removed message, with the rules where these removed it.
     fn removed(&self, index: usize) -> MessageStyle {
         let rules: Vec<&str> = self.pruned.rules(index).collect();
         if rules.is_empty() || self.plan.emptied.binary_search(&index).is_err() {
@@ -212,13 +209,12 @@ impl Diff<'_, '_> {
         draw_message(index, self.tally.message(index), shown, look, out);
     }
 
-    /// Returns the entries that are messages. Others are for the program of the session.
+    /// The entries that are messages. Others are for the program of the session.
     fn written(&self, entries: &[Value]) -> Vec<String> {
         let is_message = |written: &String| read_entry(self.transcript.format, written, |_| ()).is_some();
         entries.iter().map(ToString::to_string).filter(is_message).collect()
     }
 
-    /// Draws the whole summary.
     fn summary(&self, out: &mut String) {
         let whole = |text: &str, out: &mut String| {
             text.lines().for_each(|line| {
@@ -352,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_and_what_comes() {
+    fn a_diff_shows_removed_and_added_messages() {
         let plan = Plan { cutoff: 6, pinned: vec![0, 4], before_summary: 2, ..Plan::default() };
         let summary = Placed::Messages(vec![json!({"role": "user", "content": "So far:\n\n\ta\u{1b}[2J"})]);
         let coloured = diff(&plan, Some(&summary), None);

@@ -4,7 +4,6 @@ use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::When;
@@ -26,7 +25,6 @@ pub(crate) struct Progress {
 /// Where the results of a run go, which decides whether a bar would disturb them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Results {
-    /// Into files.
     ToFiles,
     /// To standard output, which can be the terminal.
     Printed,
@@ -94,14 +92,13 @@ impl Progress {
 }
 
 impl Listener for Progress {
-    fn handle(&self, event: &Event<'_>) -> Result<()> {
+    fn handle(&self, event: &Event<'_>) {
         match *event {
             Event::BytesDone { bytes, all } => self.more_bytes(bytes, all),
             Event::InputDone(totals) => self.one_more(totals),
             Event::Waiting(summarizer) => self.wait_for(summarizer),
             _ => {}
         }
-        Ok(())
     }
 }
 

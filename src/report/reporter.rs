@@ -5,10 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Result;
-
-use crate::compact::{CompactionEvent, CompactionPolicy, EarlierSummary, OnError, Planned, masked, redactor};
-use crate::events::{Event, Listener, PrunedOnly, RestoredRounds};
+use crate::compact::{CompactionEvent, Decided, EarlierSummary, Fitted, OnError, masked, redactor};
+use crate::events::{Event, Listener, PlanRow, PrunedOnly, RestoredRounds};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
 use crate::plan::economy::{Billed, Economy};
@@ -17,7 +15,6 @@ use crate::plan::{Parted, Plan};
 use crate::prune::RuleSavings;
 use crate::report::by_kind;
 use crate::report::explain::{self, Picture, savings};
-use crate::report::json::DryRun;
 use crate::report::terminal::{self, with_bar_hidden};
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Removal;
@@ -36,18 +33,15 @@ pub(crate) struct Reporter {
 type Line = (Volume, String);
 
 impl Reporter {
-    /// Returns a reporter with a volume.
     pub(crate) fn new(volume: Volume) -> Self {
         Reporter { volume }
     }
 }
 
 impl Listener for Reporter {
-    fn handle(&self, event: &Event<'_>) -> Result<()> {
+    fn handle(&self, event: &Event<'_>) {
         match *event {
-            Event::Explained { source, plan, policy, earlier, economy } => {
-                picture(source, plan, policy, earlier, economy)
-            }
+            Event::Explained { source, plan, earlier, economy } => picture(source, plan, earlier, economy),
             Event::LargestLosses { largest, looked } => {
                 let table = savings::draw(largest, terminal::columns(), looked);
                 if !table.is_empty() {
@@ -75,11 +69,9 @@ impl Listener for Reporter {
                 lines.for_each(|(_, line)| print_line(&line));
             }
         }
-        Ok(())
     }
 }
 
-/// Returns the lines for an event.
 fn lines(event: &Event<'_>) -> Vec<Line> {
     use Volume::{Quiet, Usual, Verbose};
     let of = |source: &str, text: String| format!("{}: {text}", readable_source(source));
@@ -120,7 +112,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             (Usual, of(source, what))
         }
         Event::BrokenLines { source, lines } => (Usual, of(source, broken_lines(lines))),
-        Event::Planned { source, plan, policy } => (Verbose, planned(source, plan, policy)),
+        Event::Planned { source, plan } => (Verbose, planned(source, plan)),
         Event::Refused { source, reason } => (Usual, format!("{} stays unchanged: {reason}", readable_source(source))),
         Event::Estimated { source, economy, reader } => (Verbose, of(source, economy.sentence(true, reader))),
         Event::Split { source, plan, pairs } => match split(plan, pairs) {
@@ -163,7 +155,6 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
     vec![line]
 }
 
-/// Returns the line for an event of a compaction.
 fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
     use Volume::{Quiet, Usual, Verbose};
     Some(match what {
@@ -293,24 +284,23 @@ fn counted_by_provider(billed: Billed) -> String {
 }
 
 /// Describes a plan.
-fn planned(source: &str, planned: &Planned<'_>, policy: &CompactionPolicy) -> String {
+fn planned(source: &str, planned: &Fitted<'_>) -> String {
     let plan = &planned.plan;
-    let dry_run = DryRun::new(source, planned, policy);
+    let row = PlanRow::new(planned, &[], &[]);
     let size = format!(
         "{}: {}, {}, {} ({})",
         readable_source(source),
-        dry_run.format,
-        counted(dry_run.messages as u64, "message"),
-        counted(dry_run.tokens, "token"),
-        dry_run.counter
+        row.format,
+        counted(row.messages as u64, "message"),
+        counted(row.tokens, "token"),
+        row.counter
     );
-    let by = planned.recorded(policy).map(|tokens| format!(" by the {} that it recorded", counted(tokens, "token")));
-    let fired =
-        dry_run.fired.map(|fired| format!("; {fired} was reached{}", by.unwrap_or_default())).unwrap_or_default();
+    let by = planned.decided.recorded().map(|tokens| format!(" by the {} that it recorded", counted(tokens, "token")));
+    let fired = row.fired.map(|fired| format!("; {fired} was reached{}", by.unwrap_or_default())).unwrap_or_default();
     let decision = match &plan.reason {
         Some(reason) => format!("unchanged: {reason}"),
         None if plan.cutoff == 0 => {
-            let (kept, middle, keep) = (planned.kept_from, dry_run.middle.tokens, dry_run.keep.tokens);
+            let (kept, middle, keep) = (planned.kept_from, row.middle.tokens, row.keep.tokens);
             let middle = counted_and(middle, "token", ["is", "are"]);
             format!("no cut; pruned before {kept}, {middle} left there and {keep} stay")
         }
@@ -321,8 +311,8 @@ fn planned(source: &str, planned: &Planned<'_>, policy: &CompactionPolicy) -> St
                 "cut at {}{}: {} replaced, {} kept{pinned}",
                 plan.cutoff,
                 moved.unwrap_or_default(),
-                counted_and(dry_run.summarize.tokens, "token", ["is", "are"]),
-                dry_run.keep.tokens
+                counted_and(row.summarize.tokens, "token", ["is", "are"]),
+                row.keep.tokens
             )
         }
     };
@@ -364,14 +354,9 @@ fn thinking(removal: &Removal) -> Vec<String> {
 }
 
 /// Draws a conversation and its plan. The user asked for it, so it is shown at any volume.
-fn picture(
-    source: &str,
-    planned: &Planned<'_>,
-    policy: &CompactionPolicy,
-    earlier: &[EarlierSummary],
-    economy: Option<&Economy>,
-) {
-    let Planned { view, tally, plan, .. } = planned;
+fn picture(source: &str, planned: &Fitted<'_>, earlier: &[EarlierSummary], economy: Option<&Economy>) {
+    let Fitted { plan, decided, .. } = planned;
+    let Decided { policy, view, tally, .. } = &**decided;
     let economy = economy.map(|economy| economy.sentence(true, policy.reader_name()));
     let arena = Arena::default();
     let mut masks = policy.redact.is_on().then(|| redactor(view));

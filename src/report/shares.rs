@@ -11,7 +11,7 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Returns the shares for categories of `total` tokens.
+    /// The shares for categories of `total` tokens.
     pub(super) fn new(total: u64, window: Option<u64>) -> Self {
         match window.filter(|window| *window >= total) {
             Some(window) => Shares { whole: window.max(1), is_window: true },
@@ -19,7 +19,7 @@ impl Shares {
         }
     }
 
-    /// Returns the share that so many tokens are, from 0 to 1.
+    /// The share that so many tokens are, from 0 to 1.
     pub(super) fn of(self, tokens: u64) -> f64 {
         tokens as f64 / self.whole as f64
     }

@@ -23,7 +23,7 @@ static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 /// The columns without a terminal.
 const USUAL: usize = 80;
 
-/// Returns the columns of the terminal on standard error, or the usual number.
+/// The columns of the terminal on standard error, or the usual number.
 pub(crate) fn columns() -> usize {
     let size = terminal_size::terminal_size_of(io::stderr());
     size.map_or(USUAL, |(width, _)| usize::from(width.0)).max(1)
@@ -36,7 +36,7 @@ pub(crate) fn draw(text: &str) {
     with_bar_hidden(|| drop(io::stderr().lock().write_all(text.as_bytes())));
 }
 
-/// Returns a text for standard output, with or without its colours.
+/// A text for standard output, with or without its colours.
 pub(crate) fn for_stdout(text: String) -> String {
     adapt_colours(text, &io::stdout())
 }

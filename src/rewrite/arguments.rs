@@ -35,12 +35,12 @@ pub(crate) struct Truncation {
 }
 
 impl Truncation {
-    /// Returns the truncation of `--truncate-args`: the arguments of all tools before the cut.
+    /// The truncation of `--truncate-args`: the arguments of all tools before the cut.
     pub(crate) fn before_the_cut(longest: usize) -> Self {
         Truncation { longest, mark: MARK, tools: &[], sizes: None }
     }
 
-    /// Returns how many messages are old enough for the edits made before all decisions.
+    /// How many messages are old enough for the edits made before all decisions.
     pub(crate) fn old_messages(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy) -> usize {
         let Some((trigger, keep)) = self.sizes else { return 0 };
         let mut policy = CutPolicy { budget: None, triggers: vec![vec![trigger]], keep, ..policy.clone() };
@@ -50,7 +50,7 @@ impl Truncation {
         if before == transcript.messages.len() { 0 } else { before }
     }
 
-    /// Returns the edits that cut arguments in the messages before an index.
+    /// The edits that cut arguments in the messages before an index.
     pub(crate) fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
         let messages = &transcript.messages;
         let is_named = |call: &Call<'_>, name: &&str| call.name.is_some_and(|called| called.is(name));
@@ -63,13 +63,13 @@ impl Truncation {
         edits
     }
 
-    /// Returns the edits of one call: one for each long value if the arguments are an object, one for the whole if they
-    /// are JSON in a string.
+    /// The edits of one call: one for each long value if the arguments are an object, one for the whole if they are
+    /// JSON in a string.
     pub(crate) fn cut(&self, source: &str, call: &Call<'_>) -> Vec<Edit> {
         self.cut_keeping(source, call, KEPT)
     }
 
-    /// Returns the edits of one call with which long values are as long as they may be.
+    /// The edits of one call with which long values are as long as they may be.
     pub(crate) fn cut_to_length(&self, source: &str, call: &Call<'_>) -> Vec<Edit> {
         self.cut_keeping(source, call, self.longest.saturating_sub(self.mark.len()))
     }
@@ -107,7 +107,7 @@ impl Truncation {
     }
 }
 
-/// Returns the length in characters of each text in the arguments of a call.
+/// The length in characters of each text in the arguments of a call.
 pub(crate) fn argument_lengths(call: &Call<'_>) -> Vec<usize> {
     let lengths = |object: Json<'_>| {
         object.entries().filter_map(|(_, value)| Some(value.text()?.code_point_count())).collect::<Vec<usize>>()

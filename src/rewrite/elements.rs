@@ -12,8 +12,8 @@ use crate::transcript::json::Json;
 /// The key whose member is removed when its list becomes empty: providers reject it empty.
 const NEVER_EMPTY: &str = "tool_calls";
 
-/// Returns the edits that remove `spans` from `source`: elements of lists, or values of members, which are removed with
-/// their keys. `spans` are in order and do not overlap; separators are removed too.
+/// The edits that remove `spans` from `source`: elements of lists, or values of members, which are removed with their
+/// keys. `spans` are in order and do not overlap; separators are removed too.
 pub(crate) fn removal_edits(source: &str, spans: &[Range<usize>]) -> Vec<Edit> {
     let mut spans: Vec<Range<usize>> = spans.iter().map(|span| with_key(source, span.clone())).collect();
     // A list that must not be empty is removed whole, and may then be adjacent to another removed member.
@@ -31,7 +31,7 @@ fn runs<'s>(source: &str, spans: &'s [Range<usize>]) -> impl Iterator<Item = &'s
     spans.chunk_by(|one, next| matches!(source[one.end..next.start].trim_matches(is_space), "" | ","))
 }
 
-/// Returns the member whose list a run would leave empty, if it must not be empty.
+/// The member whose list a run would leave empty, if it must not be empty.
 fn list_emptied_by(source: &str, run: Range<usize>) -> Option<Range<usize>> {
     let before = source[..run.start].trim_end_matches(is_space).strip_suffix('[')?;
     let after = source[run.end..].trim_start_matches(is_space).strip_prefix(']')?;
@@ -53,7 +53,7 @@ fn with_key(source: &str, span: Range<usize>) -> Range<usize> {
     }
 }
 
-/// Returns where the string begins that ends `before`.
+/// Where the string begins that ends `before`.
 fn key_start(before: &str) -> Option<usize> {
     let inside = before.strip_suffix('"')?;
     let is_quote = |at: &usize| (at - inside[..*at].trim_end_matches('\\').len()).is_multiple_of(2);
@@ -80,7 +80,7 @@ fn removal(source: &str, run: Range<usize>) -> Edit {
     Edit { range, text: String::new() }
 }
 
-/// Returns the edits that set members of an object, or remove them where they have no value. A new member comes last.
+/// The edits that set members of an object, or remove them where they have no value. A new member comes last.
 pub(crate) fn with_members(object: Json<'_>, members: &[(&str, Option<Value>)], source: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut added = String::new();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn separators_go_along() {
+    fn removed_elements_take_their_separators_along() {
         assert_eq!(cut("[«1» , 2, «3», «4» ]"), "[2 ]");
         assert_eq!(cut("[1, «2», «3» , 4]"), "[1, 4]");
         assert_eq!(cut("[«1», «2»]"), "[]");

@@ -57,12 +57,12 @@ impl<'t> Masked<'t> {
         Ok(Masked { transcript, original, strings, masks: edits, redactor })
     }
 
-    /// Returns a redactor with the placeholders of this conversation, which has counted nothing.
+    /// A redactor with the placeholders of this conversation, which has counted nothing.
     pub(crate) fn redactor(&self) -> Redactor {
         self.redactor.clone()
     }
 
-    /// Returns a place in the source, in bytes. Inside a masked string it is the start of the string.
+    /// A place in the source, in bytes. Inside a masked string it is the start of the string.
     fn in_source(&self, at: usize) -> usize {
         let messages = &self.transcript.messages;
         let index = messages.partition_point(|message| message.span().start <= at).saturating_sub(1);
@@ -78,13 +78,13 @@ impl<'t> Masked<'t> {
         anchor.1 + (at - anchor.0)
     }
 
-    /// Returns the place in the source of a value of this conversation.
+    /// The place in the source of a value of this conversation.
     pub(crate) fn span_in_source(&self, span: Range<usize>) -> Range<usize> {
         self.in_source(span.start)..self.in_source(span.end)
     }
 
-    /// Returns edits of this conversation as edits of the source. An edit inside a masked string replaces all of the
-    /// string, so that nothing of the secret stays.
+    /// Edits of this conversation as edits of the source. An edit inside a masked string replaces all of the string, so
+    /// that nothing of the secret stays.
     pub(crate) fn edits_in_source(&self, mut edits: Vec<Edit>) -> Vec<Edit> {
         let (masked, original) = (&self.transcript.messages, &self.original.messages);
         let index = |edit: &Edit| masked.partition_point(|message| message.span().end < edit.range.start);

@@ -9,7 +9,6 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 pub(crate) struct OffloadedFile {
     /// The name of the file, made of the hash of its content.
     pub(crate) name: String,
-    /// Its content.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -20,7 +19,7 @@ pub(crate) fn unbase64(text: &str) -> Option<Vec<u8>> {
     lenient.decode(known).ok()
 }
 
-/// Returns the file name extension of a media type, from Python's own table of types.
+/// The file name extension of a media type, from Python's own table of types.
 pub(crate) fn extension(media_type: &str) -> &'static str {
     const EXTENSIONS: [(&str, &str); 27] = [
         ("image/png", "png"),

@@ -37,7 +37,7 @@ pub(crate) enum Placed {
     Beside(String),
 }
 
-/// Returns the edits that insert a summary in its place and remove what it replaces.
+/// The edits that insert a summary in its place and remove what it replaces.
 pub(crate) fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec<Edit> {
     match summary {
         Placed::Messages(entries) => without_event(transcript, splice(transcript, plan, entries)),
@@ -57,8 +57,8 @@ fn without_event(transcript: &Transcript<'_>, mut edits: Vec<Edit>) -> Vec<Edit>
     edits
 }
 
-/// Returns all messages after the compaction as text: pinned messages and the summary, then the kept messages, with
-/// `edits` applied.
+/// All messages after the compaction as text: pinned messages and the summary, then the kept messages, with `edits`
+/// applied.
 pub(crate) fn remaining(
     transcript: &Transcript<'_>,
     plan: &Plan,
@@ -78,7 +78,6 @@ pub(crate) fn remaining(
     before.chain(message).chain(behind).collect()
 }
 
-/// Returns the place of the summary of a compaction.
 pub(crate) fn summary_place<'p, 'a>(transcript: &'p Transcript<'a>, plan: &'p Plan) -> InsertionPoint<'p, 'a> {
     InsertionPoint::in_place_of(transcript, plan.cutoff, || {
         let entries = ListEntries::of(transcript, plan, &plan.replaced());
@@ -86,9 +85,9 @@ pub(crate) fn summary_place<'p, 'a>(transcript: &'p Transcript<'a>, plan: &'p Pl
     })
 }
 
-/// Returns the edits that replace messages by `summary` as `plan` says. The summary comes after the pinned messages
-/// that precede it and before the other pinned and the kept messages. Without a summary the messages are only removed.
-/// There are no edits if the plan replaces nothing.
+/// The edits that replace messages by `summary` as `plan` says. The summary comes after the pinned messages that
+/// precede it and before the other pinned and the kept messages. Without a summary the messages are only removed. There
+/// are no edits if the plan replaces nothing.
 pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Vec<Edit> {
     let replaced = plan.replaced();
     if replaced.is_empty() {
@@ -178,8 +177,8 @@ impl<'a> ListEntries<'a> {
         self.gone[entry] = true;
     }
 
-    /// Returns the entry before which a summary goes that precedes a message: that message, or the first of the notes
-    /// between it and the removed entries.
+    /// The entry before which a summary goes that precedes a message: that message, or the first of the notes between
+    /// it and the removed entries.
     fn place_before(&self, transcript: &Transcript<'_>, index: usize) -> usize {
         let start = transcript.messages.get(index).map_or(usize::MAX, |message| message.span().start);
         let message = self.spans.partition_point(|span| span.start < start);
@@ -188,7 +187,7 @@ impl<'a> ListEntries<'a> {
         if first > 0 && self.gone[first - 1] { first } else { message }
     }
 
-    /// Returns the separator for two entries: the one in front of the entry at `index`, if it separates there too.
+    /// The separator for two entries: the one in front of the entry at `index`, if it separates there too.
     fn separator(&self, source: &str, index: Option<usize>) -> String {
         let gap = |index: usize| match (self.spans.get(index.wrapping_sub(1)), self.spans.get(index)) {
             (Some(one), Some(other)) => Some(&source[one.end..other.start]),
@@ -229,14 +228,14 @@ impl<'a> ListEntries<'a> {
         }
     }
 
-    /// Returns the runs of adjacent removed entries.
+    /// The runs of adjacent removed entries.
     fn runs(&self) -> Vec<Range<usize>> {
         let gone: Vec<usize> = (0..self.gone.len()).filter(|&index| self.gone[index]).collect();
         gone.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1).collect()
     }
 }
 
-/// Returns the separator where no two entries show one: a comma in a list, a line end elsewhere.
+/// The separator where no two entries show one: a comma in a list, a line end elsewhere.
 fn default_separator(source: &str, first: Option<&Range<usize>>) -> &'static str {
     let before = first.map_or("", |first| source[..first.start].trim_end());
     if before.ends_with(['[', ',']) { ", " } else { "\n" }

@@ -95,7 +95,7 @@ fn with_record(transcript: &Transcript<'_>, summary: Option<Option<usize>>, reco
     (in_order && !edits.is_empty()).then_some(Regrown { edits, record, shortened: shortened + lost })
 }
 
-/// Returns the edits that make shortened messages whole again, and how many of them are not found. Messages that were left
+/// The edits that make shortened messages whole again, and how many of them are not found. Messages that were left
 /// alike are told by their order.
 fn whole_again(transcript: &Transcript<'_>, record: &Record, messages: &[Option<String>]) -> (Vec<PutBack>, usize) {
     let mut places: HashMap<&str, VecDeque<usize>> = HashMap::new();
@@ -132,9 +132,9 @@ impl<'d> List<'d> {
         List { source: transcript.source, spans, summary, next: 0, edits: Vec::new() }
     }
 
-    /// Returns the edits that put the removed messages back. Where the messages before the kept part are those that the
-    /// record names, they stand among these as they did. Otherwise somebody changed the list, and all that was removed
-    /// stands in the place of the summary. Also returns how many messages were removed from the kept part: their places are
+    /// The edits that put the removed messages back. Where the messages before the kept part are those that the record
+    /// names, they stand among these as they did. Otherwise somebody changed the list, and all that was removed stands
+    /// in the place of the summary. Also returns how many messages were removed from the kept part: their places are
     /// not known. `None` if they are not in order.
     fn put_back(mut self, record: &Record, messages: &[Option<String>]) -> Option<(Vec<PutBack>, usize)> {
         let removed = record.removed()?;
@@ -207,7 +207,6 @@ impl<'d> List<'d> {
         self.edits.push(PutBack { range, bytes: Vec::new() });
     }
 
-    /// Returns what stands between two messages.
     fn separator(&self) -> &str {
         let between = self.spans.windows(2).filter_map(|two| self.source.get(two[0].end..two[1].start));
         between.into_iter().find(|between| between.trim() == ",").unwrap_or(",")

@@ -25,7 +25,6 @@ use crate::rewrite::{Edit, Style, elements};
 /// How to repair calls without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repair {
-    /// Remove them.
     Drop,
     /// Add a result that says there is none.
     Synthesize,
@@ -37,7 +36,7 @@ const NO_RESULT: &str = "No result was recorded for this call.";
 pub(crate) const NO_ANSWER: &str = "(No answer was recorded.)";
 const NO_REQUEST: &str = "(The conversation goes on.)";
 
-/// Returns the edits of one round; none if there is no violation, or none that can be repaired.
+/// The edits of one round; none if there is no violation, or none that can be repaired.
 pub(crate) fn repair_round(transcript: &Transcript<'_>, policy: Repair) -> Vec<Edit> {
     let found = breaches(transcript);
     if found.is_empty() {
@@ -102,13 +101,13 @@ impl<'w, 'a> Repairer<'w, 'a> {
         Repairer { transcript, policy, ascii: transcript.is_ascii(), separator }
     }
 
-    /// Returns the layout for a message beside the one at `index`.
+    /// The layout for a message beside the one at `index`.
     fn style(&self, index: usize) -> Style {
         Style::beside(self.transcript, index, self.ascii)
     }
 }
 
-/// Returns the text between a message and the one before it, if it is only a separator.
+/// The text between a message and the one before it, if it is only a separator.
 fn gap(transcript: &Transcript<'_>, index: usize) -> Option<String> {
     let (one, other) = (transcript.messages.get(index.checked_sub(1)?)?, transcript.messages.get(index)?);
     let gap = &transcript.source[one.span().end..other.span().start];
@@ -162,7 +161,7 @@ impl Repairer<'_, '_> {
         self.removal_edits(&removals)
     }
 
-    /// Returns the edits that remove elements from their messages, and messages of which nothing is left.
+    /// The edits that remove elements from their messages, and messages of which nothing is left.
     fn removal_edits(&self, removals: &Removals) -> Vec<Edit> {
         let mut edits = Vec::new();
         let mut spans: Vec<Range<usize>> = Vec::new();
@@ -186,13 +185,13 @@ impl Repairer<'_, '_> {
         self.members_with_result(call).is_some() || self.placeholder_result(call).is_some()
     }
 
-    /// Returns the members with a result for a call, if the policy adds results and the format has them in the call.
+    /// The members with a result for a call, if the policy adds results and the format has them in the call.
     fn members_with_result(&self, call: CallOrResult) -> Option<CallMembers> {
         let members = || self.transcript.format.result_members(call.call_of(self.messages()), NO_RESULT);
         (self.policy == Repair::Synthesize).then(members).flatten()
     }
 
-    /// Returns the edits that put a result into some calls of a message and into their copies.
+    /// The edits that put a result into some calls of a message and into their copies.
     fn answer_in_calls(&self, index: usize, calls: &[usize]) -> Vec<Edit> {
         let message = &self.messages()[index];
         let own = calls.iter().map(|&call| (call, message.calls[call].json));
@@ -313,7 +312,7 @@ impl Repairer<'_, '_> {
         }
     }
 
-    /// Returns the separator of the messages around an index.
+    /// The separator of the messages around an index.
     fn separator(&self, index: usize) -> String {
         let near = gap(self.transcript, index).or_else(|| gap(self.transcript, index + 1));
         near.unwrap_or_else(|| self.separator.clone())
@@ -383,7 +382,7 @@ fn is_result(kind: &PartKind<'_>) -> bool {
     matches!(kind, PartKind::Result(_))
 }
 
-/// Returns the array with the parts of a message.
+/// The array with the parts of a message.
 fn list_of_parts<'a>(message: &Message<'a>) -> Option<Json<'a>> {
     let list = message.field("content").or_else(|| message.json.get("parts"))?;
     (list.kind() == JsonKind::Array).then_some(list)

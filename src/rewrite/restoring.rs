@@ -62,14 +62,13 @@ enum RestoredPiece {
     Bytes(Vec<u8>),
 }
 
-/// Strips the line end.
 pub(crate) fn without_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Returns the way back for each of the `changes` of `source`, which are all that is changed in it. Hashes are of lines
-/// if every conversation is on one line, before and after.
+/// The way back for each of the `changes` of `source`, which are all that is changed in it. Hashes are of lines if
+/// every conversation is on one line, before and after.
 pub(crate) fn restore_infos(source: &[u8], changes: &[ConversationChange]) -> Vec<RestoreInfo> {
     let lines: Option<Vec<_>> = changes.iter().map(|change| line_of(source, change)).collect();
     let texts = lines.unwrap_or_else(|| vec![(None, 0..source.len()); changes.len()]);
@@ -136,7 +135,7 @@ impl ConversationChange {
     }
 }
 
-/// Returns the number and span of the line that a conversation is on, unless the change breaks the line.
+/// The number and span of the line that a conversation is on, unless the change breaks the line.
 fn line_of(source: &[u8], change: &ConversationChange) -> Option<(Option<usize>, Range<usize>)> {
     let start = memchr::memrchr(b'\n', &source[..change.start_of_list]).map_or(0, |at| at + 1);
     let rest = &source[start..];
@@ -201,7 +200,7 @@ pub(crate) struct Record {
     pub(crate) pinned: BTreeMap<usize, String>,
 }
 
-/// Returns the hash of a JSON value, however it is laid out; `None` if the text is not one.
+/// The hash of a JSON value, however it is laid out; `None` if the text is not one.
 pub(crate) fn value_hash(json: &str) -> Option<String> {
     let mut value: Value = serde_json::from_str(json).ok()?;
     value.sort_all_objects();
@@ -242,10 +241,10 @@ impl fmt::Display for RestoreError {
     }
 }
 
-/// Returns the edits that restore the original of `text`, by the records that name it as their result. They are in order
-/// and do not overlap, and their result has the hash of the original. `name` is the path of its file, and
-/// `line` its line in the file, if it is one. Repeated records count once. If different texts became this one, the
-/// record wins whose source is nearest to `name`, and then the one with the same line.
+/// The edits that restore the original of `text`, by the records that name it as their result. They are in order and do
+/// not overlap, and their result has the hash of the original. `name` is the path of its file, and `line` its line in
+/// the file, if it is one. Repeated records count once. If different texts became this one, the record wins whose
+/// source is nearest to `name`, and then the one with the same line.
 ///
 /// # Errors
 /// The records do not fit, do not yield the original, or yield several originals.
@@ -274,8 +273,8 @@ pub(crate) fn edits_to_original(
     if hasher.end() == hash { Ok(edits) } else { Err(RestoreError::NotTheOriginal) }
 }
 
-/// Returns the records of one original: of those that differ, the ones whose source is nearest to `name`, and then those
-/// with the same line. `is_same` tells whether two are of the same original.
+/// The records of one original: of those that differ, the ones whose source is nearest to `name`, and then those with
+/// the same line. `is_same` tells whether two are of the same original.
 ///
 /// # Errors
 /// They still differ.
@@ -362,7 +361,7 @@ fn nearness(records: &[Record], path: &[Component<'_>]) -> Vec<(bool, usize, usi
 }
 
 impl Record {
-    /// Returns its source, with its line in the archive, where it is known.
+    /// Its source, with its line in the archive, where it is known.
     fn name(&self) -> String {
         match self.number {
             0 => self.source.clone(),
@@ -375,20 +374,20 @@ impl Record {
         (&self.indices, &self.messages) == (&other.indices, &other.messages)
     }
 
-    /// Returns the messages that were removed, with their indices; `None` if tcompact cannot have written the record.
+    /// The messages that were removed, with their indices; `None` if tcompact cannot have written the record.
     pub(crate) fn removed(&self) -> Option<Vec<(usize, &str)>> {
         let places = self.removed_places();
         let message = |&place: &usize| Some((*self.indices.get(place)?, self.messages.get(place)?.as_str()));
         places.iter().map(message).collect()
     }
 
-    /// Returns the messages that were shortened, as they were, each with the hash of what was left of it.
+    /// The messages that were shortened, as they were, each with the hash of what was left of it.
     pub(crate) fn shortened(&self) -> impl Iterator<Item = (&str, &str)> {
         let messages = self.indices.iter().zip(&self.messages);
         messages.filter_map(|(index, message)| Some((self.shortened.get(index)?.as_str(), message.as_str())))
     }
 
-    /// Returns the string, or null, that stood where a summary beside the messages stands.
+    /// The string, or null, that stood where a summary beside the messages stands.
     pub(crate) fn text_before(&self) -> Option<&str> {
         let alone = |replacement: &'_ Replacement| matches!(replacement.pieces.as_slice(), [RestoredPiece::Text(_)]);
         self.put_back.iter().filter(|one| alone(one)).find_map(|replacement| match &replacement.pieces[0] {
@@ -403,7 +402,7 @@ impl Record {
         pieces.filter_map(place).collect()
     }
 
-    /// Returns the components of the path of its source file.
+    /// The components of the path of its source file.
     fn path(&self) -> Vec<Component<'_>> {
         // The source of a conversation on a line ends with the line's number, and its own number on the line.
         let is_line = |text: &str| {
@@ -414,7 +413,7 @@ impl Record {
         parts(file.map_or(&self.source, |(file, _)| file))
     }
 
-    /// Returns the edits that restore the original; `None` if tcompact cannot have written the record.
+    /// The edits that restore the original; `None` if tcompact cannot have written the record.
     fn edits(&self) -> Option<Vec<PutBack>> {
         // Each message at most once and in order, so a short record cannot grow without bounds.
         let mut next = 0;

@@ -27,7 +27,6 @@ pub(crate) struct StateUpdates {
     pub(crate) replaced: usize,
     /// The edits that apply the updates, in order.
     pub(crate) edits: Vec<Edit>,
-    /// Where the list begins.
     start: usize,
 }
 
@@ -38,7 +37,6 @@ pub(crate) struct UnknownId {
     pub(crate) line: Option<usize>,
     /// The index of the entry in its list.
     pub(crate) index: usize,
-    /// The id.
     pub(crate) id: String,
 }
 
@@ -47,7 +45,7 @@ pub(crate) fn may_have_updates(text: &str) -> bool {
     ["\"remove\"", "RemoveMessage"].iter().any(|name| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some())
 }
 
-/// Returns the updates in each list of a text that has any.
+/// The updates in each list of a text that has any.
 ///
 /// # Errors
 /// A message is removed that the list does not have.
@@ -118,13 +116,13 @@ fn of_list(source: &str, conversation: usize, list: &List<'_>) -> Result<StateUp
 }
 
 impl StateUpdates {
-    /// Returns the change of the text, for its restoring.
+    /// The change of the text, for its restoring.
     pub(crate) fn change(&self) -> ConversationChange {
         ConversationChange::of_list(self.line, self.start, self.edits.clone())
     }
 }
 
-/// Returns the id that a `RemoveMessage` names, in any encoding of `LangChain` or as a role; `None` for other values.
+/// The id that a `RemoveMessage` names, in any encoding of `LangChain` or as a role; `None` for other values.
 fn removed_id(value: Json<'_>) -> Option<String> {
     let is = |key: &str, name: &str| value.get_text(key).is_some_and(|text| text.is(name));
     let is_class = || value.get("id")?.items().last()?.text().filter(|class| class.is("RemoveMessage"));
@@ -132,7 +130,6 @@ fn removed_id(value: Json<'_>) -> Option<String> {
     id_of(value).filter(|_| value.kind() == JsonKind::Object && is_removal)
 }
 
-/// Returns the id of a message.
 fn id_of(value: Json<'_>) -> Option<String> {
     let members = Object::of(value);
     let inside = ["data", "kwargs"].iter().find_map(|key| members.get(key).filter(|at| at.kind() == JsonKind::Object));

@@ -35,7 +35,7 @@ struct Indentation {
 }
 
 impl Style {
-    /// Returns the layout on one line with spaces after colons and commas.
+    /// The layout on one line with spaces after colons and commas.
     pub(crate) fn spaced() -> Self {
         let padding = String::new();
         Style { colon: ": ".to_owned(), comma: ", ".to_owned(), padding, lines: None, ascii: false }

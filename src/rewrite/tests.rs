@@ -47,21 +47,21 @@ const C: &str = r#"{"role":"assistant","content":"c"}"#;
 const S: &str = r#"{"role":"user","content":"S — é"}"#;
 
 #[test]
-fn the_head_of_a_list() {
+fn a_summary_replaces_the_head_of_a_list() {
     assert_eq!(spliced(&format!(" [{A},{B} , {C}]\r\n"), 2, &[]), format!(" [{S} , {C}]\r\n"));
     assert_eq!(spliced(&format!("[{A},{B}, {C}]"), 2, &[0]), format!("[{A},{S}, {C}]"));
     assert_eq!(spliced(&format!("[{A},{B}]"), 2, &[]), "[{ \"role\":\"user\", \"content\":\"S — é\" }]");
 }
 
 #[test]
-fn pinned_messages_in_the_middle() {
+fn pinned_messages_in_the_middle_stay() {
     assert_eq!(spliced(&format!("[{C}, {A},{C}  ,{C}]"), 2, &[1]), format!("[{A},{S},{C}  ,{C}]"));
     assert_eq!(spliced(&format!("[{C},{A},\n{C},{A},{C}]"), 4, &[1, 3]), format!("[{A},\n{A},{S},{C}]"));
     assert_eq!(spliced(&format!("[{C}, {A}]"), 2, &[1]), format!("[{A}, {S}]"));
 }
 
 #[test]
-fn lines_of_messages() {
+fn a_summary_replaces_lines() {
     assert_eq!(spliced(&format!("\u{feff}{A}\r\n{C}\r\n{C}\r\n{C}"), 3, &[0]), format!("\u{feff}{A}\r\n{S}\r\n{C}"));
     assert_eq!(
         spliced(&format!("{C}{C}\n{C}\n"), 2, &[]),
@@ -71,7 +71,7 @@ fn lines_of_messages() {
 }
 
 #[test]
-fn envelopes_stay() {
+fn the_envelope_stays() {
     let around = |messages: &str| format!("{{\"n\":1.0,\"messages\" : [{messages}],\"n\":1e2,\"x\":\"ü\"}}");
     assert_eq!(spliced(&around(&format!("{A},{C},{C}")), 2, &[0]), around(&format!("{A},{S},{C}")));
 }

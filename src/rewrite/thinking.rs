@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::tokens::binding::binds_thinking;
+use crate::tokens::models::binds_thinking;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole};
 use crate::transcript::json::Json;
 use crate::transcript::thoughts::{Thought, ThoughtMark, model_of, own_model, thoughts};
@@ -45,8 +45,8 @@ pub(crate) struct Removal {
     pub(crate) unknown: usize,
 }
 
-/// Returns the messages whose thinking no longer fits the messages before it, in order: those behind the first that was
-/// masked or is `edited`, and those with masks in their signed thinking.
+/// The messages whose thinking no longer fits the messages before it, in order: those behind the first that was masked
+/// or is `edited`, and those with masks in their signed thinking.
 pub(crate) fn behind_change(transcript: &Transcript<'_>, edited: Option<usize>) -> impl Iterator<Item = usize> {
     let masked = transcript.messages.iter().position(|message| message.mask != MaskMark::Nothing);
     let first = [edited, masked].into_iter().flatten().min().unwrap_or(transcript.messages.len());
@@ -102,7 +102,7 @@ pub(crate) fn removal_of_all(transcript: &Transcript<'_>, indices: impl Iterator
     removal
 }
 
-/// Returns the messages with thinking among those at `indices`: the index, the thoughts, and the model that wrote it.
+/// The messages with thinking among those at `indices`: the index, the thoughts, and the model that wrote it.
 fn messages_with_thinking<'a>(
     transcript: &Transcript<'a>,
     indices: impl Iterator<Item = usize>,
@@ -144,13 +144,11 @@ impl Removal {
         }
     }
 
-    /// Whether nothing is removed.
     pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// Returns all edits in order, including those that remove whole messages. Valid only if nothing else edits the
-    /// transcript.
+    /// All edits in order, including those that remove whole messages. Valid only if nothing else edits the transcript.
     pub(crate) fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
         let mut edits = self.edits;
         let mut gone: Vec<Range<usize>> = Vec::new();
@@ -166,7 +164,7 @@ impl Removal {
     }
 }
 
-/// Returns the edit that replaces a message with an empty entry, if later entries refer to it as their parent.
+/// The edit that replaces a message with an empty entry, if later entries refer to it as their parent.
 pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> {
     let message = transcript.messages[index].json;
     let entry = transcript.format.placeholder(message)?;
@@ -174,12 +172,12 @@ pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> 
     Some(Edit { range: message.span(), text })
 }
 
-/// Returns the index of the message that an edit is in, or comes before.
+/// The index of the message that an edit is in, or comes before.
 pub(crate) fn message_at(transcript: &Transcript<'_>, edit: &Edit) -> usize {
     transcript.messages.partition_point(|message| message.span().end <= edit.range.start)
 }
 
-/// Returns the index of the first message that a compaction by tcompact has left.
+/// The index of the first message that a compaction by tcompact has left.
 pub(crate) fn compacted(transcript: &Transcript<'_>) -> Option<usize> {
     transcript.messages.iter().position(is_compacted)
 }
@@ -190,7 +188,7 @@ fn is_compacted(message: &Message<'_>) -> bool {
     message.is_ours() || !message.calls.is_empty() && message.json.raw().contains(arguments::MARK)
 }
 
-/// Returns the thoughts of a message that are removed.
+/// The thoughts of a message that are removed.
 fn thoughts_to_remove<'t, 'a>(
     all: &'t [Thought<'a>],
     policy: Thinking,
@@ -238,7 +236,7 @@ fn bounds(json: Json<'_>) -> (usize, usize) {
     (json.span().start, json.span().end)
 }
 
-/// Returns the edits that remove these thoughts from a message that is not emptied.
+/// The edits that remove these thoughts from a message that is not emptied.
 fn edits_without(source: &str, all: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut spans: BTreeSet<(usize, usize)> = BTreeSet::new();
@@ -260,7 +258,7 @@ fn edits_without(source: &str, all: &[Thought<'_>], gone: &BTreeSet<(usize, usiz
     edits
 }
 
-/// Returns the edit that replaces a message with a placeholder answer, for providers whose speakers must alternate.
+/// The edit that replaces a message with a placeholder answer, for providers whose speakers must alternate.
 fn answer_placeholder(transcript: &Transcript<'_>, index: usize) -> Edit {
     let place = InsertionPoint::new(transcript, index);
     let message = SummaryMessage { text: NO_ANSWER, role: SummaryRole::Assistant, name: None, marked: false };

@@ -10,7 +10,7 @@ use crate::cli::correction::corrected;
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::settings::keys::{FlagKind, SettingKeys, kind};
-use crate::settings::value::{FlagValue, Origin, SettingValue};
+use crate::settings::keys::{FlagValue, Origin, SettingValue};
 
 const PREFIX: &str = "TCOMPACT_";
 

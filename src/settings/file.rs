@@ -14,8 +14,8 @@ use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::llm::providers;
 use crate::presets::deerflow;
+use crate::settings::keys::{ConfigFile, FlagValue, Origin, SettingValue};
 use crate::settings::keys::{FlagKind, SettingKeys};
-use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue};
 use crate::wording::{found, one_line, reason};
 
 /// The largest config file. With the limit on aliases, this bounds the cost of a hostile one.

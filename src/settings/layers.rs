@@ -15,9 +15,8 @@ use crate::compact::{Emit, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::presets::PRESETS;
-use crate::settings::keys::{FlagKind, SettingKeys, kind};
+use crate::settings::keys::{FlagKind, FlagValue, Origin, SettingKeys, SettingValue, kind, shown};
 use crate::settings::names::wrong_name;
-use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, shown};
 use crate::settings::{environment, file};
 
 /// Returns the flags of a preset: long names and values, one pair for each time a flag is given. They may depend on the
@@ -59,39 +58,6 @@ pub(crate) struct Resolved {
     pub(super) rules: String,
     /// The flags that the command line or a layer gives.
     pub(super) chosen: Vec<String>,
-}
-
-/// The layers above a preset.
-struct LayersAbove<'l> {
-    command_line: &'l CommandLine,
-    /// The others, the highest first.
-    others: [&'l [SettingValue]; 2],
-}
-
-impl LayersAbove<'_> {
-    /// Returns the value of a flag in the highest layer that has one. A layer that names a summarizer hides the
-    /// summarizers of lower layers.
-    fn value(&self, flag: &str) -> Option<String> {
-        for layer in 0..=self.others.len() {
-            let names_summarizer = || NAMES_SUMMARIZER.iter().any(|who| self.value_in(layer, who).is_some());
-            let value = self.value_in(layer, flag);
-            if value.is_some() || SUMMARIZER.contains(&flag) && names_summarizer() {
-                return value;
-            }
-        }
-        None
-    }
-
-    /// Returns the first value of a flag in a layer; 0 is the command line.
-    fn value_in(&self, layer: usize, flag: &str) -> Option<String> {
-        let CommandLine { keys, matches, .. } = self.command_line;
-        let Some(above) = layer.checked_sub(1) else {
-            let id = keys.find(flag)?.get_id().as_str();
-            let typed = Some(id).filter(|id| self.command_line.is_typed(id))?;
-            return matches.get_raw(typed)?.next()?.to_str().map(str::to_owned);
-        };
-        self.others[above].iter().find(|given| given.flag == flag)?.value.texts().first().cloned()
-    }
 }
 
 impl CommandLine {
@@ -143,9 +109,10 @@ impl CommandLine {
             file.values.iter_mut().for_each(|given| given.note = None);
         }
         let summary_prompt = file.summary_prompt.take().filter(|_| !is_given("prompt-file"));
-        let preset = self.preset(presets, &environment, &file)?;
+        let above = self.merge(&typed, vec![environment.clone(), file.values.clone()]);
+        let preset = self.preset(presets, &above)?;
         self.keys.check(&preset)?;
-        let given = self.merge(typed, [environment, file.values, preset]);
+        let given = self.merge(&typed, vec![environment, file.values, preset]);
         if let Some((given, why)) = given.iter().find_map(|given| Some((given, given.unusable.as_ref()?))) {
             return Err(Failure::usage(format!("{}: {why}", given.source)).into());
         }
@@ -162,22 +129,28 @@ impl CommandLine {
         typed.map(|(name, _)| name.to_owned()).collect()
     }
 
+    /// Returns the first value of a flag on the command line.
+    fn typed_value(&self, flag: &str) -> Option<String> {
+        let id = self.keys.find(flag)?.get_id().as_str();
+        let typed = Some(id).filter(|id| self.is_typed(id))?;
+        self.matches.get_raw(typed)?.next()?.to_str().map(str::to_owned)
+    }
+
     fn is_typed(&self, id: &str) -> bool {
         self.matches.value_source(id) == Some(ValueSource::CommandLine)
     }
 
-    /// Returns the flags of the preset that the highest layer names.
-    fn preset(
-        &self,
-        presets: Presets<'_>,
-        environment: &[SettingValue],
-        file: &ConfigFile,
-    ) -> Result<Vec<SettingValue>> {
-        let below = environment.iter().chain(&file.values).find(|given| given.flag == "preset");
+    /// Returns the flags of the preset that the highest layer names. `above` are the values of the layers between it and
+    /// the command line.
+    fn preset(&self, presets: Presets<'_>, above: &[SettingValue]) -> Result<Vec<SettingValue>> {
+        let below = above.iter().find(|given| given.flag == "preset");
         let name = self.arguments.preset.as_ref().or(below.and_then(|given| given.value.texts().first()));
         let Some(name) = name else { return Ok(vec![]) };
-        let above = LayersAbove { command_line: self, others: [environment, &file.values] };
-        let Some(rows) = presets(name, &|flag| above.value(flag)) else {
+        let value = |flag: &str| match self.typed_value(flag) {
+            None => above.iter().find(|given| given.flag == flag)?.value.texts().first().cloned(),
+            typed => typed,
+        };
+        let Some(rows) = presets(name, &value) else {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let why = format!("there is no such preset; there are {}", names.join(", "));
             let diagnostic = Diagnostic::new(why).meant(nearest(name, names));
@@ -198,10 +171,9 @@ impl CommandLine {
     }
 
     /// Merges layers, the highest first, below the flags on the command line.
-    fn merge(&self, typed: Vec<String>, layers: [Vec<SettingValue>; 3]) -> Vec<SettingValue> {
+    fn merge(&self, typed: &[String], layers: Vec<Vec<SettingValue>>) -> Vec<SettingValue> {
         let names_who = |flags: &[String]| flags.iter().any(|flag| NAMES_SUMMARIZER.contains(&flag.as_str()));
-        let mut above = typed.clone();
-        let mut on = typed;
+        let (mut above, mut on) = (typed.to_vec(), typed.to_vec());
         let mut merged: Vec<SettingValue> = Vec::new();
         for layer in layers {
             let own: Vec<String> = layer.iter().map(|given| given.flag.clone()).collect();

@@ -42,7 +42,6 @@ pub(super) fn policy(
     let models = Models::new(arguments, preset)?;
     let context_window = arguments.context_window.or(models.known.map(|model| model.context_window));
     let is_chosen = |flag: &str| given.iter().any(|given| given == flag);
-    refuse_replaced(arguments, preset)?;
     let mut triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
     let mut fit = arguments.fit;
     // A known window gives the defaults.
@@ -85,7 +84,7 @@ pub(super) fn policy(
         counter,
         reader: models.reader,
         unlisted_reader: arguments.for_model.clone().filter(|_| models.reader.is_none()),
-        truncation: truncation(arguments.truncate_args, preset, context_window),
+        truncation: truncation(arguments.truncate_args, preset, context_window)?,
         pruning,
         fit,
         is_by_window,
@@ -233,36 +232,25 @@ fn pruning(arguments: &CliArguments, fit: Option<Size>, context_window: Option<u
     }
 }
 
-/// Refuses the flags that rules of `--prune` have replaced. `DeepAgents` cuts arguments by its own rules.
-fn refuse_replaced(arguments: &CliArguments, preset: &Preset) -> Result<()> {
-    let longest = arguments.truncate_args.filter(|_| !preset.habits.files).map(|longest| longest.to_string());
-    let replaced = [
-        ("clear-tool-results", arguments.clear_tool_results.clone(), "results"),
-        ("truncate-args", longest, "arguments"),
-    ];
-    let Some((flag, value, rule)) = replaced.into_iter().find_map(|(flag, value, rule)| Some((flag, value?, rule)))
-    else {
-        return Ok(());
-    };
-    let rule = format!("{rule}:{value}");
-    let failure = Failure::usage(format!("--{flag} {value}: this flag was replaced; use --prune {rule}")).about(flag);
-    let advice =
-        Advice::command(["--prune", &rule]).note("and remove it from a config file or a variable that sets it");
-    Err(failure.try_next(advice).into())
-}
-
 /// Returns when `DeepAgents` cuts the arguments of tools. It has its own sizes for that, and cuts those of two tools
-/// only.
-fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>) -> Option<Truncation> {
-    let longest = usize::try_from(longest?).unwrap_or(usize::MAX);
+/// only. Elsewhere a rule of `--prune` cuts arguments.
+fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>) -> Result<Option<Truncation>> {
+    let Some(longest) = longest else { return Ok(None) };
     if !preset.habits.files {
-        return None;
+        const FLAG: &str = "truncate-args";
+        let rule = format!("arguments:{longest}");
+        let failure =
+            Failure::usage(format!("--{FLAG} {longest}: only --preset deepagents takes it; use --prune {rule}"));
+        let advice =
+            Advice::command(["--prune", &rule]).note("and remove it from a config file or a variable that sets it");
+        return Err(failure.about(FLAG).try_next(advice).into());
     }
+    let longest = usize::try_from(longest).unwrap_or(usize::MAX);
     let sizes = match context_window {
         Some(_) => (Size::Fraction(0.85), Size::Fraction(0.1)),
         None => (Size::Messages(20), Size::Messages(20)),
     };
-    Some(Truncation { tools: presets::WRITING_TOOLS, sizes: Some(sizes), ..Truncation::before_the_cut(longest) })
+    Ok(Some(Truncation { tools: presets::WRITING_TOOLS, sizes: Some(sizes), ..Truncation::before_the_cut(longest) }))
 }
 
 /// Returns what the summary says of the archive. The messages of another system stay as that system writes them.

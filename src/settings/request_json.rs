@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::advice::Advice;
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
-use crate::llm::providers::by_name;
+use crate::redact::is_secret_name;
 
 /// The members that tcompact sets in every request, and what to use instead.
 const OWN: [(&str, &str); 5] = [
@@ -16,29 +16,8 @@ const OWN: [(&str, &str); 5] = [
     ("stream", "answers are read whole"),
 ];
 
-/// The endings of names that hold a key, in lower case and without punctuation.
-const KEYS: [&str; 18] = [
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "accesstoken",
-    "authtoken",
-    "bearertoken",
-    "authorization",
-    "authkey",
-    "subscriptionkey",
-    "sessiontoken",
-    "securitytoken",
-    "refreshtoken",
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "credentials",
-];
-/// Whole names that hold a key.
-const WHOLE_KEYS: [&str; 4] = ["key", "token", "bearer", "auth"];
+/// Names that hold a key here, and mean less elsewhere.
+const KEYS: [&str; 2] = ["key", "bearer"];
 
 /// Checks that a merge patch does not change tcompact's own members, and holds no key: config files and messages show
 /// it.
@@ -84,11 +63,7 @@ fn key_below(value: &Value) -> Option<&str> {
 }
 
 fn holds_key(name: &str) -> bool {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    // Names like `openai_key` and `hf-token`.
-    let is_provider = |who: &str| who == "hf" || who == "azure" || by_name(who).is_some();
-    let of_provider = ["key", "token"].iter().any(|end| plain.strip_suffix(end).is_some_and(is_provider));
-    of_provider || KEYS.iter().any(|end| plain.ends_with(end)) || WHOLE_KEYS.contains(&plain.as_str())
+    is_secret_name(name) || KEYS.iter().any(|key| key.eq_ignore_ascii_case(name))
 }
 
 /// Hides the keys in a value.

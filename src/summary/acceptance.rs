@@ -18,7 +18,6 @@ use crate::wording::{counted, counted_and, one_line};
 /// The reason why a summary is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It is empty.
     Empty,
     /// The summarizer stopped at its length limit.
     CutOff {
@@ -29,13 +28,10 @@ pub(crate) enum Refusal {
     },
     /// The summarizer declined to write it.
     Declined,
-    /// It repeats the prompt.
     Repeats,
     /// A program gave it, or it says nothing.
     Machine {
-        /// What it is.
         what: MachineAnswer,
-        /// Its first words.
         start: String,
     },
     /// Its message has at least as many tokens as the messages it replaces.
@@ -125,8 +121,8 @@ impl Refusal {
         matches!(self, Refusal::CutOff { begun: true, .. })
     }
 
-    /// Returns the note to a summarizer whose summary of at most `limit` tokens was rejected, and the tokens that the
-    /// next request needs for thoughts. Thoughts are not part of a summary, so the tokens they took are added.
+    /// The note to a summarizer whose summary of at most `limit` tokens was rejected, and the tokens that the next
+    /// request needs for thoughts. Thoughts are not part of a summary, so the tokens they took are added.
     pub(crate) fn correction(&self, limit: u64) -> (String, u64) {
         let shorter = |tokens: u64| format!("Write what was asked for in at most {}.", counted(words(tokens), "word"));
         let (wrong, right) = match *self {
@@ -212,12 +208,12 @@ pub(crate) fn judge_saving(summary: u64, replaced: u64) -> Result<(), Refusal> {
     if summary <= most_worthwhile(replaced) { Ok(()) } else { Err(Refusal::SavesTooLittle { summary, replaced }) }
 }
 
-/// Returns the most tokens of a summary that saves a tenth of what it replaces.
+/// The most tokens of a summary that saves a tenth of what it replaces.
 pub(crate) fn most_worthwhile(replaced: u64) -> u64 {
     replaced - replaced.div_ceil(10)
 }
 
-/// Returns the most tokens that a summary of this size is not worth replacing.
+/// The most tokens that a summary of this size is not worth replacing.
 pub(crate) fn largest_not_worth(summary: u64) -> u64 {
     (summary.saturating_mul(10)).div_ceil(9).saturating_sub(1)
 }
@@ -301,7 +297,7 @@ fn echoes_instructions(text: &str, instructions: &[&str]) -> bool {
     })
 }
 
-/// Returns each three consecutive words of a text.
+/// Each three consecutive words of a text.
 fn trigrams(text: &str) -> impl Iterator<Item = [String; 3]> {
     let words: Vec<String> = words_of(&text.to_lowercase()).collect();
     (2..words.len()).map(move |end| [words[end - 2].clone(), words[end - 1].clone(), words[end].clone()])
@@ -324,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn good_summaries_are_taken() {
+    fn good_summaries_are_accepted() {
         for text in [
             "## Summary\nThe parser was mended.",
             "I cannot reproduce the crash, said the user; then we found the cause. ".repeat(8).as_str(),
@@ -347,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_not() {
+    fn bad_summaries_are_refused() {
         for (text, refusal) in [
             (" \n", Refusal::Empty),
             ("I’m sorry, but I can't help with that.", Refusal::Declined),
@@ -398,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn thoughts_are_given_back() {
+    fn thoughts_get_room_in_the_next_request() {
         for (text, reasoning, output, refusal, given, words) in [
             ("Half", 500, 900, Refusal::CutOff { thoughts: 500, begun: true }, THOUGHTS, 450),
             ("Half", 0, 900, Refusal::CutOff { thoughts: 0, begun: true }, 0, 450),

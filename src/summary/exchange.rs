@@ -9,9 +9,7 @@ pub(crate) const THOUGHTS: u64 = 4096;
 /// The reply of a summarizer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
-    /// The summary.
     pub text: String,
-    /// Why it ends.
     pub stop: Stop,
     /// The tokens, if the provider reports them.
     pub usage: Option<Usage>,
@@ -55,9 +53,7 @@ impl std::ops::AddAssign for Usage {
 /// A request to a summarizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The system message.
     pub system: Option<&'static str>,
-    /// The prompt.
     pub prompt: String,
     /// The most tokens of the summary.
     pub limit: u64,
@@ -97,9 +93,7 @@ impl Bill {
 /// A permanent failure to get a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoAnswer {
-    /// The error message.
     pub message: String,
-    /// The kind of failure.
     pub kind: FailureKind,
     /// The model's window in tokens, if the server reported it when it rejected a request as too long.
     pub window: Option<u64>,
@@ -125,8 +119,7 @@ pub trait SummaryBackend {
     /// The permanent failure.
     fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer>;
 
-    /// Returns the earlier reply to the same request, if it `is_usable`. Otherwise returns the reply of `ask`, and
-    /// stores it if it is usable.
+    /// The earlier reply to the same request, if it `is_usable`, or else the reply of `ask`, stored if it is usable.
     ///
     /// # Errors
     /// The permanent failure.
@@ -143,7 +136,6 @@ pub trait SummaryBackend {
 /// A reply, and whether it comes from a store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
-    /// The reply.
     pub reply: Reply,
     /// Whether no summarizer was asked.
     pub is_kept: bool,
@@ -199,7 +191,7 @@ impl FailureKind {
         matches!(self, Unauthorized | Forbidden | NotFound | Quota | Unreachable)
     }
 
-    /// Returns what to try after a failure of this kind.
+    /// What to try after a failure of this kind.
     pub(crate) fn remedy(self) -> Advice {
         match self {
             FailureKind::Unauthorized => Advice::command(["--list", "providers"])
@@ -233,7 +225,7 @@ impl FailureKind {
     }
 }
 
-/// Returns the advice to use the embedded summarizer instead, and `note`.
+/// The advice to use the embedded summarizer instead, and `note`.
 pub(crate) fn extractive(note: &'static str) -> Advice {
     Advice::command(["--on-error", "extractive"]).note(note)
 }

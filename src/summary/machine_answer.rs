@@ -43,7 +43,7 @@ impl fmt::Display for MachineAnswer {
     }
 }
 
-/// Returns what an answer is, if it is not a summary. It takes the place of so many tokens.
+/// What an answer is, if it is not a summary. It takes the place of so many tokens.
 pub(crate) fn recognize(answer: &str, counter: Counter, replaced: u64) -> Option<MachineAnswer> {
     /// A text of so many tokens is not only an error.
     const LONGEST_ERROR: u64 = 60;
@@ -69,7 +69,6 @@ pub(crate) fn recognize(answer: &str, counter: Counter, replaced: u64) -> Option
     (replaced >= LONG && is_short()).then_some(MachineAnswer::TooShort)
 }
 
-/// Returns the first words of an answer, for a message.
 pub(crate) fn first_words(answer: &str) -> String {
     const MOST: usize = 60;
     let answer = answer.trim();
@@ -77,7 +76,7 @@ pub(crate) fn first_words(answer: &str) -> String {
     if first.len() < answer.len() { format!("{}…", shown(first, MOST)) } else { shown(first, MOST) }
 }
 
-/// Returns an answer without what models and programs put around it: thoughts, tags, a label and a code fence.
+/// An answer without what models and programs put around it: thoughts, tags, a label and a code fence.
 fn unwrapped(answer: &str) -> &str {
     let inside = fence::strip_wrapping(answer).trim_start_matches('\u{feff}').trim();
     let inside =
@@ -89,7 +88,7 @@ fn unwrapped(answer: &str) -> &str {
     fenced.unwrap_or(inside)
 }
 
-/// Returns what a string of JSON says, or else the text itself, without the colours of a terminal.
+/// What a string of JSON says, or else the text itself, without the colours of a terminal.
 fn said(text: &str) -> String {
     let source = Source::of(text).ok();
     let string = source.as_ref().and_then(|source| Some(source.first()?.text()?.decode()));

@@ -33,7 +33,7 @@ impl Measure {
         if self.is_small { estimated.max(estimate_pieces(text)) } else { estimated }
     }
 
-    /// Returns the tokens left for a history in a window, besides the answer and the text around the history.
+    /// The tokens left for a history in a window, besides the answer and the text around the history.
     pub(crate) fn room(self, window: u64, answer: u64, around: &str) -> u64 {
         let margin = if self.is_exact() { window / 50 } else { window / 10 };
         window.saturating_sub(answer).saturating_sub(self.tokens(around)).saturating_sub(margin)
@@ -116,7 +116,7 @@ pub(crate) fn write_within(messages: &[&Message<'_>], measure: Measure, limit: u
     truncate_to_fit(&text, measure, limit).into_owned()
 }
 
-/// Returns the complete lines of a text that was cut off; all of it if it has only one.
+/// The complete lines of a text that was cut off; all of it if it has only one.
 pub(crate) fn whole_lines(text: &str) -> &str {
     text.rfind('\n').map_or(text, |end| text[..end].trim_end())
 }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_loses_its_middle() {
+    fn a_message_too_large_loses_its_middle() {
         let long = format!("BEGIN{}END", " word".repeat(2_000));
         let source = format!(r#"[{{"role":"user","content":"short"}},{{"role":"user","content":"{long}"}}]"#);
         let document = read(&source, None, None).expect("a transcript");

@@ -10,7 +10,7 @@ use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Message, Role};
 
-/// Returns the role of a message, which is `tool` for nothing but results, and the tools that it calls or whose results it
+/// The role of a message, which is `tool` for nothing but results, and the tools that it calls or whose results it
 /// holds. `results` are those of all messages.
 pub(crate) fn role_and_tools(
     messages: &[Message<'_>],
@@ -40,7 +40,7 @@ pub(crate) fn role_and_tools(
     (reveal_line(&role), if tools.is_empty() { own() } else { Some(tools.join(",")) })
 }
 
-/// Returns the arguments of a call, with the strings inside decoded.
+/// The arguments of a call, with the strings inside decoded.
 pub(super) fn arguments(arguments: &Arguments<'_>) -> String {
     match arguments {
         Arguments::Absent => String::new(),
@@ -49,7 +49,7 @@ pub(super) fn arguments(arguments: &Arguments<'_>) -> String {
     }
 }
 
-/// Returns a text of a message: decoded, where it is a string; a value that is not one, as its lines.
+/// A text of a message: decoded, where it is a string; a value that is not one, as its lines.
 pub(super) fn text<'a>(message: Json<'_>, text: Text<'a>) -> Cow<'a, str> {
     let raw = text.raw();
     let is_string = || {
@@ -60,13 +60,13 @@ pub(super) fn text<'a>(message: Json<'_>, text: Text<'a>) -> Cow<'a, str> {
     value.map_or_else(|| text.decode(), Cow::Owned)
 }
 
-/// Returns the lines of a text that is an object or a list of JSON; nothing where it is none.
+/// The lines of a text that is an object or a list of JSON; nothing where it is none.
 fn of_json(text: &str) -> Option<String> {
     let source = Source::of_arguments(text).filter(|_| text.trim_start().starts_with(['{', '[']))?;
     source.first().map(|value| lines(value))
 }
 
-/// Returns the values inside a value, each behind its key.
+/// The values inside a value, each behind its key.
 fn lines(value: Json<'_>) -> String {
     let mut out = String::new();
     // For each open list or object, whether it is an object, and the key of its next value.

@@ -49,12 +49,7 @@ pub(crate) enum Template {
         after: String,
     },
     /// A template of another system, with any number of places.
-    Foreign {
-        /// The template.
-        text: String,
-        /// Fills it.
-        fill: FillForeign,
-    },
+    Foreign { text: String, fill: FillForeign },
 }
 
 impl Template {
@@ -120,7 +115,7 @@ impl Template {
         matches!((self.fill("a"), self.fill("b")), (Ok(one), Ok(other)) if one == other)
     }
 
-    /// Returns the longest text around a history: that around one with earlier notes.
+    /// The longest text around a history: that around one with earlier notes.
     pub(crate) fn around(&self) -> String {
         match self {
             Template::Parts { before_notes, after, .. } => [before_notes.as_str(), after].concat(),
@@ -128,7 +123,7 @@ impl Template {
         }
     }
 
-    /// Returns the lines around the history.
+    /// The lines around the history.
     pub(crate) fn instructions(&self) -> impl Iterator<Item = &str> {
         let (before, after) = match self {
             Template::Parts { before_notes, after, .. } => (before_notes, Some(after)),
@@ -158,7 +153,7 @@ mod tests {
     use crate::presets;
 
     #[test]
-    fn templates() {
+    fn templates_are_filled_in() {
         let template = Template::parse("a {{x}} {messages} }}", Fill::Own, None).expect("a template");
         assert_eq!(template.fill("{H}").as_deref(), Ok("a {x} {H} }"));
         let refused = |text: &str| Template::parse(text, Fill::Own, None).expect_err(text);

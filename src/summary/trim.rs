@@ -6,7 +6,7 @@ use crate::redact::{cut_before, cut_behind};
 use crate::tokens::{Counter, Tally};
 use crate::wording::counted;
 
-/// Returns the last of `indices` whose messages have at most `limit` tokens together; none if even the last has more.
+/// The last of `indices` whose messages have at most `limit` tokens together; none if even the last has more.
 pub(crate) fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit: u64) -> &'i [usize] {
     let mut left = limit;
     let first = indices.iter().rposition(|&index| match left.checked_sub(tally.message(index)) {
@@ -19,15 +19,15 @@ pub(crate) fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit
     &indices[first.map_or(0, |too_large| too_large + 1)..]
 }
 
-/// Returns the longest end of `text` with at most `limit` tokens.
+/// The longest end of `text` with at most `limit` tokens.
 pub(crate) fn end_within(text: &str, counter: Counter, limit: u64) -> &str {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let first = starts.partition_point(|&start| counter.count_text(&text[start..]) > limit);
     &text[cut_behind(text, starts[first.min(starts.len() - 1)])..]
 }
 
-/// Returns the beginning and the end of a text of more than `max_chars` characters, with the number of characters left
-/// out between them.
+/// The beginning and the end of a text of more than `max_chars` characters, with the number of characters left out
+/// between them.
 pub(crate) fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
     let count = if text.len() <= max_chars { 0 } else { text.chars().count() };
     if count <= max_chars {
@@ -46,7 +46,7 @@ mod tests {
     use crate::transcript::framing::tests::read;
 
     #[test]
-    fn whole_messages_from_the_end() {
+    fn trimming_keeps_whole_messages_from_the_end() {
         let message = r#"{"role":"user","content":"12345678"}"#;
         let source = format!("[{message},{message},{message}]");
         let document = read(&source, None, None).expect("a transcript");
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_text() {
+    fn trimming_keeps_the_end_of_a_text() {
         assert_eq!(end_within("abcdé12345678", Counter::APPROX, 2), "12345678");
         assert_eq!(end_within("abc", Counter::APPROX, 9), "abc");
         assert_eq!(end_within("abc", Counter::APPROX, 0), "");

@@ -4,7 +4,6 @@
 //! and only where that is needed.
 
 pub(crate) mod approx;
-pub(crate) mod binding;
 pub(crate) mod bpe;
 mod categories;
 mod counter;
@@ -14,7 +13,6 @@ mod memo;
 pub(crate) mod models;
 pub(crate) mod near;
 pub(crate) mod python;
-pub(crate) mod reasoning;
 pub(crate) mod scaling;
 mod tally;
 

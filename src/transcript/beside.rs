@@ -45,8 +45,8 @@ const VALUES: [&[&str]; 14] = [
     &["generation_config", "response_json_schema"],
 ];
 
-/// Returns what a conversation's requests send beside its messages, as far as its source has that. A system text that is
-/// one of the messages, too, is left out.
+/// What a conversation's requests send beside its messages, as far as its source has that. A system text that is one of
+/// the messages, too, is left out.
 pub(crate) fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Beside<'a>> {
     let mut found = Vec::new();
     // The object with the list is the request; logs can have it inside another one. Each is walked through once, as it
@@ -76,7 +76,7 @@ pub(crate) fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Beside<'a>> {
     found
 }
 
-/// Returns the words in a string, in a block or in several, or in the `parts` of an object.
+/// The words in a string, in a block or in several, or in the `parts` of an object.
 fn texts(value: Json<'_>) -> Vec<Text<'_>> {
     let value = value.get("parts").unwrap_or(value);
     words(value).into_iter().chain(value.items().filter_map(words)).collect()
@@ -86,7 +86,7 @@ fn words(block: Json<'_>) -> Option<Text<'_>> {
     block.text().or_else(|| block.get_text("text"))
 }
 
-/// Returns what Codex writes at the start of a session, and again where one is resumed.
+/// What Codex writes at the start of a session, and again where one is resumed.
 fn session_of_codex<'a>(note: &Note<'a>) -> Option<Json<'a>> {
     let is_start = note.json.get_text("type").is_some_and(|kind| kind.is("session_meta"));
     is_start.then(|| note.json.get("payload")).flatten()
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::transcript::framing::tests::read;
 
-    /// Returns what a source has beside its messages.
+    /// What a source has beside its messages.
     fn found(source: &str) -> Vec<String> {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];

@@ -23,18 +23,18 @@ impl<'a> Denial<'a> {
         Denial { said, frame: None, tools: None }
     }
 
-    /// Returns it with words that stand behind a frame.
+    /// The record with words that stand behind a frame.
     pub(crate) fn behind(self, frame: &'static str) -> Self {
         Denial { frame: Some(frame), ..self }
     }
 
-    /// Returns it for a record that only calls of these tools make certain.
+    /// For a record that only calls of these tools make certain.
     pub(crate) fn of_tools(self, tools: &'static [&'static str]) -> Self {
         Denial { tools: Some(tools), ..self }
     }
 
-    /// Returns what the user said in refusing a call of a tool, which can be nothing; `None` if the tool could have
-    /// written the record itself.
+    /// What the user said in refusing a call of a tool, which can be nothing; `None` if the tool could have written the
+    /// record itself.
     pub(crate) fn words(&self, tool: &str) -> Option<Cow<'a, str>> {
         if self.tools.is_some_and(|tools| !tools.contains(&tool)) {
             return None;
@@ -44,7 +44,7 @@ impl<'a> Denial<'a> {
         Some(said.split_once(frame).map_or_else(String::new, |(_, words)| words.to_owned()).into())
     }
 
-    /// Returns the user's answer to a request for approval that is a part of a message of the AI SDK.
+    /// The user's answer to a request for approval that is a part of a message of the AI SDK.
     pub(crate) fn in_part(part: Json<'a>) -> Option<Self> {
         part.get_text("type").filter(|kind| kind.is("tool-approval-response"))?;
         part.get("approved").filter(|approved| approved.raw() == "false")?;

@@ -26,7 +26,6 @@ pub(crate) enum Problem<'a> {
     Ambiguous(Ambiguity),
     /// No format can read this message.
     Unknown {
-        /// The message.
         message: Json<'a>,
         /// What it is instead.
         found: String,
@@ -75,7 +74,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Returns the one format that all messages fit.
+/// The one format that all messages fit.
 ///
 /// # Errors
 /// The candidates if there are several, or the message that rules out the last one.
@@ -114,7 +113,7 @@ pub(crate) fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Re
     found.ok_or_else(|| unknown(&candidates, first, messages))
 }
 
-/// Returns the formats that the envelope allows.
+/// The formats that the envelope allows.
 fn candidates<'a>(envelope: Option<Json<'a>>) -> Vec<Candidate<'a>> {
     let envelope = envelope.map(Object::of);
     let fit = |format: &'static dyn Format| {
@@ -128,7 +127,7 @@ fn candidates<'a>(envelope: Option<Json<'a>>) -> Vec<Candidate<'a>> {
     candidates
 }
 
-/// Returns the formats that read a message and know its part that begins at a byte.
+/// The formats that read a message and know its part that begins at a byte.
 pub(super) fn formats_that_know(message: Json<'_>, start: usize) -> Box<[&'static str]> {
     let object = Object::of(message);
     let knows = |format: &&&'static dyn Format| {
@@ -157,7 +156,7 @@ fn collect_evidence<'a>(
     }
 }
 
-/// Returns the message on which the best candidate fails.
+/// The message on which the best candidate fails.
 fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'a>) -> Problem<'a> {
     let program = |(index, message)| Some((index, message, foreign::program(message)?));
     if let Some((index, message, program)) = messages.clone().enumerate().find_map(program) {

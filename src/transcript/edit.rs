@@ -9,9 +9,7 @@ use std::ops::Range;
 /// A range of the source, in bytes, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Edit {
-    /// The removed range.
     pub(crate) range: Range<usize>,
-    /// The replacement.
     pub(crate) text: String,
 }
 
@@ -21,7 +19,7 @@ pub(crate) fn sort(edits: &mut [Edit]) {
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
 }
 
-/// Returns ranges in order, with those that overlap as one.
+/// Ranges in order, with those that overlap as one.
 pub(crate) fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| range.start);
     ranges.dedup_by(|next, last| {
@@ -37,8 +35,8 @@ pub(crate) fn is_inside(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
     ranges.get(ranges.partition_point(|other| other.end < range.end)).is_some_and(|other| other.start <= range.start)
 }
 
-/// Returns the edits of a source that have the effect of `first` and then `second`, whose ranges are of `between`, the
-/// text that `first` made. Edits that touch the same text become one. `shift` is by how much earlier edits have moved
+/// The edits of a source that have the effect of `first` and then `second`, whose ranges are of `between`, the text
+/// that `first` made. Edits that touch the same text become one. `shift` is by how much earlier edits have moved
 /// `between`.
 pub(crate) fn composed(between: &str, first: &[Edit], second: &[Edit], mut shift: isize) -> Vec<Edit> {
     let mut composed = Vec::with_capacity(first.len() + second.len());
@@ -93,9 +91,8 @@ pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
 
 /// A range of the source, in bytes, and its replacement, which need not be UTF-8.
 pub(crate) trait Replaces {
-    /// Returns the replaced range.
     fn range(&self) -> &Range<usize>;
-    /// Returns the replacement.
+    /// The replacement.
     fn bytes(&self) -> &[u8];
 }
 
@@ -109,8 +106,8 @@ impl Replaces for Edit {
     }
 }
 
-/// Returns the pieces of the result, without copying what stays. The source is bytes: lines that are kept aside need not
-/// be UTF-8.
+/// The pieces of the result, without copying what stays. The source is bytes: lines that are kept aside need not be
+/// UTF-8.
 pub(crate) fn pieces<'e>(source: &'e [u8], edits: &'e [impl Replaces]) -> impl Iterator<Item = &'e [u8]> {
     let starts = iter::once(0).chain(edits.iter().map(|edit| edit.range().end));
     let ends = edits.iter().map(|edit| edit.range().start).chain([source.len()]);

@@ -39,7 +39,7 @@ pub(crate) struct Note<'a> {
     pub(crate) retention: Retention,
 }
 
-/// Returns for each of some entries, in order, whether it was sent and no longer is, or belongs to one that no longer is.
+/// For each of some entries, in order, whether it was sent and no longer is, or belongs to one that no longer is.
 pub(crate) fn no_longer_sent(notes: &[Note<'_>]) -> Vec<bool> {
     // The index of the message behind the last entry that is no longer sent.
     let mut last = None;

@@ -2,7 +2,7 @@
 
 use crate::transcript::{Message, Role};
 
-/// Returns the folder that a message records: a member of its line, or the description of the environment for the model.
+/// The folder that a message records: a member of its line, or the description of the environment for the model.
 pub(crate) fn recorded_folder(message: &Message<'_>) -> Option<String> {
     /// Bytes at the beginning of a description in which the folder stands.
     const OPENING: usize = 600;
@@ -22,7 +22,7 @@ pub(crate) fn recorded_folder(message: &Message<'_>) -> Option<String> {
     })
 }
 
-/// Returns a folder without its last slash, if it is absolute and more than the root.
+/// A folder without its last slash, if it is absolute and more than the root.
 pub(crate) fn clean_folder(folder: String) -> Option<String> {
     let folder = folder.trim_end_matches('/');
     (folder.starts_with('/') && !folder.contains('\n')).then(|| folder.to_owned())

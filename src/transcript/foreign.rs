@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_a_message_is_none_of_its_words() {
+    fn members_beside_a_message_are_not_its_words() {
         for message in [
             r#"{"role":"assistant","content":"","metadata":{"title":"two words"},"reasoning_note":"two words"}"#,
             r#"{"role":"assistant","content":"","name":"Two Words","id":"a_b c_d","n":[1,null]}"#,

@@ -30,7 +30,7 @@ use crate::transcript::usage::UsageReader;
 
 /// A transcript format.
 pub(crate) trait Format: MessageReader + MessageWriter + OrderRules + UsageReader + Sync + Debug {
-    /// Returns the name for `--from` and reports.
+    /// The name for `--from` and reports.
     fn name(&self) -> &'static str;
 
     /// Describes the format in one line.
@@ -39,21 +39,19 @@ pub(crate) trait Format: MessageReader + MessageWriter + OrderRules + UsageReade
 
 /// Recognizes and reads messages, one at a time.
 pub(crate) trait MessageReader {
-    /// Returns how well a value fits the format. A format judges only by what it reads and knows no other format.
+    /// A format judges only by what it reads and knows no other format.
     fn fit(&self, message: &Object<'_>) -> FormatFit;
 
-    /// Returns how well the object around the messages fits the format.
     fn fit_envelope(&self, _envelope: &Object<'_>) -> EnvelopeFit {
         EnvelopeFit::Unknown
     }
 
-    /// Returns the paths to messages that only this format has, besides those in [`crate::transcript::list`].
+    /// The paths to messages that only this format has, besides those in [`crate::transcript::list`].
     fn paths(&self) -> &'static [&'static [&'static str]] {
         &[]
     }
 
-    /// Returns which values of a list are messages, and when to remove the others. An empty list means that all are
-    /// messages.
+    /// Which values of a list are messages, and when to remove the others. An empty list means that all are messages.
     fn entries(&self, _values: Items<'_>) -> Vec<EntryKind> {
         Vec::new()
     }
@@ -64,7 +62,7 @@ pub(crate) trait MessageReader {
     /// What the value is instead, to follow the words "message 3".
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String>;
 
-    /// Returns the members that hold metadata: what the program displays or logs and sends to no model.
+    /// The members that hold metadata: what the program displays or logs and sends to no model.
     fn metadata_members(&self) -> &'static [&'static str] {
         &[]
     }
@@ -79,12 +77,12 @@ pub(crate) trait MessageReader {
         false
     }
 
-    /// Returns what `LangChain` does with such messages.
+    /// What `LangChain` does with such messages.
     fn coercion(&self) -> Coercion {
         Coercion::Unknown
     }
 
-    /// Returns why a readable conversation is left unchanged, to follow its name.
+    /// Why a readable conversation is left unchanged, to follow its name.
     fn refusal(&self, _transcript: &Transcript<'_>) -> Option<String> {
         None
     }
@@ -92,12 +90,12 @@ pub(crate) trait MessageReader {
 
 /// Writes new messages that look like their neighbours.
 pub(crate) trait MessageWriter {
-    /// Returns the roles that a summary may have, the default first.
+    /// The roles that a summary may have, the default first.
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User]
     }
 
-    /// Returns the position of a summary among the pinned messages.
+    /// The position of a summary among the pinned messages.
     fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
         SummaryPosition::AfterPinned
     }
@@ -111,8 +109,8 @@ pub(crate) trait MessageWriter {
     /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value>;
 
-    /// Returns the edits of entries that stay beside a summary which the agent makes after a compaction of its own.
-    /// `summary` is what was written at `at`, and `tokens` counts what the agent sends from now on.
+    /// The edits of entries that stay beside a summary which the agent makes after a compaction of its own. `summary`
+    /// is what was written at `at`, and `tokens` counts what the agent sends from now on.
     fn resets(&self, _summary: &[Value], _at: &InsertionPoint<'_, '_>, _tokens: &dyn Fn() -> u64) -> Vec<Reset> {
         Vec::new()
     }
@@ -123,8 +121,8 @@ pub(crate) trait MessageWriter {
         None
     }
 
-    /// Returns the members of a call that hold its result, to be set in the call and in its copies; none where a result
-    /// is not a part of its call.
+    /// The members of a call that hold its result, to be set in the call and in its copies; none where a result is not
+    /// a part of its call.
     fn result_members(&self, _call: &Call<'_>, _text: &str) -> Option<CallMembers> {
         None
     }
@@ -135,59 +133,57 @@ pub(crate) trait MessageWriter {
         Vec::new()
     }
 
-    /// Returns the message that holds results as its parts, with [`PARTS`] in their place; `None` if each result is a
-    /// message.
+    /// The message that holds results as its parts, with [`PARTS`] in their place; `None` if each result is a message.
     fn results_message(&self) -> Option<Value> {
         None
     }
 
-    /// Returns the place of the result that answers a call, for callers that replace it with a shorter one; `None` if
-    /// it cannot be replaced.
+    /// The place of the result that answers a call, for callers that replace it with a shorter one; `None` if it cannot
+    /// be replaced.
     fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         // A message may answer several calls; its answers then have nothing but their ids.
         let holder = if answer.json.kind() == JsonKind::Object { answer.json } else { message.json };
         CallOutput::in_content(holder, "text")
     }
 
-    /// Returns the results in a message that its provider wrote itself, and that are no [`ResultRef`]s, in order.
+    /// The results in a message that its provider wrote itself, and that are no [`ResultRef`]s, in order.
     fn hosted<'a>(&self, _message: &Message<'a>) -> Vec<HostedResult<'a>> {
         Vec::new()
     }
 
-    /// Returns a text block that can replace a part of another kind; `None` if none can.
+    /// A text block that can replace a part of another kind; `None` if none can.
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
         Some(serde_json::json!({"type": "text", "text": text}))
     }
 
-    /// Returns the list of media beside the content of a message, if it has one.
+    /// The list of media beside the content of a message, if it has one.
     fn attachments<'a>(&self, _message: &Message<'a>) -> Option<Json<'a>> {
         None
     }
 
-    /// Returns the edit that appends a line to the content of a message with [`MessageWriter::attachments`]; `None` if
-    /// the content takes none.
+    /// The edit that appends a line to the content of a message with [`MessageWriter::attachments`]; `None` if the
+    /// content takes none.
     fn append_line(&self, _message: &Message<'_>, _line: &str) -> Option<Edit> {
         None
     }
 
-    /// Returns the other places in a message that repeat some of its calls and are removed with them, each with the index
-    /// of its call.
+    /// The other places in a message that repeat some of its calls and are removed with them, each with the index of
+    /// its call.
     fn duplicates<'a>(&self, _message: &Message<'a>, _calls: &[usize]) -> Vec<(usize, Json<'a>)> {
         Vec::new()
     }
 
-    /// Returns an entry without content to replace a removed one, if later entries refer to it as their parent.
+    /// An entry without content to replace a removed one, if later entries refer to it as their parent.
     fn placeholder(&self, _entry: Json<'_>) -> Option<Value> {
         None
     }
 
-    /// Returns the entry that makes a `LangGraph` reducer drop all its messages; `None` if no such reducer takes the
-    /// format.
+    /// The entry that makes a `LangGraph` reducer drop all its messages; `None` if no such reducer takes the format.
     fn remove_all(&self) -> Option<Value> {
         None
     }
 
-    /// Returns a message in the form a `LangGraph` reducer takes; `None` if it takes the message unchanged.
+    /// A message in the form a `LangGraph` reducer takes; `None` if it takes the message unchanged.
     fn in_state(&self, _message: &Object<'_>) -> Option<String> {
         None
     }
@@ -195,13 +191,13 @@ pub(crate) trait MessageWriter {
 
 /// Knows which messages must stay together, and in which order.
 pub(crate) trait OrderRules {
-    /// Returns the order that the provider of such messages demands.
+    /// The order that the provider of such messages demands.
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
         MessageOrder::of(ResultPlacement::Following)
     }
 
-    /// Returns the first and the last index of each run of messages that stays together for a reason other than a call
-    /// and its result.
+    /// The first and the last index of each run of messages that stays together for a reason other than a call and its
+    /// result.
     fn groups(&self, _messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         Vec::new()
     }
@@ -217,32 +213,32 @@ pub(crate) trait OrderRules {
         false
     }
 
-    /// Returns messages that violate a rule of the provider besides those of [`OrderRules::order`], with the rule.
+    /// Messages that violate a rule of the provider besides those of [`OrderRules::order`], with the rule.
     fn violations(&self, _messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
         Vec::new()
     }
 
-    /// Returns the entries at which an agent that walks up from the last entry stops before it should.
+    /// The entries at which an agent that walks up from the last entry stops before it should.
     fn loose_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
         Vec::new()
     }
 
-    /// Returns the edit that ties such an entry to the one before it.
+    /// The edit that ties such an entry to the one before it.
     fn tie(&self, _entry: &LooseEntry<'_>) -> Option<Edit> {
         None
     }
 
-    /// Returns entries that stand between a call and its result.
+    /// Entries that stand between a call and its result.
     fn misplaced_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
         Vec::new()
     }
 
-    /// Returns the edits that move such entries behind the results.
+    /// The edits that move such entries behind the results.
     fn move_misplaced(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
         Vec::new()
     }
 
-    /// Returns the id of a message, where no two messages may have the same.
+    /// The id of a message, where no two messages may have the same.
     fn message_id<'a>(&self, _message: &Message<'a>) -> Option<Json<'a>> {
         None
     }
@@ -258,7 +254,6 @@ pub(crate) trait OrderRules {
 pub(crate) struct MisplacedEntry<'a> {
     /// The index of the message with the call.
     pub(crate) message: usize,
-    /// The entry.
     pub(crate) entry: Json<'a>,
     /// The entry with the last result.
     pub(crate) result: Json<'a>,
@@ -284,7 +279,6 @@ pub(crate) struct Transcript<'a> {
     pub(crate) source: &'a str,
     /// The format of its messages.
     pub(crate) format: &'static dyn Format,
-    /// The messages in order.
     pub(crate) messages: Vec<Message<'a>>,
     /// The entries among the messages that are none, in order.
     pub(crate) notes: Vec<Note<'a>>,
@@ -314,12 +308,12 @@ pub(crate) struct Transcript<'a> {
 }
 
 impl<'a> Transcript<'a> {
-    /// Returns the number of the round of compaction that is about to happen, counted from 1.
+    /// The number of the round of compaction that is about to happen, counted from 1.
     pub(crate) fn this_round(&self) -> u32 {
         self.earlier_rounds.saturating_add(1)
     }
 
-    /// Returns the entries of the conversation: its messages, then its notes.
+    /// The entries of the conversation: its messages, then its notes.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Json<'a>> {
         let messages = self.messages.iter().map(|message| message.json);
         messages.chain(self.notes.iter().map(|note| note.json))
@@ -332,7 +326,7 @@ impl<'a> Transcript<'a> {
         *self.ascii.get_or_init(|| list().is_some_and(|list| self.source[list].is_ascii()))
     }
 
-    /// Returns the agent's summary that stands behind messages which the agent sends behind it.
+    /// The agent's summary that stands behind messages which the agent sends behind it.
     pub(crate) fn summary_of_kept(&self) -> Option<usize> {
         let is_summary = |group: &&(usize, usize)| group.0 == 0 && group.1 > 0 && self.messages[group.1].earlier;
         self.groups.iter().find(is_summary).map(|group| group.1)
@@ -349,7 +343,6 @@ impl<'a> Transcript<'a> {
 pub(crate) struct SummaryMessage<'s> {
     /// The whole content.
     pub(crate) text: &'s str,
-    /// Its role.
     pub(crate) role: SummaryRole,
     /// The speaker's name, for formats with names.
     pub(crate) name: Option<&'static str>,
@@ -392,11 +385,10 @@ pub(crate) enum SummaryPosition {
 
 /// The place where a new message is inserted.
 pub(crate) struct InsertionPoint<'p, 'a> {
-    /// The conversation.
     pub(crate) transcript: &'p Transcript<'a>,
     /// The index of the first kept message after it.
     pub(crate) cutoff: usize,
-    /// Returns where the removed entries begin, messages and others, in order and in bytes. Few formats need it.
+    /// Where the removed entries begin, messages and others, in order and in bytes. Few formats need it.
     pub(crate) removed: Box<dyn Fn() -> Vec<usize> + 'p>,
     /// The links around it, once a format has asked for them: they take a pass over all entries, and one summary is
     /// written several times until it has its size.
@@ -406,12 +398,12 @@ pub(crate) struct InsertionPoint<'p, 'a> {
 }
 
 impl<'p, 'a> InsertionPoint<'p, 'a> {
-    /// Returns the place before a message where nothing is removed.
+    /// The place before a message where nothing is removed.
     pub(crate) fn new(transcript: &'p Transcript<'a>, cutoff: usize) -> Self {
         InsertionPoint::in_place_of(transcript, cutoff, Vec::new)
     }
 
-    /// Returns the place before a message of a message that replaces entries.
+    /// The place before a message of a message that replaces entries.
     pub(crate) fn in_place_of(
         transcript: &'p Transcript<'a>,
         cutoff: usize,
@@ -420,12 +412,12 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
         InsertionPoint { transcript, cutoff, removed: Box::new(removed), links: OnceCell::new(), mark: OnceCell::new() }
     }
 
-    /// Returns the cache mark of the removed messages, if the new one takes it over.
+    /// The cache mark of the removed messages, if the new one takes it over.
     pub(crate) fn mark(&self) -> Option<Json<'a>> {
         *self.mark.get_or_init(|| marks::taken_over(self.transcript, &(self.removed)()))
     }
 
-    /// Returns the links around it, in a format whose entries have these keys.
+    /// The links around it, in a format whose entries have these keys.
     pub(crate) fn links(&self, keys: LinkKeys) -> &Links<'a> {
         self.links.get_or_init(|| {
             let cut = self.transcript.messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
@@ -433,7 +425,7 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
         })
     }
 
-    /// Returns the message that the new one should look like: the first kept one, or else the last.
+    /// The message that the new one should look like: the first kept one, or else the last.
     pub(crate) fn neighbour(&self) -> Option<Json<'a>> {
         let messages = &self.transcript.messages;
         messages.get(self.cutoff).or(messages.last()).map(|message| message.json)

@@ -33,7 +33,8 @@ pub(crate) enum Lines {
 /// The conversations of one source.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
-    /// Its conversations in order.
+    /// What it was read from.
+    pub(crate) json: &'a Source<'a>,
     pub(crate) transcripts: Vec<Transcript<'a>>,
     /// The numbers of the lines that are not JSON, counted from 1. They hold no message.
     pub(crate) broken_lines: Vec<usize>,
@@ -48,21 +49,15 @@ pub(crate) fn read<'a>(
     from: Option<&'static dyn Format>,
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
-    read_values(json, from, lines).map_err(|error| json.error.clone().map_or(error, ReadError::Syntax))
-}
-
-fn read_values<'a>(
-    json: &'a Source<'a>,
-    from: Option<&'static dyn Format>,
-    lines: Option<Lines>,
-) -> Result<Document<'a>, ReadError> {
     let source = &*json.text;
-    let Some(first) = json.values().next() else { return Err(ReadError::Empty) };
+    // Where the text is not JSON, nothing else is said of it.
+    let or_syntax = |error| json.error.clone().map_or(error, ReadError::Syntax);
+    let Some(first) = json.values().next() else { return Err(or_syntax(ReadError::Empty)) };
     if lines == Some(Lines::Conversations) {
-        check_lines(source, json.values())?;
+        check_lines(source, json.values()).map_err(or_syntax)?;
     }
     if is_conversation(json, from, lines) {
-        return read_lines(json, from);
+        return read_lines(json, from).map_err(or_syntax);
     }
     if let Some(error) = &json.error {
         return Err(ReadError::Syntax(error.clone()));
@@ -75,7 +70,7 @@ fn read_values<'a>(
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
     number_on_lines(&mut transcripts);
-    Ok(Document { transcripts, broken_lines: Vec::new() })
+    Ok(Document { json, transcripts, broken_lines: Vec::new() })
 }
 
 /// Whether a text is one conversation, one entry a line.
@@ -86,7 +81,7 @@ fn is_conversation<'a>(json: &'a Source<'a>, from: Option<&'static dyn Format>, 
     }
 }
 
-/// Returns the list of each conversation in a text.
+/// The list of each conversation in a text.
 pub(crate) fn lists<'a>(
     json: &'a Source<'a>,
     from: Option<&'static dyn Format>,
@@ -98,7 +93,7 @@ pub(crate) fn lists<'a>(
     lists_of_values(json, lines)
 }
 
-/// Returns the lists in the values of a text.
+/// The lists in the values of a text.
 fn lists_of_values<'a>(json: &'a Source<'a>, lines: Option<Lines>) -> Vec<Result<List<'a>, ReadError>> {
     let source = &*json.text;
     let one_of_many = lines.is_some() || json.values().nth(1).is_some();
@@ -133,7 +128,7 @@ fn read_lines<'a>(json: &'a Source<'a>, from: Option<&'static dyn Format>) -> Re
         _ => {
             let mut counter = LineCounter::default();
             let broken_lines = transcript.aside.iter().map(|line| counter.at(source, line.start)).collect();
-            Ok(Document { transcripts: vec![transcript], broken_lines })
+            Ok(Document { json, transcripts: vec![transcript], broken_lines })
         }
     }
 }
@@ -154,7 +149,11 @@ impl<'a> List<'a> {
         if let Some(named) = from {
             return self.read_named(source, named);
         }
-        let transcript = self.read_as(source, self.detect_format(source)?)?;
+        let format = detect::format(self.envelope, &self.values).map_err(|problem| match problem {
+            detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous { line: self.line, ambiguity },
+            detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
+        })?;
+        let transcript = self.read_as(source, format)?;
         match foreign::check_unknown_call(&transcript) {
             Some(unknown) => Err(refused(&transcript, unknown)),
             None => Ok(transcript),
@@ -260,13 +259,6 @@ impl<'a> List<'a> {
             nth_of_line: 1,
             earlier_rounds: 0,
             ascii: OnceLock::new(),
-        })
-    }
-
-    fn detect_format(&self, source: &str) -> Result<&'static dyn Format, ReadError> {
-        detect::format(self.envelope, &self.values).map_err(|problem| match problem {
-            detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous { line: self.line, ambiguity },
-            detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
         })
     }
 

@@ -16,7 +16,6 @@ use crate::transcript::text::Text;
 pub(crate) struct HostedResult<'a> {
     /// The tool's name, where it is known.
     pub(crate) name: Option<Text<'a>>,
-    /// Its place.
     pub(crate) output: CallOutput<'a>,
 }
 
@@ -24,7 +23,7 @@ pub(crate) struct HostedResult<'a> {
 const HOLDERS: [&str; 6] = ["output", "outputs", "results", "result", "content", "error"];
 /// How the types of such items and blocks end.
 const ENDINGS: [&str; 2] = ["_call", "_tool_result"];
-/// Returns the results among items or blocks, which stand in one message.
+/// The results among items or blocks, which stand in one message.
 pub(crate) fn results<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Vec<HostedResult<'a>> {
     let mut called: HashMap<Cow<'a, str>, Text<'a>> = HashMap::new();
     let mut found = Vec::new();
@@ -39,7 +38,6 @@ pub(crate) fn results<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Vec<HostedR
     found
 }
 
-/// Returns the result in an item or a block.
 pub(crate) fn result(block: Json<'_>) -> Option<HostedResult<'_>> {
     let kind = block.get("type")?.raw().trim_matches('"');
     let ending = ENDINGS.iter().find(|ending| kind.ends_with(**ending))?;
@@ -56,7 +54,7 @@ pub(crate) fn result(block: Json<'_>) -> Option<HostedResult<'_>> {
     Some(HostedResult { name, output: output.with_failure(has_failed) })
 }
 
-/// Returns the media in the output of a provider's tool.
+/// The media in the output of a provider's tool.
 pub(crate) fn media(output: Json<'_>) -> Vec<(Json<'_>, MediaKind)> {
     if is_generated_picture(output) { vec![(output, MediaKind::Picture)] } else { media::find(output) }
 }

@@ -46,7 +46,7 @@ pub(crate) enum JsonKind {
 }
 
 impl JsonKind {
-    /// Returns the noun for messages such as "message 3 is a number".
+    /// The noun for messages such as "message 3 is a number".
     pub(crate) fn noun(self) -> &'static str {
         match self {
             JsonKind::Object => "an object",
@@ -75,12 +75,11 @@ impl<'a> Json<'a> {
         (self.end_and_index & ((1 << OFFSET) - 1)) as usize
     }
 
-    /// Returns its index among the long values of the source, or `SHORT`.
+    /// Its index among the long values of the source, or `SHORT`.
     fn long_index(&self) -> u32 {
         ((self.start_and_index >> OFFSET) << 16 | self.end_and_index >> OFFSET) as u32
     }
 
-    /// Returns the next value of a walk.
     fn next(walk: &mut Walk<'a>) -> Option<Self> {
         walk.value().map(|(span, long_index)| Json::new(walk.source(), span, long_index))
     }
@@ -99,17 +98,16 @@ impl<'a> Json<'a> {
         Walk::over(self.source, self.span(), self.long_index())
     }
 
-    /// Returns its span in the source, in bytes.
+    /// Its span in the source, in bytes.
     pub(crate) fn span(&self) -> Range<usize> {
         self.start()..self.end()
     }
 
-    /// Returns the value as the source spells it.
+    /// The value as the source spells it.
     pub(crate) fn raw(&self) -> &'a str {
         &self.source.text[self.span()]
     }
 
-    /// Returns the kind of the value.
     pub(crate) fn kind(&self) -> JsonKind {
         match self.source.text.as_bytes()[self.start()] {
             b'{' => JsonKind::Object,
@@ -121,7 +119,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the string, if the value is one.
+    /// The string, if the value is one.
     pub(crate) fn text(&self) -> Option<Text<'a>> {
         (self.kind() == JsonKind::String).then(|| match self.source.long.get(self.long_index() as usize) {
             Some(long) => Text::spelled(self.unquoted(), long.more),
@@ -129,22 +127,22 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Returns the elements; none if the value is not an array.
+    /// The elements; none if the value is not an array.
     pub(crate) fn items(&self) -> Items<'a> {
         Items { walk: self.inside(JsonKind::Array), except: &[] }
     }
 
-    /// Returns the members in order; none if the value is not an object.
+    /// The members in order; none if the value is not an object.
     pub(crate) fn entries(&self) -> Entries<'a> {
         Entries { walk: self.inside(JsonKind::Object) }
     }
 
-    /// Returns the brackets and scalars of the value from left to right, in one pass at any depth.
+    /// The brackets and scalars of the value from left to right, in one pass at any depth.
     pub(crate) fn tokens(&self) -> Tokens<'a> {
         Tokens { walk: self.whole() }
     }
 
-    /// Returns the member called `key`; the last one if the key is repeated, as all common JSON readers do.
+    /// The member called `key`; the last one if the key is repeated, as all common JSON readers do.
     pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
         let mut walk = self.inside(JsonKind::Object);
         let mut found = None;
@@ -157,17 +155,17 @@ impl<'a> Json<'a> {
         found
     }
 
-    /// Returns the text between the quotes of a string.
+    /// The text between the quotes of a string.
     fn unquoted(&self) -> &'a str {
         &self.source.text[self.start() + 1..self.end() - 1]
     }
 
-    /// Returns the member called `key` if it is a string.
+    /// The member called `key` if it is a string.
     pub(crate) fn get_text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
 
-    /// Returns the member at the end of a path of keys.
+    /// The member at the end of a path of keys.
     pub(crate) fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         path.iter().try_fold(*self, |value, key| value.get(key))
     }
@@ -201,22 +199,21 @@ pub(crate) struct Items<'a> {
 }
 
 impl Source<'_> {
-    /// Returns the values in order, except those of broken lines.
+    /// The values in order, except those of broken lines.
     pub(crate) fn values(&self) -> Items<'_> {
         self.values_except(&self.broken_lines)
     }
 
-    /// Returns the values that are not in some spans, in order.
+    /// The values that are not in some spans, in order.
     pub(super) fn values_except<'s>(&'s self, except: &'s [Range<usize>]) -> Items<'s> {
         Items { walk: Walk::of_source(self, self.start), except }
     }
 
-    /// Returns the spans of the lines that are not JSON, in order.
+    /// The spans of the lines that are not JSON, in order.
     pub(crate) fn broken_lines(&self) -> &[Range<usize>] {
         &self.broken_lines
     }
 
-    /// Returns the first value.
     pub(crate) fn first(&self) -> Option<Json<'_>> {
         self.values().next()
     }
@@ -287,19 +284,19 @@ impl<'a> Object<'a> {
         Object { json, members }
     }
 
-    /// Returns the member called `key`; the last one if the key is repeated.
+    /// The member called `key`; the last one if the key is repeated.
     pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
         let is_it =
             |member: &&JsonMember<'_>| if member.is_escaped { spells(member.key, key) } else { member.key == key };
         self.members.iter().rev().find(is_it).map(|member| member.value)
     }
 
-    /// Returns the member called `key` if it is a string.
+    /// The member called `key` if it is a string.
     pub(crate) fn get_text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
 
-    /// Returns the member at the end of a path of keys.
+    /// The member at the end of a path of keys.
     pub(crate) fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         let (first, rest) = path.split_first()?;
         self.get(first)?.at(rest)

@@ -29,7 +29,7 @@ impl<'a> LazyText<'a> {
         })
     }
 
-    /// Returns the text, without the data of media in it.
+    /// The text, without the data of media in it.
     pub(crate) fn read(&self) -> Cow<'_, str> {
         match self {
             LazyText::Source(texts) => match &**texts {
@@ -41,7 +41,7 @@ impl<'a> LazyText<'a> {
         }
     }
 
-    /// Returns an upper bound of its bytes.
+    /// An upper bound of its bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             LazyText::Source(texts) => texts.iter().map(|text| text.spelled_len() + 1).sum(),
@@ -56,7 +56,7 @@ impl<'a> LazyText<'a> {
         }
     }
 
-    /// Returns its beginning, of at most `most` characters.
+    /// Its beginning, of at most `most` characters.
     pub(crate) fn opening(&self, most: usize) -> String {
         match self {
             LazyText::Source(texts) => texts.first().map_or(String::new(), |text| text.decode_start(most)),
@@ -64,7 +64,7 @@ impl<'a> LazyText<'a> {
         }
     }
 
-    /// Returns its first and its last `most` bytes as the source spells them, with escapes: a look that decodes nothing.
+    /// Its first and its last `most` bytes as the source spells them, with escapes: a look that decodes nothing.
     pub(crate) fn edges(&self, most: usize) -> (&str, &str) {
         let (first, last) = match self {
             LazyText::Source(texts) => (texts.first().map_or("", Text::raw), texts.last().map_or("", Text::raw)),
@@ -74,7 +74,7 @@ impl<'a> LazyText<'a> {
     }
 }
 
-/// Returns a text without the data of media in it, which nobody reads.
+/// A text without the data of media in it, which nobody reads.
 fn readable<'a>(text: &Text<'a>) -> Cow<'a, str> {
     match text.decode() {
         Cow::Borrowed(text) => without_data(text),
@@ -85,7 +85,7 @@ fn readable<'a>(text: &Text<'a>) -> Cow<'a, str> {
     }
 }
 
-/// Returns the texts of a message, those of its results, and what the model thought, as far as that can be read.
+/// The texts of a message, those of its results, and what the model thought, as far as that can be read.
 pub(crate) fn texts_of<'a>(message: &Message<'a>) -> (Vec<Text<'a>>, Vec<Vec<Text<'a>>>, Vec<Text<'a>>) {
     let (mut texts, mut results, mut thoughts) = (Vec::new(), Vec::new(), Vec::new());
     message.content.pieces(&mut |result, piece| match (result, piece) {

@@ -142,7 +142,7 @@ pub(super) struct LineCounter {
 }
 
 impl LineCounter {
-    /// Returns the line of byte `offset`, counted from 1.
+    /// The line of byte `offset`, counted from 1.
     pub(super) fn at(&mut self, source: &str, offset: usize) -> usize {
         self.newlines += memchr::memchr_iter(b'\n', &source.as_bytes()[self.offset..offset]).count();
         self.offset = offset;

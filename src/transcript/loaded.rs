@@ -14,7 +14,7 @@ pub(crate) fn loads_tools(value: Json<'_>) -> bool {
     memmem::find(value.raw().as_bytes(), REFERENCE.as_bytes()).is_some()
 }
 
-/// Returns the names of the tools that a result has loaded.
+/// The names of the tools that a result has loaded.
 pub(crate) fn loaded_tools<'a>(result: Json<'a>) -> Vec<Text<'a>> {
     let item = result.get("payload").unwrap_or(result);
     if item.get_text("type").is_some_and(|kind| kind.is("tool_search_output")) {

@@ -17,7 +17,7 @@ const BLOCK: &str = "cachePoint";
 /// Both names, as they are looked for in every message.
 static NAMES: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| [MEMBER, BLOCK].map(Finder::new));
 
-/// Returns the marks of a message, in order: the values of members, and whole blocks.
+/// The marks of a message, in order: the values of members, and whole blocks.
 pub(crate) fn of_message<'a>(message: &Message<'a>) -> Vec<Json<'a>> {
     if !has_mark(message.json) {
         return Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn of_message<'a>(message: &Message<'a>) -> Vec<Json<'a>> {
     marks
 }
 
-/// Returns the marks beside the messages, in order: those of tools, then those of the system's text.
+/// The marks beside the messages, in order: those of tools, then those of the system's text.
 pub(crate) fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
     let mut marks = Vec::new();
     let Some(request) = transcript.state.or(transcript.envelope) else { return marks };
@@ -74,8 +74,8 @@ pub(crate) struct Excess<'a> {
     pub(crate) marks: Vec<(usize, Json<'a>)>,
 }
 
-/// Returns the marks that are too many: the earliest of the messages, as the later ones cover them, and the earliest
-/// beside the messages where these alone are too many.
+/// The marks that are too many: the earliest of the messages, as the later ones cover them, and the earliest beside the
+/// messages where these alone are too many.
 pub(crate) fn excess<'a>(transcript: &Transcript<'a>) -> Excess<'a> {
     let beside = beside(transcript);
     let messages = transcript.messages.iter().enumerate();
@@ -92,7 +92,7 @@ pub(crate) fn excess<'a>(transcript: &Transcript<'a>) -> Excess<'a> {
     Excess { all, marks: gone.chain(inside[..surplus].iter().copied()).collect() }
 }
 
-/// Returns the mark that a summary takes over: the last one of the messages that it replaces, if there is room for one.
+/// The mark that a summary takes over: the last one of the messages that it replaces, if there is room for one.
 /// `removed` says which messages these are.
 pub(crate) fn taken_over<'a>(transcript: &Transcript<'a>, removed: &[usize]) -> Option<Json<'a>> {
     let is_removed = |message: &&Message<'a>| removed.binary_search(&message.span().start).is_ok();

@@ -31,7 +31,7 @@ pub(crate) enum MediaKind {
 }
 
 impl MediaKind {
-    /// Returns the kind for a media type, such as `image/png`.
+    /// The kind for a media type, such as `image/png`.
     pub(crate) fn of_type(media_type: &str) -> Self {
         match media_type.split('/').next().unwrap_or_default() {
             "image" => MediaKind::Picture,
@@ -41,7 +41,7 @@ impl MediaKind {
         }
     }
 
-    /// Returns the kind of a block whose type is `word`: by the media type that it names, or else by the word.
+    /// The kind of a block whose type is `word`: by the media type that it names, or else by the word.
     pub(crate) fn of_block(block: Json<'_>, word: &str) -> Self {
         let of_url = || {
             let strings = named_strings(block).into_iter().filter_map(|(_, value)| value.text());
@@ -59,7 +59,6 @@ impl MediaKind {
         }
     }
 
-    /// Returns the word for it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             MediaKind::Picture => "image",
@@ -76,7 +75,6 @@ pub(crate) struct Medium<'a> {
     pub(crate) kind: MediaKind,
     /// Its media type, where the value or the header of the bytes tells it.
     pub(crate) media_type: Option<String>,
-    /// Where it is.
     place: MediaPlace<'a>,
 }
 
@@ -211,7 +209,7 @@ impl<'a> Medium<'a> {
         Medium { kind, media_type, place }
     }
 
-    /// Returns the width and height of a picture in pixels, where its header says them.
+    /// The width and height of a picture in pixels, where its header says them.
     pub(crate) fn size(&self) -> Option<(u64, u64)> {
         let MediaPlace::Inline(data) = &self.place else { return None };
         // Most headers are short, but a photo can have a preview before its size.
@@ -224,7 +222,6 @@ impl<'a> Medium<'a> {
         is_true.then_some((size.width as u64, size.height as u64))
     }
 
-    /// Returns its bytes, where the value has them.
     pub(crate) fn bytes(&self) -> Option<Vec<u8>> {
         let MediaPlace::Inline(data) = &self.place else { return None };
         Some(if is_base64(data) { unbase64_beginning(data, usize::MAX) } else { data.as_bytes().to_vec() })
@@ -252,7 +249,7 @@ impl<'a> Medium<'a> {
     }
 }
 
-/// Returns the string with the data or the address of the medium that a value holds.
+/// The string with the data or the address of the medium that a value holds.
 pub(crate) fn data_of(medium: Json<'_>) -> Option<Json<'_>> {
     let is = |key: Option<Json<'_>>, names: &[&str]| {
         key.and_then(|key| key.text()).is_some_and(|key| names.iter().any(|name| key.is(name)))
@@ -261,8 +258,8 @@ pub(crate) fn data_of(medium: Json<'_>) -> Option<Json<'_>> {
     data.max_by_key(|(key, value)| (is(*key, &DATA), value.raw().len())).map(|(_, data)| data)
 }
 
-/// Returns the media in a value, in order: the objects that hold nothing but a medium and labels, or the data alone where
-/// other words stand beside it. Data in other strings is text.
+/// The media in a value, in order: the objects that hold nothing but a medium and labels, or the data alone where other
+/// words stand beside it. Data in other strings is text.
 pub(crate) fn find(value: Json<'_>) -> Vec<(Json<'_>, MediaKind)> {
     let mut found = Vec::new();
     let can_have_some = matches!(value.kind(), JsonKind::Array | JsonKind::Object) && has_run(value.raw());
@@ -289,14 +286,14 @@ pub(crate) fn find(value: Json<'_>) -> Vec<(Json<'_>, MediaKind)> {
     found
 }
 
-/// Returns the kind of the medium whose data is all that an object holds, without a label.
+/// The kind of the medium whose data is all that an object holds, without a label.
 pub(crate) fn only_data(object: Json<'_>) -> Option<MediaKind> {
     let mut members = object.entries();
     let (Some((_, only)), None) = (members.next(), members.next()) else { return None };
     only.text().filter(|text| is_data(*text, false)).map(kind_of_data)
 }
 
-/// Returns the medium of an object, and its kind: the object, where nothing but labels stands beside the data, or else the
+/// The medium of an object, and its kind: the object, where nothing but labels stands beside the data, or else the
 /// data. `is_in_block` says that the object is the source of a block with a type.
 fn of_object(object: Json<'_>, is_in_block: bool) -> Option<(Json<'_>, MediaKind)> {
     let members: Vec<(Text<'_>, Json<'_>)> = object.entries().collect();
@@ -349,7 +346,7 @@ fn is_data_url(text: Text<'_>) -> bool {
     text.spelled_len() >= LEAST_TYPED && beginning.starts_with("data:") && beginning.contains(";base64,")
 }
 
-/// Returns the kind of data without a media type beside it.
+/// The kind of data without a media type beside it.
 fn kind_of_data(text: Text<'_>) -> MediaKind {
     let raw = text.raw();
     let media_type = match raw.strip_prefix("data:") {
@@ -359,7 +356,7 @@ fn kind_of_data(text: Text<'_>) -> MediaKind {
     media_type.map_or(MediaKind::Document, MediaKind::of_type)
 }
 
-/// Returns the media type that the header of Base64 tells.
+/// The media type that the header of Base64 tells.
 fn header_type(base64: &str) -> Option<&'static str> {
     let bytes = unbase64_beginning(base64, 40);
     let has = |at: usize, wanted: &[u8]| bytes.get(at..).is_some_and(|bytes| bytes.starts_with(wanted));

@@ -20,7 +20,6 @@ pub(crate) enum Role {
     Developer,
     /// The person, or a program in their place.
     User,
-    /// The model.
     Assistant,
     /// The result of a tool call.
     Tool,
@@ -31,7 +30,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Returns the role's name in Chat Completions, which token counting counts.
+    /// The role's name in Chat Completions, which token counting counts.
     pub(crate) fn openai_name(self) -> &'static str {
         match self {
             Role::System => "system",
@@ -55,9 +54,7 @@ impl Role {
 pub(crate) struct Message<'a> {
     /// The message in the source.
     pub(crate) json: Json<'a>,
-    /// Its role.
     pub(crate) role: Role,
-    /// Its content.
     pub(crate) content: Content<'a>,
     /// Its tool calls, in order.
     pub(crate) calls: Box<[Call<'a>]>,
@@ -134,22 +131,21 @@ impl<'a> Message<'a> {
         self.round > 0
     }
 
-    /// Returns all texts of its content, one a line.
+    /// All texts of its content, one a line.
     pub(crate) fn whole_text(&self) -> String {
         self.content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns the fields that most messages lack.
+    /// The fields that most messages lack.
     pub(crate) fn rare_fields(&self) -> RareFields<'a> {
         self.rest.as_deref().copied().unwrap_or_default()
     }
 
-    /// Returns the message's span in the source, in bytes.
     pub(crate) fn span(&self) -> Range<usize> {
         self.json.span()
     }
 
-    /// Returns a field of the message, wherever the encodings of `LangChain` put it.
+    /// A field of the message, wherever the encodings of `LangChain` put it.
     pub(crate) fn field(&self, key: &str) -> Option<Json<'a>> {
         // Only a message without a role keeps its fields in an envelope.
         let envelopes: &[&str] = if self.json.get("role").is_some() { &[] } else { &["data", "kwargs"] };
@@ -157,12 +153,12 @@ impl<'a> Message<'a> {
         inside.or_else(|| self.json.get(key))
     }
 
-    /// Returns a field of the response metadata.
+    /// A field of the response metadata.
     pub(crate) fn metadata(&self, key: &str) -> Option<Json<'a>> {
         self.field("response_metadata")?.get(key)
     }
 
-    /// Returns a field that the format does not define, wherever `LangChain` and its encodings put it.
+    /// A field that the format does not define, wherever `LangChain` and its encodings put it.
     pub(crate) fn additional(&self, key: &str) -> Option<Json<'a>> {
         let additional = self.field("additional_kwargs").and_then(|additional| additional.get(key));
         additional.or_else(|| self.json.get(key))
@@ -177,8 +173,8 @@ impl<'a> Message<'a> {
         !prefix.is_empty() && has_only_content() && has_prefix()
     }
 
-    /// Returns the provider's compaction in the message, if there is one. One that failed says nothing, and its message is
-    /// like any other.
+    /// The provider's compaction in the message, if there is one. One that failed says nothing, and its message is like
+    /// any other.
     pub(crate) fn compaction(&self) -> Option<ProviderCompaction<'a>> {
         let Content::Parts(parts) = &self.content else { return None };
         let compactions = parts.iter().filter_map(|part| match part.kind {
@@ -207,7 +203,7 @@ impl<'a> Message<'a> {
         self.role == Role::Assistant && stop().is_some_and(|reason| reason.is("aborted"))
     }
 
-    /// Returns the command that `SWE-agent` writes beside the text of a message. Events of `OpenHands` have no role.
+    /// The command that `SWE-agent` writes beside the text of a message. Events of `OpenHands` have no role.
     pub(crate) fn command_beside(&self) -> Option<Text<'a>> {
         self.json.get("role").and_then(|_| self.json.get_text("action"))
     }
@@ -238,14 +234,12 @@ pub(crate) enum Content<'a> {
 pub(crate) struct Part<'a> {
     /// The part in the source.
     pub(crate) json: Json<'a>,
-    /// Its kind.
     pub(crate) kind: PartKind<'a>,
 }
 
 /// The kind of a part, with its text.
 #[derive(Debug, Clone)]
 pub(crate) enum PartKind<'a> {
-    /// Text.
     Text(Text<'a>),
     /// The model's own reasoning.
     Reasoning(Text<'a>),
@@ -276,7 +270,6 @@ pub(crate) struct Call<'a> {
     pub(crate) id: Option<Text<'a>>,
     /// The tool's name.
     pub(crate) name: Option<Text<'a>>,
-    /// The arguments.
     pub(crate) arguments: Arguments<'a>,
     /// Its place in the message.
     pub(crate) place: CallPlace,
@@ -337,12 +330,11 @@ impl<'a> Arguments<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Returns the empty string.
     pub(crate) fn empty() -> Self {
         Content::Text(Text::plain(""))
     }
 
-    /// Returns the parts as content, or the empty string if there are none.
+    /// The parts as content, or the empty string if there are none.
     pub(crate) fn of_parts(parts: Box<[Part<'a>]>) -> Self {
         if parts.is_empty() { Content::empty() } else { Content::Parts(parts) }
     }
@@ -355,7 +347,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Returns the parts; none if the content is a string.
+    /// The parts; none if the content is a string.
     pub(crate) fn parts(&self) -> &[Part<'a>] {
         match self {
             Content::Text(_) => &[],
@@ -363,7 +355,6 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Returns the first text.
     pub(crate) fn first_text(&self) -> Option<Text<'a>> {
         match self {
             Content::Text(text) => Some(*text),
@@ -390,7 +381,7 @@ mod tests {
     /// These are bytes per message beside its text, and there may be a million messages.
     #[test]
     #[cfg(target_pointer_width = "64")]
-    fn what_is_held_of_a_message_is_small() {
+    fn a_message_in_memory_is_small() {
         assert!(size_of::<Message<'_>>() <= 96);
         assert!(size_of::<Call<'_>>() <= 112);
         assert!(size_of::<ResultRef<'_>>() <= 72);

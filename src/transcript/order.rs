@@ -58,7 +58,6 @@ pub(crate) enum Texts {
 /// Where tool results must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultPlacement {
-    /// Anywhere.
     Unchecked,
     /// After their call.
     Behind,
@@ -73,7 +72,6 @@ pub(crate) enum ResultPlacement {
 /// What a provider takes as the id of a call or the name of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spelling {
-    /// Any text.
     Any,
     /// Letters, digits, `_` and `-`, at most so many.
     Word(usize),
@@ -107,7 +105,7 @@ impl Spelling {
         }
     }
 
-    /// Returns a text that a provider takes, as near to another one as it can be.
+    /// A text that a provider takes, as near to another one as it can be.
     pub(crate) fn nearest(self, text: &str) -> String {
         let mut near: String = text.chars().map(|c| if self.takes_char(c) { c } else { '_' }).collect();
         if near.is_empty() || !self.takes(&near) && near.len() <= self.most() {
@@ -144,7 +142,7 @@ impl MessageOrder {
         }
     }
 
-    /// Returns the rules for messages that are read.
+    /// The rules for messages that are read.
     pub(crate) const fn in_reading(self) -> Self {
         MessageOrder {
             user_first: self.user_first && !self.lenient,
@@ -153,8 +151,7 @@ impl MessageOrder {
         }
     }
 
-    /// Returns the rule that a message with the turn `after` breaks if it follows one with the turn `before`, or comes
-    /// first.
+    /// The rule that a message with the turn `after` breaks if it follows one with the turn `before`, or comes first.
     pub(crate) fn refuses(&self, before: Option<Turn>, after: Turn) -> Option<&'static str> {
         let model = |turn: Turn| matches!(turn, Turn::Model | Turn::Calls);
         // Results with their own role are no one's turn.
@@ -188,7 +185,7 @@ pub(crate) enum Turn {
 }
 
 impl Turn {
-    /// Returns the turn of a message; `None` for standing instructions and unknown roles.
+    /// The turn of a message; `None` for standing instructions and unknown roles.
     pub(crate) fn of(message: &Message<'_>) -> Option<Turn> {
         match message.role {
             Role::System | Role::Developer | Role::Other => None,
@@ -214,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_nearest_is_taken() {
+    fn a_refused_text_becomes_the_nearest_accepted_one() {
         for spelling in [Spelling::Word(64), Spelling::Name(8), Spelling::Id(9), Spelling::Any] {
             for text in ["", "a", "a b", "é", "1.2", "-x", "functions.search:0", "a|b", &"long".repeat(99)] {
                 let near = spelling.nearest(text);

@@ -28,9 +28,7 @@ pub(crate) struct CallOutput<'a> {
 pub(crate) enum OutputShape {
     /// A string, or a list of blocks. Text blocks have this type; the empty string means no type.
     Blocks(&'static str),
-    /// An object.
     Object,
-    /// Any value.
     Any,
     /// The form that a provider's own tool gave it. Only texts in it can be written.
     Texts,
@@ -75,25 +73,25 @@ impl<'a> CallOutput<'a> {
         CallOutput::of(holder.get("content"), OutputShape::Blocks(block)).map(|output| output.with_failure(failed))
     }
 
-    /// Returns the ranges and replacements that put `text` in place of the output; none if that is impossible.
+    /// The ranges and replacements that put `text` in place of the output; none if that is impossible.
     pub(crate) fn replace_with(&self, text: &str) -> Vec<(Range<usize>, String)> {
         let written = |value: &Json<'_>| Some((value.span(), replace_with(*value, self.shape, text)?));
         let all: Option<Vec<_>> = [self.value].iter().chain(&self.duplicates).map(written).collect();
         all.unwrap_or_default()
     }
 
-    /// Returns the strings that can be shortened in place, in order.
+    /// The strings that can be shortened in place, in order.
     pub(crate) fn strings(&self) -> Vec<Json<'a>> {
         strings(self.value, self.shape)
     }
 
-    /// Returns the strings of the values with the same output.
+    /// The strings of the values with the same output.
     pub(crate) fn duplicate_strings(&self) -> Vec<Vec<Json<'a>>> {
         self.duplicates.iter().map(|value| strings(*value, self.shape)).collect()
     }
 }
 
-/// Returns the strings of an output, without those of media.
+/// The strings of an output, without those of media.
 fn strings(value: Json<'_>, shape: OutputShape) -> Vec<Json<'_>> {
     let mut found = all_strings_of(value, shape);
     let mut media = media::find(value).into_iter().map(|(json, _)| json.span()).peekable();
@@ -129,7 +127,7 @@ fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {
     named_strings(value).into_iter().map(|(_, string)| string).collect()
 }
 
-/// Returns the member that holds all of an object's output.
+/// The member that holds all of an object's output.
 fn inner(value: Json<'_>) -> Option<Json<'_>> {
     INNER
         .iter()

@@ -31,7 +31,6 @@ pub(crate) struct CallOrResult {
 }
 
 impl CallOrResult {
-    /// Returns the call among these messages.
     pub(crate) fn call_of<'m, 'a>(self, messages: &'m [Message<'a>]) -> &'m Call<'a> {
         &messages[self.message].calls[self.index]
     }
@@ -40,7 +39,6 @@ impl CallOrResult {
 /// A result and its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PairedResult {
-    /// The result.
     pub(crate) result: CallOrResult,
     /// The call; `None` if no earlier call has the id.
     pub(crate) call: Option<CallOrResult>,
@@ -49,13 +47,13 @@ pub(crate) struct PairedResult {
 }
 
 impl Pairing {
-    /// Returns a call and its result that a cut splits, if there is such a pair.
+    /// A call and its result that a cut splits, if there is such a pair.
     pub(crate) fn split_pair(&self, cut: usize) -> Option<(usize, usize)> {
         self.pairs.iter().copied().find(|(call, result)| *call < cut && cut <= *result)
     }
 
-    /// Returns for each index, from 0 to the number of messages, whether a cut there splits neither a call from its
-    /// result nor one of `groups`.
+    /// For each index, from 0 to the number of messages, whether a cut there splits neither a call from its result nor
+    /// one of `groups`.
     pub(crate) fn allowed_cuts(&self, groups: &[(usize, usize)]) -> Vec<bool> {
         let messages = self.orphaned.len();
         let mut change = vec![0i64; messages + 2];
@@ -74,7 +72,6 @@ impl Pairing {
     }
 }
 
-/// Returns every result of some messages, in order.
 pub(crate) fn results(messages: &[Message<'_>]) -> Vec<PairedResult> {
     let mut results = Vec::new();
     PairFinder::default().advance_to(messages, messages.len(), |found| results.push(found));
@@ -217,14 +214,14 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Returns the first open call and drops those before it.
+/// Finds the first open call, and drops those before it.
 fn first_open(calls: &mut VecDeque<usize>, seen: &[SeenCall]) -> Option<usize> {
     while calls.pop_front_if(|call| seen[*call].answered).is_some() {}
     calls.front().copied()
 }
 
 impl CallsOfId {
-    /// Returns the last open call. If all are answered, the last call: a result that comes twice still belongs to it.
+    /// The last open call. If all are answered, the last call: a result that comes twice still belongs to it.
     fn nearest(&mut self, seen: &[SeenCall], before: &[Option<usize>]) -> usize {
         while let Some(call) = self.open.filter(|call| seen[*call].answered) {
             self.open = before[call];

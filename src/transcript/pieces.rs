@@ -30,7 +30,7 @@ pub(crate) enum Piece<'m, 'a> {
 }
 
 impl<'a> Piece<'_, 'a> {
-    /// Returns the text of the piece, but for reasoning.
+    /// The text of the piece, but for reasoning.
     pub(crate) fn text(&self) -> Option<Text<'a>> {
         match self {
             Piece::Text(text) | Piece::Refusal(text) | Piece::Unknown(text) | Piece::Notes(text) => Some(*text),
@@ -60,7 +60,7 @@ impl<'a> Message<'a> {
         has_media
     }
 
-    /// Returns the reasoning beside the content. Clients that keep it send it back.
+    /// The reasoning beside the content. Clients that keep it send it back.
     pub(crate) fn reasoning_beside(&self) -> impl Iterator<Item = Text<'a>> + use<'a> {
         let reasoning = self.rest.as_deref().and_then(|rest| rest.reasoning);
         let of_detail = |detail: Json<'a>| ["text", "thinking", "summary"].iter().find_map(|key| detail.get_text(key));
@@ -75,8 +75,8 @@ impl<'a> Content<'a> {
         Walk { calls: &[], results: 0 }.content(self, None, see);
     }
 
-    /// Returns all texts, including those of results and readable compactions and the JSON of unknown parts, without
-    /// reasoning and media.
+    /// All texts, including those of results and readable compactions and the JSON of unknown parts, without reasoning
+    /// and media.
     pub(crate) fn texts(&self) -> Vec<Text<'a>> {
         let mut texts = Vec::new();
         self.pieces(&mut |_, piece| texts.extend(piece.text()));

@@ -58,7 +58,7 @@ fn without_generated_picture(item: Json<'_>, text: &str) -> Option<String> {
     Some(edited(item, edits))
 }
 
-/// Returns a value with some of its parts replaced.
+/// A value with some of its parts replaced.
 fn edited(value: Json<'_>, mut edits: Vec<(Range<usize>, String)>) -> String {
     edits.sort_by_key(|(range, _)| range.start);
     let (start, raw) = (value.span().start, value.raw());
@@ -87,7 +87,7 @@ enum TextPlace<'a> {
     Source(Json<'a>),
 }
 
-/// Returns the strings with text in a value, in order.
+/// The strings with text in a value, in order.
 pub(super) fn strings(value: Json<'_>) -> Vec<Json<'_>> {
     let mut found = Vec::new();
     if is_type(value, GENERATED) {

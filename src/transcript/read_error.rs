@@ -10,7 +10,6 @@ use crate::transcript::source::{SyntaxError, TOO_DEEP};
 /// source's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReadError {
-    /// The text is empty.
     Empty,
     /// The text is not JSON.
     Syntax(SyntaxError),
@@ -51,7 +50,6 @@ pub(crate) enum ReadError {
     Ambiguous {
         /// The line of the conversation, if the source holds one a line.
         line: Option<usize>,
-        /// The candidates.
         ambiguity: Ambiguity,
     },
 }
@@ -139,7 +137,7 @@ pub(super) fn no_transcript(source: &str, value: Json<'_>, found: String) -> Rea
     ReadError::NoTranscript { line, column, found }
 }
 
-/// Returns the line and column of a value, both counted from 1, the column in bytes.
+/// The line and column of a value, both counted from 1, the column in bytes.
 pub(super) fn position(source: &str, value: Json<'_>) -> (usize, usize) {
     let before = &source.as_bytes()[..value.span().start];
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);

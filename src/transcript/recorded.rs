@@ -17,7 +17,6 @@ use crate::transcript::usage::{SizeNote, Usage};
 pub(crate) struct Recorded {
     /// How many messages were counted, from the first on.
     pub(crate) messages: usize,
-    /// Their tokens.
     pub(crate) tokens: u64,
     /// How many of the tokens are reasoning behind the user's last message. Most models do not read it again once the
     /// user goes on.
@@ -36,7 +35,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Transcript<'a> {
-    /// Returns the recorded sizes in order, from the last compaction on, without those that the entries tell to be older.
+    /// The recorded sizes in order, from the last compaction on, without those that the entries tell to be older.
     pub(crate) fn records(&self) -> Vec<Recorded> {
         let mut answers = self.answers();
         if let Some(last) = (0..self.messages.len()).rfind(|&index| self.begins_anew(index)) {
@@ -69,7 +68,7 @@ impl<'a> Transcript<'a> {
         self.messages[index].earlier || self.has_compaction(index)
     }
 
-    /// Returns the answers with a usage, in order, from the last entry on that tells of a smaller context.
+    /// The answers with a usage, in order, from the last entry on that tells of a smaller context.
     fn answers(&self) -> Vec<Answer<'a>> {
         let mut answers: Vec<Answer<'a>> = Vec::new();
         let mut notes = self.notes.iter().peekable();
@@ -119,7 +118,7 @@ impl<'a> Transcript<'a> {
         kept
     }
 
-    /// Returns the size in the response to a request that the envelope holds beside the messages.
+    /// The size in the response to a request that the envelope holds beside the messages.
     fn of_envelope(&self) -> Option<Recorded> {
         let envelope = Object::of(self.envelope?);
         let last = self.messages.last()?;
@@ -182,12 +181,12 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Returns how many messages its size counts.
+    /// How many messages its size counts.
     fn counted(&self) -> usize {
         if self.usage.is_whole { self.messages.end } else { self.messages.start }
     }
 
-    /// Returns its size, and how much of its own reasoning is in it.
+    /// Its size, and how much of its own reasoning is in it.
     fn tokens(&self) -> (u64, u64) {
         let usage = self.usage;
         match (usage.is_whole, self.has_reasoning) {

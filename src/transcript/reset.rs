@@ -11,7 +11,6 @@ pub(crate) struct Reset {
     pub(crate) kind: ResetKind,
     /// Where the entry begins, in bytes.
     pub(crate) entry: usize,
-    /// The edit.
     pub(crate) edit: Edit,
 }
 
@@ -25,7 +24,7 @@ pub(crate) enum ResetKind {
 }
 
 /// The numbers of resets, by their kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ResetCounts {
     /// Entries whose recorded sizes are reset.
     pub(crate) sizes: usize,
@@ -45,7 +44,7 @@ impl ResetCounts {
         ResetCounts { sizes: count(ResetKind::Size), parents: count(ResetKind::Parent) }
     }
 
-    /// Returns what was done, as a sentence; `format` is the name of the agent's format.
+    /// What was done, as a sentence; `format` is the name of the agent's format.
     pub(crate) fn sentence(self, format: &str) -> String {
         // Codex records the size of the whole context.
         let (agent, size) = if format == "codex" { ("Codex", "that of the result") } else { ("Claude Code", "zero") };
@@ -59,7 +58,6 @@ impl ResetCounts {
         format!("tcompact {}, as {agent} does after a compaction", done.join(" and "))
     }
 
-    /// Whether there is none.
     pub(crate) fn is_none(self) -> bool {
         self == ResetCounts::default()
     }

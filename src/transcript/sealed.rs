@@ -64,7 +64,7 @@ const BY_PROVIDER: [&str; 4] = ["callProviderMetadata", "extra_content", "provid
 /// Deeper than any spelling.
 const MAX_DEPTH: usize = 8;
 
-/// Returns the reasoning in a message that only its provider can read. Programs often repeat it in several members.
+/// The reasoning in a message that only its provider can read. Programs often repeat it in several members.
 pub(crate) fn sealed<'a>(message: &Message<'a>) -> Vec<Text<'a>> {
     let raw = message.json.raw().as_bytes();
     if message.role != Role::Assistant || !HINTS.iter().any(|hint| memmem::find(raw, hint.as_bytes()).is_some()) {
@@ -107,12 +107,12 @@ fn is_other(kind: &str) -> bool {
     kind.contains("compaction") || ["result", "return", "output"].iter().any(|end| kind.ends_with(end))
 }
 
-/// Returns an object, or the objects in a list.
+/// An object, or the objects in a list.
 fn objects<'a>(json: Json<'a>) -> impl Iterator<Item = Json<'a>> {
     [json].into_iter().chain(json.items()).filter(|value| value.kind() == JsonKind::Object)
 }
 
-/// Returns a text, or the texts in a list or an object.
+/// A text, or the texts in a list or an object.
 fn texts<'a>(json: Json<'a>) -> impl Iterator<Item = Text<'a>> {
     let inside = json.items().chain(json.entries().map(|(_, value)| value));
     [json].into_iter().chain(inside).filter_map(|value| value.text())

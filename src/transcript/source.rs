@@ -121,7 +121,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Returns the offset after a byte order mark.
+/// The offset after a byte order mark.
 fn start_of_values(text: &str) -> usize {
     if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }

@@ -42,7 +42,7 @@ const HANDED_OVER: [(&str, &str); 6] = [
     ("I ran this command:\n", "Ok."),
 ];
 
-/// Returns the words of a person: a text without what the agent's program inserted.
+/// The words of a person: a text without what the agent's program inserted.
 pub(crate) fn words_of_person(text: &str) -> Cow<'_, str> {
     if text.starts_with(PROJECT_INSTRUCTIONS)
         && let Some((_, inside)) = text.split_once(INSTRUCTIONS[0])
@@ -79,7 +79,7 @@ pub(crate) fn words_of_person(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// Returns the tag of a program that a text behind `<` begins with.
+/// The tag of a program that a text behind `<` begins with.
 fn wrapper(rest: &str) -> Option<&'static str> {
     WRAPPERS.split('|').find(|tag| rest.strip_prefix(tag).is_some_and(|rest| rest.starts_with('>')))
 }
@@ -118,7 +118,7 @@ fn without_tags(text: &str) -> String {
     kept
 }
 
-/// Returns where the first element of a tag behind a place begins and ends.
+/// Where the first element of a tag behind a place begins and ends.
 fn next_element(text: &str, tag: &str, from: usize) -> Option<(usize, usize)> {
     let close = format!("</{tag}>");
     let end = from + text[from..].find(&close)?;

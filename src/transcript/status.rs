@@ -26,8 +26,8 @@ impl Status {
     }
 }
 
-/// Returns the status that the format records of a result; `None` if it says nothing. `result` is the part or the message
-/// that holds the result.
+/// The status that the format records of a result; `None` if it says nothing. `result` is the part or the message that
+/// holds the result.
 pub(crate) fn recorded_status(result: Json<'_>) -> Option<Status> {
     let mut found: Option<Status> = None;
     let number = |value: Json<'_>, path: &[&str]| value.at(path)?.raw().parse().ok().map(Status::Code);
@@ -53,35 +53,50 @@ pub(crate) fn recorded_status(result: Json<'_>) -> Option<Status> {
     found
 }
 
-/// Returns the status in a result by its first and its last bytes, as the source spells them.
+/// The status in a result by its first and its last bytes, as the source spells them.
 pub(crate) fn exit_status(first: &str, last: &str) -> Option<Status> {
     let is_object = first.trim_start().starts_with('{');
     if is_object { status_in_object(first, last) } else { status_on_lines(first, last).map(Status::Code) }
 }
 
-/// Returns the status in an object: the member of one of a few names. Quotes of the object have fewer backslashes before
-/// them than quotes inside its strings.
+/// The status in an object that a tool puts around an output: the member of one of a few names, of the object itself
+/// or of its `metadata` or `outcome`. What has no output beside it is a record that a command printed. Quotes of the
+/// object have fewer backslashes before them than quotes inside its strings.
 fn status_in_object(first: &str, last: &str) -> Option<Status> {
+    const NAMES: [&str; 4] = ["exit_code", "exitCode", "returncode", "success"];
+    const BESIDE: [&str; 8] = ["output", "stdout", "stderr", "message", "content", "error", "result", "metadata"];
+    const INSIDE: [&str; 2] = ["metadata", "outcome"];
     let depth = first.split_once('"')?.0.chars().rev().take_while(|c| *c == '\\').count();
     let quote = format!("{}\"", "\\".repeat(depth));
-    let value = |text: &str, name: &str| {
+    let member = |text: &str, name: &str| {
         let key = format!("{quote}{name}{quote}");
         let (at, _) = text.rmatch_indices(&key).find(|(at, _)| !text[..*at].ends_with('\\'))?;
-        let rest = text[at + key.len()..].trim_start_matches([':', ' ', '"', '\\']);
+        Some((at, at + key.len()))
+    };
+    let value = |text: &str, name: &str| {
+        let (at, end) = member(text, name)?;
+        let (before, behind) = (&text[..at], &text[end..]);
+        let opened = |text: &str| text.matches(['{', '[']).count();
+        let closed = behind.matches('}').count();
+        let is_last = !behind.contains(['{', '[', ']'])
+            && (closed == 1 || closed == 2 && INSIDE.iter().any(|name| member(before, name).is_some()));
+        let is_first = before.trim_start().starts_with('{') && opened(before) == 1;
+        let rest = behind.trim_start_matches([':', ' ', '"', '\\']);
         match rest {
+            _ if !is_last && !is_first => None,
             _ if rest.starts_with("true") => Some(Status::Fine),
             _ if rest.starts_with("false") => Some(Status::Error),
             _ => leading_number(rest).map(Status::Code),
         }
     };
-    let names = ["exit_code", "exitCode", "returncode", "success"];
-    names.iter().find_map(|name| value(last, name).or_else(|| value(first, name)))
+    let is_around = BESIDE.iter().any(|name| member(first, name).or_else(|| member(last, name)).is_some());
+    NAMES.iter().filter(|_| is_around).find_map(|name| value(last, name).or_else(|| value(first, name)))
 }
 
-/// Returns the status that stands alone on one of the first or last lines: `Exit code 1`, `<returncode>0</returncode>`.
+/// The status that stands alone on a line that a tool puts before an output or behind it: `Exit code 1`,
+/// `<returncode>0</returncode>`.
 fn status_on_lines(first: &str, last: &str) -> Option<i32> {
-    const EDGE_LINES: usize = 4;
-    const OPENINGS: &str = "returncode>|exit_code>|exit code|exit_code|process exited with code|command finished with exit code|the command completed with exit code|finished, status=|exit status|return code|returncode";
+    const EDGE_LINES: usize = 5;
     // Of most outputs, no bytes can say it.
     let says = |edge: &str| {
         let lower = edge.to_ascii_lowercase();
@@ -91,18 +106,36 @@ fn status_on_lines(first: &str, last: &str) -> Option<i32> {
         return None;
     }
     let (first, last) = (first.replace("\\n", "\n"), last.replace("\\n", "\n"));
-    let lines = first.lines().take(EDGE_LINES).chain(last.lines().rev().take(EDGE_LINES));
     // One agent says it inside of a sentence.
     let sandboxed =
         first.strip_prefix("failed in sandbox").and_then(|rest| leading_number(rest.split_once("exit code: ")?.1));
-    sandboxed.or_else(|| {
-        lines.map(|line| line.trim().trim_start_matches(['<', '[']).to_ascii_lowercase()).find_map(|line| {
-            let rest = OPENINGS.split('|').find_map(|opening| line.strip_prefix(opening))?;
+    let before = || status_of_frame(first.lines().take(EDGE_LINES));
+    let behind = || status_of_frame(last.trim_end().lines().rev().take(EDGE_LINES));
+    sandboxed.or_else(before).or_else(behind)
+}
+
+/// Returns the status on lines around an output, from the outside, up to the first that is not one of them.
+fn status_of_frame<'l>(lines: impl Iterator<Item = &'l str>) -> Option<i32> {
+    const STATUS: &str = "returncode>|exit_code>|exit code|exit_code|process exited with code|command finished with exit code|the command completed with exit code|finished, status=|exit status|return code|returncode";
+    const OTHERS: &str =
+        "command:|directory:|chunk id:|wall time:|stdout:|stderr:|signal:|error:|background pids:|process group pgid:";
+    for line in lines {
+        let line = line.trim().to_ascii_lowercase();
+        let bare = line.trim_start_matches(['<', '[']);
+        let code = STATUS.split('|').find_map(|opening| bare.strip_prefix(opening)).and_then(|rest| {
             let rest = rest.trim_start_matches([':', '=', ' ']);
             let after = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
             leading_number(rest).filter(|_| after.is_empty() || after.starts_with(['<', ']', '.']))
-        })
-    })
+        });
+        let is_other = OTHERS.split('|').any(|key| line.starts_with(key));
+        if code.is_some() {
+            return code;
+        }
+        if !is_other && !line.is_empty() && !line.starts_with(['<', '[']) {
+            return None;
+        }
+    }
+    None
 }
 
 fn leading_number(text: &str) -> Option<i32> {

@@ -24,7 +24,7 @@ impl<'a> SummarizationEvent<'a> {
     }
 }
 
-/// Returns the place of an event in a state.
+/// The place of an event in a state.
 pub(crate) fn place(state: Json<'_>) -> Option<Json<'_>> {
     state.get(KEY).filter(|event| event.kind() == JsonKind::Object)
 }

@@ -61,19 +61,19 @@ impl<'a> Text<'a> {
         self.raw.is_empty()
     }
 
-    /// Returns the span of the text between the quotes in `source`, in bytes; `None` if it is not part of it.
+    /// The span of the text between the quotes in `source`, in bytes; `None` if it is not part of it.
     pub(crate) fn span_in(&self, source: &str) -> Option<Range<usize>> {
         let start = (self.raw.as_ptr() as usize).checked_sub(source.as_ptr() as usize)?;
         let span = start..start + self.raw.len();
         (span.end <= source.len()).then_some(span)
     }
 
-    /// Returns the text between the quotes, with its escapes.
+    /// The text between the quotes, with its escapes.
     pub(crate) fn raw(&self) -> &'a str {
         self.raw
     }
 
-    /// Returns the number of bytes between the quotes, undecoded.
+    /// The number of bytes between the quotes, undecoded.
     pub(crate) fn spelled_len(&self) -> usize {
         self.raw.len()
     }
@@ -130,7 +130,7 @@ impl<'a> Text<'a> {
         out
     }
 
-    /// Returns the length in code points, as Python's `len` counts; a lone surrogate is one.
+    /// The length in code points, as Python's `len` counts; a lone surrogate is one.
     pub(crate) fn code_point_count(&self) -> usize {
         if self.excess == UNKNOWN {
             self.code_points().count()
@@ -141,7 +141,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns how many more characters its escapes have than their values.
+    /// How many more characters its escapes have than their values.
     pub(super) fn excess(&self) -> u32 {
         self.excess
     }
@@ -236,7 +236,7 @@ impl Pieces<'_> {
     }
 }
 
-/// Returns the code unit of `\uXXXX` at the start of `rest`.
+/// The code unit of `\uXXXX` at the start of `rest`.
 fn unit(rest: &str) -> Option<u32> {
     let digits = rest.strip_prefix("\\u")?.get(..4)?;
     u32::from_str_radix(digits, 16).ok()
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decoded_is_what_its_pieces_are_wherever_they_begin() {
+    fn pieces_decode_alike_wherever_they_begin() {
         let parts = [
             "",
             "\n",

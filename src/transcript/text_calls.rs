@@ -26,7 +26,7 @@ pub(crate) fn has_call(text: &str) -> bool {
     MARKS.split(';').any(|mark| lower.contains(mark)) || action_line(text).is_some() || json_call(text).is_some()
 }
 
-/// Returns the first call in a text with the marks of one, as far as it can be read.
+/// The first call in a text with the marks of one, as far as it can be read.
 pub(crate) fn parse(text: &str) -> TextCall {
     tagged(text)
         .or_else(|| json_call(text))
@@ -35,7 +35,7 @@ pub(crate) fn parse(text: &str) -> TextCall {
         .unwrap_or_else(|| TextCall { name: "call".to_owned(), arguments: String::new() })
 }
 
-/// Returns the call in the tag of this name, whose tags are its arguments.
+/// The call in the tag of this name, whose tags are its arguments.
 pub(crate) fn named(text: &str, name: &str) -> TextCall {
     let inside = elements(text).find(|element| element.name == name).map_or("", |element| element.inside);
     TextCall { name: name.to_owned(), arguments: arguments(inside) }
@@ -48,7 +48,6 @@ pub(crate) struct Block<'t> {
 }
 
 impl Block<'_> {
-    /// Returns the block as a call.
     pub(crate) fn call(&self) -> TextCall {
         let language = if self.language.is_empty() { "code" } else { self.language };
         if SHELLS.contains(&language) {
@@ -60,7 +59,7 @@ impl Block<'_> {
 
 const SHELLS: [&str; 4] = ["bash", "sh", "shell", "mswea_bash_command"];
 
-/// Returns the first block of code in a text: in a fence, or in the tag of some agents.
+/// The first block of code in a text: in a fence, or in the tag of some agents.
 pub(crate) fn first_block(text: &str) -> Option<Block<'_>> {
     let Some((_, rest)) = text.split_once("```") else {
         let code = elements(text).find(|element| element.name == "code")?.inside;
@@ -71,8 +70,8 @@ pub(crate) fn first_block(text: &str) -> Option<Block<'_>> {
     Some(Block { language: language.trim(), code })
 }
 
-/// Returns the command of an agent without tools: the only fenced block of its message. A block without a language is a
-/// command if an output follows.
+/// The command of an agent without tools: the only fenced block of its message. A block without a language is a command
+/// if an output follows.
 pub(crate) fn shell_block(text: &str, is_next_output: impl Fn() -> bool) -> Option<&str> {
     let (_, rest) = Some(text).filter(|text| text.contains('`'))?.split_once("```")?;
     let (block, after) = rest.split_once("```")?;
@@ -89,7 +88,7 @@ struct Element<'t> {
     inside: &'t str,
 }
 
-/// Returns the first tags of a text, each with its content. A tag that is not closed goes up to the end.
+/// The first tags of a text, each with its content. A tag that is not closed goes up to the end.
 fn elements(text: &str) -> impl Iterator<Item = Element<'_>> {
     /// Bytes of a label.
     const LONGEST: usize = 200;
@@ -111,7 +110,7 @@ fn elements(text: &str) -> impl Iterator<Item = Element<'_>> {
     std::iter::from_fn(next).take(MOST)
 }
 
-/// Returns the first call that is a tag.
+/// The first call that is a tag.
 fn tagged(text: &str) -> Option<TextCall> {
     let mut outer: Option<TextCall> = None;
     for Element { name, label, inside } in elements(text) {
@@ -138,7 +137,7 @@ fn tagged(text: &str) -> Option<TextCall> {
     outer.filter(|call| call.name.len() < 200)
 }
 
-/// Returns the arguments that are the tags in a text, or the JSON or the text that stands in their place.
+/// The arguments that are the tags in a text, or the JSON or the text that stands in their place.
 fn arguments(inside: &str) -> String {
     let mut members = Map::new();
     let mut covered = 0;
@@ -155,7 +154,7 @@ fn arguments(inside: &str) -> String {
     if members.is_empty() { inside.trim().to_owned() } else { Value::Object(members).to_string() }
 }
 
-/// Returns the first call that is a JSON object.
+/// The first call that is a JSON object.
 fn json_call(text: &str) -> Option<TextCall> {
     const LARGEST: usize = 400_000;
     let text = &text[..text.floor_char_boundary(LARGEST)];
@@ -181,7 +180,7 @@ fn call_in(value: &Value) -> Option<TextCall> {
     Some(TextCall { name: name.to_owned(), arguments })
 }
 
-/// Returns the last call that is a line: `Action: name` with `Action Input: …`, or `Action 1: name[…]`.
+/// The last call that is a line: `Action: name` with `Action Input: …`, or `Action 1: name[…]`.
 fn action_line(text: &str) -> Option<TextCall> {
     let at = text.rfind("Action:").or_else(|| text.rfind("Action "))?;
     let line = text[at..].lines().next()?;

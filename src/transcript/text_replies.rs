@@ -37,7 +37,7 @@ const BRACKETED: &str = "] Result:";
 /// Bytes of a reply that are looked at.
 pub(crate) const OPENING: usize = 1_000;
 
-/// Returns the call in a text of the assistant that the text of the next message answers, by the opening of that text.
+/// The call in a text of the assistant that the text of the next message answers, by the opening of that text.
 pub(crate) fn answered_call(said: &str, reply: &str) -> Option<TextCall> {
     let reply = reply.trim_start();
     if let Some(name) = name_in_brackets(reply).filter(|name| said.contains(&format!("<{name}>"))) {
@@ -63,7 +63,7 @@ pub(crate) fn is_shell_output(text: &str, follows_command: bool) -> bool {
     opens(text, &SHELL) || prompts.iter().any(|prompt| text.trim_end().ends_with(prompt))
 }
 
-/// Returns what the user says in a reply: some programs put it behind the result, in a text of its own.
+/// What the user says in a reply: some programs put it behind the result, in a text of its own.
 pub(crate) fn feedback<'t>(texts: &[Text<'t>]) -> Vec<Cow<'t, str>> {
     let words = |text: &Text<'t>| {
         let text = text.decode();
@@ -76,7 +76,7 @@ pub(crate) fn feedback<'t>(texts: &[Text<'t>]) -> Vec<Cow<'t, str>> {
     texts.windows(2).filter(|pair| !is_name(&pair[0])).filter_map(|pair| words(&pair[1])).collect()
 }
 
-/// Returns the name of a call in brackets at the beginning of a reply: `[read_file for 'a.md'] Result:`.
+/// The name of a call in brackets at the beginning of a reply: `[read_file for 'a.md'] Result:`.
 fn name_in_brackets(reply: &str) -> Option<&str> {
     let inside = reply.strip_prefix('[')?;
     let name = &inside[..inside.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?];
@@ -84,7 +84,7 @@ fn name_in_brackets(reply: &str) -> Option<&str> {
     (behind && !name.is_empty()).then_some(name)
 }
 
-/// Returns the pattern of a list of openings, whatever their case.
+/// The pattern of a list of openings, whatever their case.
 fn openings(list: &str) -> Regex {
     let all = list.split(';').map(|one| regex::escape(one).replace(r"\*", ".*")).collect::<Vec<_>>();
     pattern(&format!("(?i)^(?:{})", all.join("|")))

@@ -79,7 +79,7 @@ const MODEL: [&[&str]; 12] = [
 /// The paths to the model in a line of a session that is not a message.
 const NOTED_MODEL: [&[&str]; 2] = [&["payload", "model"], &["modelId"]];
 
-/// Returns the thinking in a message, in order; none if the model's maker requires that it stays.
+/// The thinking in a message, in order; none if the model's maker requires that it stays.
 pub(crate) fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
     let raw = message.json.raw().as_bytes();
     if message.role != Role::Assistant
@@ -108,13 +108,12 @@ pub(crate) fn has_reasoning(message: &Message<'_>) -> bool {
         || !thoughts(message).is_empty()
 }
 
-/// Returns the name of the model that wrote a message, if the message has it.
+/// The name of the model that wrote a message, if the message has it.
 pub(crate) fn own_model(message: &Message<'_>) -> Option<String> {
     named(&Object::of(first(message.json)), &OWN_MODEL)
 }
 
-/// Returns the name of a transcript's model, from the envelope, or else from the last message or the last note with
-/// one.
+/// The name of a transcript's model, from the envelope, or else from the last message or the last note with one.
 pub(crate) fn model_of(transcript: &Transcript<'_>) -> Option<String> {
     let around = [transcript.state, transcript.envelope].into_iter().flatten();
     let mut around = around.filter_map(|around| named(&Object::of(around), &MODEL));
@@ -129,7 +128,7 @@ fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {
     names.find(|name| !name.is_empty() && !name.starts_with('<'))
 }
 
-/// Returns a message, or the first of two in a list that counts as one.
+/// A message, or the first of two in a list that counts as one.
 fn first(json: Json<'_>) -> Json<'_> {
     match json.kind() {
         JsonKind::Array => json.items().next().unwrap_or(json),
@@ -137,7 +136,7 @@ fn first(json: Json<'_>) -> Json<'_> {
     }
 }
 
-/// Returns the objects that hold the fields of a message.
+/// The objects that hold the fields of a message.
 fn field_objects(json: Json<'_>) -> Vec<Json<'_>> {
     let json = first(json);
     let inner = ["message", "data", "kwargs", "llm_message"].iter().filter_map(|key| json.get(key));
@@ -176,7 +175,7 @@ fn thoughts_in<'a>(object: Json<'a>) -> Vec<Thought<'a>> {
     found
 }
 
-/// Returns the mark of a message that is an item of reasoning.
+/// The mark of a message that is an item of reasoning.
 fn item(json: Json<'_>) -> Option<ThoughtMark> {
     let item = json.get("payload").unwrap_or(json);
     if !is(item, "type", "reasoning") || item.get("role").is_some() {
@@ -191,7 +190,7 @@ fn item(json: Json<'_>) -> Option<ThoughtMark> {
     }
 }
 
-/// Returns the mark of an element of a message's content; `None` if it is not thinking.
+/// The mark of an element of a message's content; `None` if it is not thinking.
 fn block(block: Json<'_>) -> Option<ThoughtMark> {
     let signed = |is_signed: bool| Some(if is_signed { ThoughtMark::Signed } else { ThoughtMark::Unsigned });
     if is(block, "part_kind", "thinking") {
@@ -221,7 +220,7 @@ fn block(block: Json<'_>) -> Option<ThoughtMark> {
     }
 }
 
-/// Returns the mark of a pydantic-ai part.
+/// The mark of a pydantic-ai part.
 fn part(part: Json<'_>) -> Option<ThoughtMark> {
     let provider = part.get_text("provider_name").map(|name| name.decode().into_owned()).unwrap_or_default();
     let format = part.at(&["provider_details", "format"]).and_then(|format| format.text());
@@ -271,12 +270,12 @@ fn is_signed_by_router(fields: Json<'_>) -> bool {
     details.is_some_and(|details| details.items().any(|one| detail(one) == Some(ThoughtMark::Signed)))
 }
 
-/// Returns the provider's own fields, as the AI SDK keeps them.
+/// The provider's own fields, as the AI SDK keeps them.
 fn provider_fields<'a>(block: Json<'a>) -> impl Iterator<Item = Json<'a>> {
     ["providerOptions", "providerMetadata"].into_iter().filter_map(move |key| block.get(key))
 }
 
-/// Returns the mark of an element of a list of thinking; `None` if it belongs to another maker.
+/// The mark of an element of a list of thinking; `None` if it belongs to another maker.
 fn detail(detail: Json<'_>) -> Option<ThoughtMark> {
     let format = detail.get_text("format").map(|format| format.decode());
     match format.as_deref() {

@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Option<i64> {
     (is_date && is_time).then(|| days * DAY + (((hour * 60 + minute - offset) * 60) + second) * SECOND + fraction)
 }
 
-/// Returns the days from 1970 to a month of the Gregorian calendar; the 13th is the next January.
+/// The days from 1970 to a month of the Gregorian calendar; the 13th is the next January.
 fn days_before(year: i64, month: i64) -> i64 {
     let (year, month) = if month > 12 { (year + 1, month - 12) } else { (year, month) };
     // Counted from a March, so that the day of a leap year is the last.
@@ -64,7 +64,7 @@ pub(crate) fn shown(time: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
 }
 
-/// Returns when a message was written.
+/// When a message was written.
 pub(crate) fn of(message: &Message<'_>) -> Option<i64> {
     // An action of `OpenHands` stands in a list, with its observation behind it.
     let json = if message.json.kind() == JsonKind::Array { message.json.items().next()? } else { message.json };
@@ -89,8 +89,8 @@ fn of_value(value: Json<'_>) -> Option<i64> {
     Some((number * unit).round() as i64)
 }
 
-/// Returns the first message that was written at a time or later. A message that says no time follows the one before it;
-/// the first ones follow the next that says one.
+/// The first message that was written at a time or later. A message that says no time follows the one before it; the
+/// first ones follow the next that says one.
 pub(crate) fn first_since(messages: &[Message<'_>], since: i64) -> Option<usize> {
     let mut timed = messages.iter().enumerate().filter_map(|(index, message)| Some((index, of(message)?)));
     let (first, _) = timed.clone().next()?;
@@ -98,7 +98,7 @@ pub(crate) fn first_since(messages: &[Message<'_>], since: i64) -> Option<usize>
     Some(if index == first { 0 } else { index })
 }
 
-/// Returns the time of the last message that says one.
+/// The time of the last message that says one.
 pub(crate) fn last(messages: &[Message<'_>]) -> Option<i64> {
     messages.iter().rev().find_map(of)
 }

@@ -6,7 +6,7 @@ use crate::transcript::edit::apart;
 use crate::transcript::format::Transcript;
 use crate::transcript::message::{Arguments, Message};
 
-/// Returns the parts of a message that a tool has written, or that are written for one, in order.
+/// The parts of a message that a tool has written, or that are written for one, in order.
 pub(crate) fn tool_data(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
     let arguments = message.calls.iter().filter_map(|call| match call.arguments {
         Arguments::Value(value) => Some(value.span()),
@@ -17,7 +17,7 @@ pub(crate) fn tool_data(transcript: &Transcript<'_>, message: &Message<'_>) -> V
     apart(arguments.chain(values.map(|value| value.span())).collect())
 }
 
-/// Returns these parts of all messages of some conversations, in order.
+/// These parts of all messages of some conversations, in order.
 pub(crate) fn all_tool_data(conversations: &[Transcript<'_>]) -> Vec<Range<usize>> {
     let messages = conversations.iter().flat_map(|one| one.messages.iter().map(move |message| (one, message)));
     apart(messages.flat_map(|(one, message)| tool_data(one, message)).collect())

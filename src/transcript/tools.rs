@@ -15,7 +15,9 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use actions::FileChange;
+use actions::{Change, FileChange, changes_of_patch};
+use purpose::is_in;
+use shell::SimpleCommand;
 
 /// What a call does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,8 +26,10 @@ pub(crate) struct ToolUse {
     pub(crate) command: Option<String>,
     /// The files it names, in order.
     pub(crate) files: Vec<FileUse>,
-    /// What its command does to files.
+    /// What its command or its patch does to files.
     pub(crate) changes: Vec<FileChange>,
+    /// The folders that its command makes.
+    pub(crate) new_folders: Vec<String>,
     /// Whether it only reads these files, so that its result contains nothing else.
     pub(crate) only_reads: bool,
     /// Whether its command changes the directory, which the shell may keep for later commands.
@@ -88,20 +92,24 @@ impl Extent {
 impl FileUse {
     /// Returns the path with its directory, without `.` and without `..` that can be resolved.
     pub(crate) fn full_path(&self) -> String {
-        let directory = self.directory.as_deref().filter(|_| !is_absolute(&self.path));
-        let whole = directory.map_or_else(|| self.path.clone(), |directory| format!("{directory}/{}", self.path));
-        let mut parts: Vec<&str> = Vec::new();
-        for part in whole.split('/').filter(|part| !part.is_empty() && *part != ".") {
-            let is_named = parts.last().is_some_and(|last| *last != "..");
-            if part == ".." && is_named {
-                parts.pop();
-            } else {
-                parts.push(part);
-            }
-        }
-        let root = if whole.starts_with('/') { "/" } else { "" };
-        format!("{root}{}", parts.join("/"))
+        full_path(self.directory.as_deref(), &self.path)
     }
+}
+
+fn full_path(folder: Option<&str>, path: &str) -> String {
+    let folder = folder.filter(|_| !is_absolute(path));
+    let whole = folder.map_or_else(|| path.to_owned(), |folder| format!("{folder}/{path}"));
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        let is_named = parts.last().is_some_and(|last| *last != "..");
+        if part == ".." && is_named {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    let root = if whole.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
 }
 
 /// Whether a path is absolute.
@@ -109,90 +117,24 @@ pub(crate) fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '~', '\\']) || path.as_bytes().get(1) == Some(&b':')
 }
 
-/// Names of arguments with a path, in lower case and without `_`, like all names below.
-const PATH_KEYS: [&str; 11] = [
-    "filepath",
-    "path",
-    "filename",
-    "file",
-    "notebookpath",
-    "targetfile",
-    "targetnotebook",
-    "absolutepath",
-    "relativepath",
-    "relativeworkspacepath",
-    "pathinproject",
-];
+/// Names of arguments with a path, in lower case and without `_`, like all names below, with `|` between them.
+const PATH_KEYS: &str = "filepath|path|filename|file|notebookpath|targetfile|targetnotebook|absolutepath|relativepath|relativeworkspacepath|pathinproject";
 /// Names of arguments with several paths.
-const PATH_LIST_KEYS: [&str; 4] = ["paths", "files", "filepaths", "filenames"];
+const PATH_LIST_KEYS: &str = "paths|files|filepaths|filenames";
 /// Names of arguments with the text to write.
-const CONTENT_KEYS: [&str; 22] = [
-    "content",
-    "contents",
-    "newstring",
-    "newstr",
-    "oldstring",
-    "oldstr",
-    "filetext",
-    "edit",
-    "edits",
-    "patch",
-    "diff",
-    "replacement",
-    "replacementtext",
-    "replace",
-    "newsource",
-    "insertline",
-    "newtext",
-    "oldtext",
-    "text",
-    "codeedit",
-    "newcode",
-    "newcontent",
-];
+const CONTENT_KEYS: &str = "content|contents|newstring|newstr|oldstring|oldstr|filetext|edit|edits|patch|diff|replacement|replacementtext|replace|newsource|insertline|newtext|oldtext|text|codeedit|newcode|newcontent";
 /// Names of arguments with a search pattern.
-const SEARCH_KEYS: [&str; 6] = ["pattern", "query", "regex", "glob", "search", "searchterm"];
+const SEARCH_KEYS: &str = "pattern|query|regex|glob|search|searchterm";
 /// Names of arguments with remarks, which do not change what is read.
-const REMARK_KEYS: [&str; 10] = [
-    "command",
-    "description",
-    "explanation",
-    "reason",
-    "thought",
-    "summary",
-    "securityrisk",
-    "implsource",
-    "taskprogress",
-    "timeout",
-];
+const REMARK_KEYS: &str =
+    "command|description|explanation|reason|thought|summary|securityrisk|implsource|taskprogress|timeout";
 
 /// Verbs of tools that search or list files.
-const SEARCH_VERBS: [&str; 8] = ["ls", "list", "glob", "grep", "search", "find", "tree", "outline"];
+const SEARCH_VERBS: &str = "ls|list|glob|grep|search|find|tree|outline";
 /// Verbs of tools that change a file.
-const CHANGE_VERBS: [&str; 20] = [
-    "write",
-    "edit",
-    "multiedit",
-    "create",
-    "delete",
-    "remove",
-    "replace",
-    "insert",
-    "update",
-    "patch",
-    "move",
-    "rename",
-    "append",
-    "save",
-    "modify",
-    "undo",
-    "apply",
-    "overwrite",
-    "touch",
-    "rewrite",
-];
+const CHANGE_VERBS: &str = "write|edit|multiedit|create|delete|remove|replace|insert|update|patch|move|rename|append|save|modify|undo|apply|overwrite|touch|rewrite";
 /// Verbs of tools that show what is in a file.
-const READ_VERBS: [&str; 7] = ["read", "view", "open", "cat", "show", "get", "load"];
+const READ_VERBS: &str = "read|view|open|cat|show|get|load";
 
 impl ToolUse {
     /// Returns what a call with these arguments does: JSON, or a command.
@@ -203,13 +145,12 @@ impl ToolUse {
 
     /// Like [`ToolUse::parse`], for arguments already parsed as JSON; `Null` if they are none.
     pub(crate) fn parse_with_json(name: &str, arguments_json: &Value, arguments: &str) -> ToolUse {
-        let files = match patch_in(arguments_json, arguments) {
-            Some(patch) => files_of_patch(&patch),
-            None => arguments_json
-                .as_object()
-                .map(|arguments_json| files_of_arguments(name, arguments_json))
-                .unwrap_or_default(),
+        let patch = patch_in(name, arguments_json, arguments).map(|patch| changes_of_patch(&patch)).unwrap_or_default();
+        let files = match arguments_json.as_object() {
+            Some(arguments_json) if patch.is_empty() => files_of_arguments(name, arguments_json),
+            _ => patch.iter().flat_map(files_of_change).collect(),
         };
+        let changes: Vec<FileChange> = patch.into_iter().map(|change| change.within(None)).collect();
         let has_path = arguments_json.as_object().is_some_and(|arguments_json| path_in(arguments_json).is_some());
         let command = match arguments_json {
             // Arguments of a shell that are not JSON are the command.
@@ -219,20 +160,12 @@ impl ToolUse {
         };
         let Some(command) = command else {
             let only_reads = !files.is_empty() && files.iter().all(|file| file.access == Access::Read);
-            return ToolUse { files, only_reads, ..ToolUse::default() };
+            return ToolUse { files, changes, only_reads, ..ToolUse::default() };
         };
         if !files.is_empty() {
-            return ToolUse { command: Some(command), files, ..ToolUse::default() };
+            return ToolUse { command: Some(command), files, changes, ..ToolUse::default() };
         }
-        let directory = folder_argument(arguments_json);
-        let command_files = commands::command_files(&command, directory);
-        ToolUse {
-            command: Some(command),
-            files: command_files.files,
-            changes: command_files.changes,
-            only_reads: command_files.only_reads,
-            changes_directory: command_files.changes_directory,
-        }
+        commands::use_of_command(&command, folder_argument(arguments_json).as_deref())
     }
 }
 
@@ -297,8 +230,7 @@ pub(crate) fn words_of_name(name: &str) -> Vec<String> {
 }
 
 fn path_in(arguments_json: &Map<String, Value>) -> Option<&str> {
-    let is_path =
-        |(key, value): (&String, &'_ Value)| PATH_KEYS.contains(&normalized(key).as_str()) && value.is_string();
+    let is_path = |(key, value): (&String, &'_ Value)| is_in(&normalized(key), PATH_KEYS) && value.is_string();
     let command_files = arguments_json.iter().find(|(key, value)| is_path((key, value)));
     command_files.and_then(|(_, value)| value.as_str()).filter(|path| !path.trim().is_empty())
 }
@@ -307,7 +239,7 @@ fn files_of_arguments(name: &str, arguments_json: &Map<String, Value>) -> Vec<Fi
     let listed = || {
         arguments_json
             .iter()
-            .filter(|(key, _)| PATH_LIST_KEYS.contains(&normalized(key).as_str()))
+            .filter(|(key, _)| is_in(&normalized(key), PATH_LIST_KEYS))
             .flat_map(|(_, list)| paths_in_list(list))
     };
     let extent = extent_of(arguments_json);
@@ -319,13 +251,13 @@ fn files_of_arguments(name: &str, arguments_json: &Map<String, Value>) -> Vec<Fi
     let editor =
         arguments_json.get("command").and_then(Value::as_str).filter(|verb| !verb.contains(char::is_whitespace));
     let words = words_of_name(editor.unwrap_or(name));
-    let has_verb = |verbs: &[&str]| words.iter().any(|word| verbs.contains(&word.as_str()));
-    let has_argument = |names: &[&str]| arguments_json.keys().any(|key| names.contains(&normalized(key).as_str()));
-    let access = if has_verb(&CHANGE_VERBS) || has_argument(&CONTENT_KEYS) && !has_verb(&READ_VERBS) {
+    let has_verb = |verbs: &str| words.iter().any(|word| is_in(word, verbs));
+    let has_argument = |names: &str| arguments_json.keys().any(|key| is_in(&normalized(key), names));
+    let access = if has_verb(CHANGE_VERBS) || has_argument(CONTENT_KEYS) && !has_verb(READ_VERBS) {
         Access::Changed
-    } else if has_verb(&SEARCH_VERBS) || has_argument(&SEARCH_KEYS) {
+    } else if has_verb(SEARCH_VERBS) || has_argument(SEARCH_KEYS) {
         return Vec::new();
-    } else if has_verb(&READ_VERBS) {
+    } else if has_verb(READ_VERBS) {
         Access::Read
     } else {
         Access::Named
@@ -363,7 +295,7 @@ fn extent_of(arguments_json: &Map<String, Value>) -> Extent {
             {
                 (first, last) = (value[0].as_i64(), value[1].as_i64());
             }
-            (key, _) if PATH_KEYS.contains(&key) || REMARK_KEYS.contains(&key) => {}
+            (key, _) if is_in(key, PATH_KEYS) || is_in(key, REMARK_KEYS) => {}
             _ if matches!(value, Value::Null | Value::Bool(_)) => {}
             _ => others.push(format!("{key}={value}")),
         }
@@ -379,16 +311,25 @@ fn extent_of(arguments_json: &Map<String, Value>) -> Extent {
     if first <= 1 && last.is_none() { Extent::Whole } else { Extent::Lines(first, last) }
 }
 
-/// Returns the patch in the arguments, if it has the form that names its files on separate lines.
-fn patch_in<'t>(arguments_json: &'t Value, arguments: &'t str) -> Option<Cow<'t, str>> {
-    const MARKS: [&str; 2] = ["*** Begin Patch", "*** Update File"];
-    let is_patch = |text: &str| MARKS.iter().any(|mark| text.contains(mark));
+/// Returns the patch that a call applies, in the form that names its files on separate lines: in an argument that is named for
+/// patches, in any of a tool for these, or handed to `apply_patch` by a command or a program. What is written to a file is
+/// text.
+fn patch_in<'t>(name: &str, arguments_json: &'t Value, arguments: &'t str) -> Option<Cow<'t, str>> {
     if !is_patch(arguments) {
         return None;
     }
-    let inside = arguments_json.as_object().into_iter().flat_map(Map::values).find_map(|value| match value {
-        Value::Array(words) => words.iter().filter_map(Value::as_str).find(|text| is_patch(text)),
-        value => value.as_str().filter(|text| is_patch(text)),
+    let is_for_patches = |name: &str| normalized(name).contains("patch");
+    let is_named = |key: &str| is_for_patches(key) || matches!(normalized(key).as_str(), "input" | "diff");
+    let carries = |key: &str, text: &str| {
+        is_for_patches(name) || is_named(key) || !is_in(&normalized(key), CONTENT_KEYS) && applies_patch(text)
+    };
+    let inside = arguments_json.as_object().into_iter().flatten().find_map(|(key, value)| match value {
+        Value::Array(words) => {
+            let applies = words.iter().any(|word| word == "apply_patch");
+            let mut words = words.iter().filter_map(Value::as_str);
+            words.find(|text| is_patch(text) && (applies || carries(key, text)))
+        }
+        value => value.as_str().filter(|text| is_patch(text) && carries(key, text)),
     });
     let patch = inside.or(Some(arguments).filter(|_| arguments_json.is_null()))?;
     // In a program that holds it as a string, its lines have escapes between them.
@@ -396,14 +337,25 @@ fn patch_in<'t>(arguments_json: &'t Value, arguments: &'t str) -> Option<Cow<'t,
     Some(if is_escaped { patch.replace("\\n", "\n").replace("\\\"", "\"").into() } else { patch.into() })
 }
 
-fn files_of_patch(patch: &str) -> Vec<FileUse> {
-    let named = |line: &str| {
-        ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "]
-            .iter()
-            .find_map(|mark| line.strip_prefix(mark).map(|path| path.trim().to_owned()))
-    };
-    let file_use = |path| FileUse { path, directory: None, access: Access::Changed, extent: Extent::Whole };
-    patch.lines().filter_map(named).map(file_use).collect()
+fn is_patch(text: &str) -> bool {
+    ["*** Begin Patch", "*** Update File"].iter().any(|mark| text.contains(mark))
+}
+
+/// Whether a command or a program hands its patch to `apply_patch`.
+fn applies_patch(text: &str) -> bool {
+    const PROGRAMS: [&str; 2] = ["apply_patch", "applypatch"];
+    let gets_patch = |command: &&SimpleCommand<'_>| command.here.is_some_and(is_patch);
+    match shell::commands(text, None).iter().find(gets_patch) {
+        Some(command) => PROGRAMS.contains(&command.name()),
+        None => text.trim_start().starts_with("***") || PROGRAMS.iter().any(|program| text.contains(program)),
+    }
+}
+
+fn files_of_change(change: &Change) -> Vec<FileUse> {
+    let paths = [Some(&change.path), change.to.as_ref()].into_iter().flatten();
+    let changed =
+        |path: &String| FileUse { path: path.clone(), directory: None, access: Access::Changed, extent: Extent::Whole };
+    paths.map(changed).collect()
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ impl<'a> Unsent<'a> {
         Unsent { stays_with, summary, calls: calls.map(|id| id.decode()).collect() }
     }
 
-    /// Returns the value with which one that is not sent stays.
+    /// The value with which one that is not sent stays.
     pub(super) fn stays_with(&self, index: usize) -> Option<usize> {
         self.stays_with.get(&index).copied()
     }

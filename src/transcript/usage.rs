@@ -12,7 +12,6 @@ const MOST: u64 = 100_000_000;
 pub(crate) struct Usage<'a> {
     /// What the model read, from a cache or not.
     pub(crate) read: u64,
-    /// What it wrote.
     pub(crate) written: u64,
     /// How much of that is reasoning.
     pub(crate) reasoning: u64,
@@ -33,12 +32,12 @@ pub(crate) enum SizeNote<'a> {
 
 /// Reads the sizes that the sessions of a format record.
 pub(crate) trait UsageReader {
-    /// Returns the usage that an answer of the model has.
+    /// The usage that an answer of the model has.
     fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
         Usage::of(message.json.get("usage")?)
     }
 
-    /// Returns what an entry beside the messages says of the size of the context.
+    /// What an entry beside the messages says of the size of the context.
     fn size_note<'a>(&self, _note: Json<'a>) -> Option<SizeNote<'a>> {
         None
     }
@@ -140,13 +139,12 @@ impl<'a> Usage<'a> {
         is_possible.then_some(Usage { read, written, reasoning, is_whole: true, answer: None })
     }
 
-    /// Returns the usage as one of this answer.
+    /// The usage as one of this answer.
     #[must_use]
     pub(crate) fn of_answer(self, id: Option<Text<'a>>) -> Self {
         Usage { answer: id.map(|id| id.raw()), ..self }
     }
 
-    /// Returns all tokens.
     pub(crate) fn total(&self) -> u64 {
         self.read + self.written
     }

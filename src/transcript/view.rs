@@ -19,7 +19,14 @@ pub(crate) struct Arena<'t> {
     transcripts: typed_arena::Arena<Transcript<'t>>,
 }
 
-/// Returns the conversation with `edits` applied, which are in order; the conversation itself if there are none.
+impl<'t> Arena<'t> {
+    /// Keeps a text whose conversations are read.
+    pub(crate) fn keep(&'t self, source: Source<'t>) -> &'t Source<'t> {
+        self.sources.alloc(source)
+    }
+}
+
+/// The conversation with `edits` applied, which are in order; the conversation itself if there are none.
 ///
 /// # Errors
 /// The edited text is not a conversation.
@@ -33,7 +40,7 @@ pub(crate) fn view<'t>(
     }
     let messages = (0..transcript.messages.len()).map(|index| edited(transcript, index, edits)).collect();
     let text: &'t str = arena.texts.alloc(list(messages));
-    let source: &'t Source<'t> = arena.sources.alloc(Source::of(text)?);
+    let source: &'t Source<'t> = arena.keep(Source::of(text)?);
     let mut messages = framing::messages(source, transcript.format)?;
     // Pairs, groups and marks of summaries are known, whatever the text has become.
     let marks = transcript.messages.iter().map(|message| (message.earlier, message.round, message.mask));
@@ -59,7 +66,7 @@ pub(crate) fn view<'t>(
     }))
 }
 
-/// Returns a message of the source with the edits inside it applied; the edits are in order.
+/// A message of the source with the edits inside it applied; the edits are in order.
 pub(crate) fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> String {
     let span = transcript.messages[index].span();
     let first = edits.partition_point(|edit| edit.range.start < span.start);

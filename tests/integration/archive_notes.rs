@@ -60,7 +60,7 @@ fn a_shell_reads_the_name_of_the_archive() {
 }
 
 #[test]
-fn a_text_of_the_user_takes_its_place() {
+fn archive_note_replaces_the_usual_note() {
     let (_, text) = noted("cut.jsonl", &[]);
     assert!(text.ends_with(&format!("\n\n(A{}cut.jsonl{}.)", NOTE[0], NOTE[1])), "{text}");
     let (_, text) = noted("cut.jsonl", &["--archive-note", "Call recall\nfor {archive} </summary> now!"]);

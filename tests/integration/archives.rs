@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::all_cases::share;
 use crate::program::{FIXTURES, path, run, tcompact, with};
 use crate::restoring::{assert_goes_back, compacted, records, restored};
 
@@ -17,7 +18,7 @@ fn sha256(text: &str) -> String {
 }
 
 #[test]
-fn what_does_not_match_is_refused() {
+fn restore_refuses_archives_that_do_not_match() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = path(folder.path(), "archive.jsonl");
     let out = path(folder.path(), "out.json");
@@ -151,7 +152,7 @@ fn a_restore_reads_no_settings_and_takes_no_rules() {
 fn several_processes_write_one_archive() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = path(folder.path(), "archive.jsonl");
-    let (processes, times) = (8, 50);
+    let (processes, times) = (8, share(50));
     std::thread::scope(|scope| {
         for process in 0..processes {
             let archive = &archive;
@@ -168,7 +169,7 @@ fn several_processes_write_one_archive() {
     assert_eq!(records.len(), processes * times * 2, "two conversations each");
     let text = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/conversations.jsonl")).expect("a fixture");
     let arguments =
-        ["-q", "--keep", "messages:2", "--summarizer-cmd", "echo 3 7", "--accept", "any", "--archive", "ARCHIVE"];
+        ["-q", "--keep", "messages:2", "--summarizer-cmd", "echo 3 2", "--accept", "any", "--archive", "ARCHIVE"];
     let arguments = arguments.map(|argument| if argument == "ARCHIVE" { archive.as_str() } else { argument });
     let result = with(&[&arguments[..], &["openai-chat/conversations.jsonl"]].concat()).stdout;
     assert_goes_back(&archive, &result, &text, "one of them");
@@ -176,7 +177,7 @@ fn several_processes_write_one_archive() {
 
 /// If the disk is full for one process, the records of the others are unaffected, and no partial record remains.
 #[test]
-fn what_is_cut_short_is_taken_back_while_others_write() {
+fn half_written_records_are_removed_while_others_write() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = path(folder.path(), "archive.jsonl");
     let large = path(folder.path(), "large.json");

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::bad_input::assert_fails;
+use crate::invalid_input::assert_fails;
 use crate::program::{FIXTURES, Run, path, run, tcompact};
 use crate::server::{Server, at_length, completion};
 
@@ -36,7 +36,7 @@ pub(crate) fn within(folder: &Path, arguments: &[&str]) -> Run {
     run(tcompact().current_dir(folder).args(arguments), b"")
 }
 
-/// Returns all files of a folder with their contents, except the journal of a run.
+/// All files of a folder with their contents, except the journal of a run.
 pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
@@ -51,7 +51,7 @@ pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Returns the rows of a report, by their conversations.
+/// The rows of a report, by their conversations.
 pub(crate) fn reported(folder: &Path) -> BTreeMap<String, Value> {
     let text = fs::read_to_string(folder.join("report.jsonl")).expect("a report");
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -65,7 +65,7 @@ fn compacted(folder: &Path, more: &[&str]) -> Run {
 }
 
 #[test]
-fn the_same_tree_is_written() {
+fn the_output_has_the_tree_of_the_input() {
     let logs = logs();
     let folder = logs.path();
     let run = compacted(folder, &["--trigger", "messages:50", "-O", "out", "--report", "report.jsonl", "logs"]);
@@ -104,7 +104,7 @@ fn the_same_tree_is_written() {
 }
 
 #[test]
-fn what_fails_stops_no_other() {
+fn a_failed_file_stops_no_other() {
     let logs = logs();
     let folder = logs.path();
     fs::write(folder.join("logs/broken.json"), "[{\"role\":").expect("written");
@@ -129,7 +129,7 @@ fn what_fails_stops_no_other() {
 
 #[cfg(unix)]
 #[test]
-fn what_would_be_lost_is_refused_before_anything_is_done() {
+fn outputs_that_would_overwrite_a_file_are_refused_first() {
     let logs = logs();
     let folder = logs.path();
     // Links in the output lead to the input, and two of its folders to one.
@@ -207,7 +207,7 @@ fn files_are_replaced_in_place_with_their_mode_and_time() {
 }
 
 #[test]
-fn what_is_finished_is_left_out_and_what_changed_is_done_again() {
+fn finished_files_are_skipped_and_changed_files_repeated() {
     let logs = logs();
     let folder = logs.path();
     let resume = |more: &[&str]| {
@@ -237,7 +237,7 @@ fn what_is_finished_is_left_out_and_what_changed_is_done_again() {
 }
 
 #[test]
-fn summaries_are_kept_beside_the_results_and_none_is_asked_for_twice() {
+fn summaries_are_stored_and_never_requested_twice() {
     let logs = logs();
     let folder = logs.path();
     let server = Server::start(vec![completion(&at_length("Good notes."), "stop")]);
@@ -270,7 +270,7 @@ fn a_file_of_many_conversations_that_is_finished_has_a_row() {
 }
 
 #[test]
-fn what_changes_while_it_is_worked_on_is_done_again() {
+fn a_file_that_changes_meanwhile_is_repeated() {
     let logs = logs();
     let folder = logs.path();
     let other = fs::read(Path::new(FIXTURES).join("openai-chat/plain.json")).expect("a fixture");
@@ -292,7 +292,7 @@ fn what_changes_while_it_is_worked_on_is_done_again() {
 }
 
 #[test]
-fn what_went_through_for_an_error_is_not_finished() {
+fn a_file_passed_through_after_an_error_is_not_finished() {
     let logs = logs();
     let folder = logs.path();
     let command = format!("cat > /dev/null; [ -e up ] && echo '{}'", at_length("Notes."));
@@ -377,7 +377,7 @@ fn compressed_files_are_written_as_such() {
 }
 
 #[test]
-fn a_folder_that_another_run_writes_to_is_left_to_it() {
+fn a_folder_that_another_run_writes_to_is_refused() {
     let logs = logs();
     let folder = logs.path();
     fs::create_dir_all(folder.join("out/.tcompact")).expect("made");

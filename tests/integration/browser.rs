@@ -43,7 +43,6 @@ return { wrong, rows: rows.length, usable: usable.length };
 /// A window of a browser.
 #[derive(Debug, Clone, Copy)]
 struct Window {
-    /// The width in pixels.
     width: u32,
     dark: bool,
 }
@@ -122,7 +121,7 @@ impl Browser {
         self.notes.push(note.to_string());
     }
 
-    /// Returns the value of an expression, and waits for it where it is a promise.
+    /// Evaluates an expression, and waits where it is a promise.
     fn evaluate(&mut self, expression: &str) -> Value {
         let done = json!({"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true});
         let done = self.call("Runtime.evaluate", &done);
@@ -177,7 +176,6 @@ impl Drop for Browser {
     }
 }
 
-/// Returns the browser of this machine.
 fn browser() -> Option<PathBuf> {
     let named = std::env::var_os("CHROMIUM").filter(|name| !name.is_empty()).map(PathBuf::from);
     let known = ["chromium", "chromium-browser", "google-chrome"].map(PathBuf::from);

@@ -18,7 +18,7 @@ fn plan_of(source: &str, arguments: &[&str]) -> Value {
 
 /// A model is sent readable compactions, in every format that has some.
 #[test]
-fn a_summarizer_is_sent_what_can_be_read() {
+fn readable_compactions_are_sent_to_the_summarizer() {
     let sources = [
         r#"{"role":"assistant","content":[{"type":"compaction","content":"bed nine is dry"},{"type":"text","text":"and on"}]}"#,
         r#"{"type":"ai","data":{"content":[{"type":"compaction","content":"bed nine is dry"},{"type":"text","text":"and on"}],"tool_calls":[]}}"#,
@@ -66,7 +66,7 @@ fn a_dry_run_says_what_becomes_of_each() {
 
 /// Messages before a readable compaction neither count nor trigger; they are archived nonetheless.
 #[test]
-fn what_a_compaction_stands_for_does_not_count() {
+fn compacted_messages_do_not_count() {
     let old = user(&"old words ".repeat(200));
     let compaction = r#"{"role":"assistant","content":[{"type":"compaction","content":"c"}]}"#;
     let source = format!("[{old},{compaction},{},{}]", user(&"new words ".repeat(20)), user("two"));
@@ -87,7 +87,7 @@ fn what_a_compaction_stands_for_does_not_count() {
 
 /// An opaque compaction comes before the summary, or the conversation stays unchanged.
 #[test]
-fn what_only_a_provider_reads_is_never_behind_a_summary() {
+fn sealed_compactions_never_follow_a_summary() {
     let opaque = r#"{"role":"assistant","content":[{"type":"compaction","encrypted_content":"x"}]}"#;
     let (long, last) = (user(&"words ".repeat(60)), user("last"));
     let before = plan_of(&format!("[{long},{long},{opaque},{last}]"), &["--keep", "messages:2"]);

@@ -10,7 +10,7 @@ use crate::signals::{is_running, wait_until};
 /// Counts the words of each text, and notes that it started.
 const WORDS: &str = "echo $$ >> started; while IFS= read -r line; do set -- $line; echo $#; done";
 
-/// Returns a folder with a session, a conversation a line, and a folder of two.
+/// A folder with a session, a conversation a line, and a folder of two.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("two")).expect("a folder");
@@ -25,7 +25,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Returns what is in the files of a folder, without the journal of a batch.
+/// What is in the files of a folder, without the journal of a batch.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
@@ -123,7 +123,7 @@ fn without_a_number_nothing_is_shown_or_written_in_any_mode() {
 }
 
 #[test]
-fn what_came_instead_of_a_number_is_said() {
+fn an_answer_that_is_not_a_number_is_quoted() {
     let folder = folder();
     let at = folder.path();
     let before = files(at);

@@ -337,7 +337,7 @@ fn every_error_says_what_is_wrong_and_what_to_do() {
 }
 
 #[test]
-fn what_is_to_be_tried_is_understood() {
+fn every_suggested_command_is_valid() {
     /// The flags with files of their own or without a transcript as output, which exclude a dry run.
     const NOT_DRY: [&str; 6] = ["--dry-run", " -n ", "--diff", "--html", "--report", "--restore"];
     /// The commands that read standard input.

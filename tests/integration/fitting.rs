@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::endpoint::assert_fails;
 use crate::program::{Run, path, piped, with};
 use crate::server::{Server, at_length, completion};
+use crate::summary_requests::assert_fails;
 
 /// A long conversation, with a call that has a long result.
 fn talk() -> String {
@@ -35,7 +35,7 @@ fn text_of(run: &Run) -> String {
 }
 
 #[test]
-fn a_model_is_asked_once_more_for_what_fits() {
+fn a_summary_too_long_is_requested_once_more() {
     let server = Server::start(vec![
         completion(&"Much more. ".repeat(400), "stop"),
         completion(&at_length("All is late."), "stop"),
@@ -166,7 +166,7 @@ fn a_limit_that_cannot_be_met_is_named_as_it_was_given() {
 
 /// The messages behind the summary have what is left of the size.
 #[test]
-fn the_summary_is_no_longer_than_it_may_be() {
+fn the_summary_keeps_to_its_limit() {
     let turns = (0..120).flat_map(|turn| {
         let asked =
             format!("Change src/file_{turn}.rs so that it returns {turn} where the cache of part {turn} is empty.");

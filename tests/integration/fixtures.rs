@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::program::{FIXTURES, path, rows, run, tcompact};
 
-/// Returns the fixtures of a format, in order. Skips folders, which a run of tcompact may have left.
+/// The fixtures of a format, in order. Skips folders, which a run of tcompact may have left.
 pub(crate) fn of_format(name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(Path::new(FIXTURES).join(name)).expect("fixtures");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -14,7 +14,7 @@ pub(crate) fn of_format(name: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the fixtures of all formats, in order.
+/// The fixtures of all formats, in order.
 pub(crate) fn all() -> Vec<PathBuf> {
     let session = Path::new(FIXTURES).join("agent-session.json");
     rows("formats").iter().flat_map(|format| of_format(format)).chain([session]).collect()
@@ -41,7 +41,7 @@ fn goldens() {
 }
 
 #[test]
-fn no_fixture_breaks_a_rule_but_those_that_show_how() {
+fn only_fixtures_of_violations_break_rules() {
     // Claude Code skips the line with two records, and with it the parent of the last line.
     const BROKEN: [&str; 5] = [
         "claude-code/compacted.jsonl",

@@ -64,7 +64,7 @@ fn a_result_is_not_written_through_a_link_and_the_others_are() {
 }
 
 #[test]
-fn what_a_run_remembers_is_not_written_through_a_link() {
+fn journals_and_summaries_are_not_written_through_a_link() {
     let model = ["--summarizer-cmd", "cat > /dev/null; echo Notes."];
     for (link, to) in [
         ("out/.tcompact", "../theirs"),
@@ -92,7 +92,7 @@ fn what_a_run_remembers_is_not_written_through_a_link() {
 }
 
 #[test]
-fn what_moves_out_is_not_written_through_a_link_of_folders_that_nobody_named() {
+fn offloaded_results_are_not_written_through_a_link() {
     for link in ["conversation_history", "conversation_history/a.md", "conversation_history/logs"] {
         let logs = with_others();
         let folder = logs.path();
@@ -114,7 +114,7 @@ fn what_moves_out_is_not_written_through_a_link_of_folders_that_nobody_named() {
 /// Results and media move to files beside the history, in folders that the user did not name, even if the history is
 /// named.
 #[test]
-fn what_moves_beside_a_history_is_not_written_through_a_link() {
+fn media_are_not_written_through_a_link() {
     let lines = "one line of a long result\\n".repeat(400);
     let result = format!(
         r#"[{{"role":"user","content":"u"}},{{"role":"assistant","content":null,"tool_calls":[{{"id":"c1","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}},{{"role":"tool","tool_call_id":"c1","content":"{lines}"}}]"#

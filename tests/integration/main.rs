@@ -1,19 +1,14 @@
 //! The single integration binary. It tests tcompact's promises from outside and against independent references.
 
-mod adapting;
+mod all_cases;
 mod archive_notes;
 mod archives;
-mod bad_input;
 mod bad_summaries;
 mod batch;
-mod benches;
 mod broken_lines;
 #[cfg(unix)]
 mod browser;
-mod by_hand;
 mod cases;
-#[cfg(unix)]
-mod ci;
 mod clock;
 mod compactions;
 mod completions;
@@ -21,30 +16,31 @@ mod contract;
 #[cfg(unix)]
 mod counting;
 mod deerflow;
-mod endpoint;
 mod errors;
-mod facts;
-mod faults;
+mod failing_servers;
+mod file_errors;
 mod fitting;
 mod fixtures;
-mod histories;
-mod hosted;
-mod hostile;
-mod killed;
-mod layers;
+mod html;
+mod http;
+mod interrupted_runs;
+mod invalid_input;
+mod keep_and_handoff;
+mod ledger;
 mod left_out;
-mod limits;
 mod links;
-mod lookups;
-mod no_text;
+mod long_histories;
+mod malicious_input;
+mod messages_of_runs;
 mod outputs;
-mod pages;
+mod package;
 mod peers;
 mod presets;
 mod preview;
 #[cfg(unix)]
 mod privacy;
 mod program;
+mod provider_tools;
 mod providers;
 mod purity;
 mod read_only;
@@ -53,23 +49,26 @@ mod readme;
 mod reasoning;
 mod recipes;
 mod redaction;
-mod refusals;
+mod rejected_parameters;
+mod repair;
+mod repair_synthesize;
+mod report_rows;
 mod reports;
+mod request_limits;
 mod restoring;
-mod rounds;
-mod rows;
+mod restoring_rounds;
+mod results_without_text;
+mod search_and_show;
 mod secrets;
 mod server;
+mod settings;
 #[cfg(target_os = "linux")]
 mod side_outputs;
 #[cfg(unix)]
 mod signals;
 mod state_updates;
 mod streams;
-mod synthesized;
+mod summary_requests;
 #[cfg(unix)]
 mod terminal;
 mod thinking;
-mod unsteady;
-mod welcome;
-mod wire;

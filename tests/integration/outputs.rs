@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::bad_input::{GOOD, assert_fails};
+use crate::invalid_input::{GOOD, assert_fails};
 use crate::program::{path, piped, run, tcompact, with};
 
 #[test]
@@ -25,7 +25,7 @@ fn the_output_is_never_the_input() {
 
 /// Every flag that writes a file besides standard output, with the file that the shell opens for standard input.
 #[test]
-fn no_file_that_is_written_is_the_one_on_standard_input() {
+fn no_output_is_the_file_on_standard_input() {
     let folder = tempfile::tempdir().expect("a folder");
     let message = |text: &str| format!(r#"{{"role":"user","content":"{}"}}"#, text.repeat(400));
     let conversation =

@@ -44,7 +44,7 @@ fn langchain_sends_one_user_message_with_the_history_as_elements() {
 }
 
 #[test]
-fn langchain_tries_three_times_and_not_after_what_is_wrong_for_good() {
+fn langchain_tries_three_times_except_after_permanent_errors() {
     let server = answers(vec![refused(418, "{}"), refused(500, "{}"), completion("at last", "stop")]);
     let run = asked(&server, &["-q", "--preset", "langchain", FIVE]);
     assert!(run.stdout.contains("at last") && server.requests().len() == 3, "{run:?}");
@@ -80,7 +80,7 @@ fn synaptic_sends_a_system_message_before_its_prompt() {
 }
 
 #[test]
-fn tongyi_asks_in_chinese_and_parts_no_pair_where_it_must_not() {
+fn tongyi_asks_in_chinese_and_keeps_pairs() {
     let server = answers(vec![completion("摘要", "stop")]);
     asked(&server, &["-q", "--preset", "tongyi", "worked/tongyi-scenario-a.json"]);
     let prompt = messages(&server, 0)[0]["content"].as_str().expect("text").to_owned();
@@ -107,7 +107,7 @@ fn tongyi_asks_in_chinese_and_parts_no_pair_where_it_must_not() {
 }
 
 #[test]
-fn an_error_goes_into_the_summary_only_where_that_is_asked_for() {
+fn only_some_presets_put_errors_into_the_summary() {
     for (preset, prefix) in [("langchain", "Error generating summary: "), ("tongyi", "生成摘要时出错: ")] {
         let fails = [
             "--preset",
@@ -132,7 +132,7 @@ fn an_error_goes_into_the_summary_only_where_that_is_asked_for() {
 
 /// With zero tokens nothing is left: `LangChain` then sends no request, and `DeerFlow` still sends the last message.
 #[test]
-fn no_tokens_for_the_summarizer_mean_what_they_mean_there() {
+fn zero_trim_tokens_mean_what_they_mean_in_each_preset() {
     let arguments = ["-q", "--trigger", "messages:1", "--keep", "messages:1", "--trim-tokens", "0"];
     let folder = tempfile::tempdir().expect("a folder");
     let archive = path(folder.path(), "a.md");
@@ -191,7 +191,7 @@ fn deerflow_carries_a_summary_on_and_keeps_the_request() {
 }
 
 #[test]
-fn what_langchain_does_not_take_is_refused() {
+fn conversations_that_langchain_refuses_are_refused() {
     let odd = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{"}}]}]"#;
     for preset in ["langchain", "deepagents", "deerflow", "deerflow-v1", "tongyi"] {
         let run = piped(&["-n", "--preset", preset], odd);
@@ -217,7 +217,7 @@ fn a_canned_text_stands_for_a_history_of_which_nothing_is_left() {
 }
 
 #[test]
-fn an_archive_has_what_was_cut_away() {
+fn an_archive_holds_the_removed_messages() {
     let folder = tempfile::tempdir().expect("a folder");
     let (lines, text) = (path(folder.path(), "new/a.jsonl"), path(folder.path(), "a.md"));
     let source = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/pretty.json")).expect("read");
@@ -257,7 +257,7 @@ fn an_archive_has_what_was_cut_away() {
 }
 
 #[test]
-fn an_archive_that_cannot_be_is_refused_before_anything_is_done() {
+fn an_impossible_archive_is_refused_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "file.md");
     fs::write(&file, "text").expect("written");
@@ -398,7 +398,7 @@ fn arguments_are_cut_before_the_cut_and_nowhere_else() {
 }
 
 #[test]
-fn a_window_that_nobody_knows_is_not_taken_from_a_model_that_does_not_count() {
+fn the_window_of_a_configured_model_is_not_used_for_a_command() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = path(folder.path(), "c.toml");
     fs::write(&config, "model = \"openai:gpt-4o\"").expect("written");

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::endpoint::{KEY, ask, assert_fails, status, summary_of};
 use crate::program::{path, run, tcompact, with};
 use crate::server::{Server, completion};
+use crate::summary_requests::{KEY, ask, assert_fails, status, summary_of};
 
 fn plan(stdout: &str) -> Value {
     serde_json::from_str(stdout).expect("a plan")
@@ -34,7 +34,7 @@ fn the_real_run_uses_the_summary_that_was_shown() {
 }
 
 #[test]
-fn a_dry_run_asks_nobody_that_the_command_line_does_not_name_with_a_cache() {
+fn a_dry_run_asks_only_with_a_named_model_and_cache() {
     let folder = tempfile::tempdir().expect("a folder");
     let (cache, config) = (path(folder.path(), "cache"), path(folder.path(), "config.toml"));
     let server = Server::start(vec![completion("Short.", "stop")]);

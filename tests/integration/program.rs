@@ -19,15 +19,15 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
-/// Returns a command for the built program, without the variables of the person who runs the tests.
+/// A command for the built program, without the variables of the person who runs the tests.
 pub(crate) fn tcompact() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tcompact"));
     without_own_variables(&mut command).current_dir(FIXTURES);
     command
 }
 
-/// Returns a command for a shell in a folder that finds the built program, without the variables of the person who runs
-/// the tests.
+/// A command for a shell in a folder that finds the built program, without the variables of the person who runs the
+/// tests.
 pub(crate) fn shell(line: &str, folder: &Path) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
     let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
@@ -48,7 +48,7 @@ fn without_own_variables(command: &mut Command) -> &mut Command {
     command.envs(own_settings())
 }
 
-/// Returns variables that hide the settings of the person who runs the tests: an empty variable counts as unset.
+/// Variables that hide the settings of the person who runs the tests: an empty variable counts as unset.
 pub(crate) fn own_settings() -> Vec<(String, &'static str)> {
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let ours = variables.filter(|name| name.starts_with("TCOMPACT_")).map(|name| (name, ""));
@@ -82,12 +82,11 @@ pub(crate) fn piped(arguments: &[&str], input: &str) -> Run {
     run(tcompact().args(arguments), input.as_bytes())
 }
 
-/// Returns a path inside a folder as a string.
 pub(crate) fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a UTF-8 path").to_owned()
 }
 
-/// Returns the description of each row in a table of `--list`.
+/// The description of each row in a table of `--list`.
 pub(crate) fn rows(table: &str) -> Vec<String> {
     let run = with(&["--list", table]);
     let first = |row: &str| row.split_whitespace().next().map(str::to_owned);

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::endpoint::{assert_fails, summary_of};
 use crate::program::{Run, run, tcompact};
 use crate::server::{Server, Step};
+use crate::summary_requests::{assert_fails, summary_of};
 
 const KEY: &str = "sk-test-7f3a9c";
 
@@ -93,7 +93,7 @@ fn every_provider_is_asked_in_its_own_way() {
 }
 
 #[test]
-fn every_provider_says_when_it_was_cut_off() {
+fn every_provider_reports_a_truncated_answer() {
     for (model, variable, .., cut) in cases() {
         let server = Server::start(vec![answer(cut)]);
         assert_fails(&ask(&server, model, variable, &[]), 5, &["cut off by its length limit"]);
@@ -104,7 +104,7 @@ fn every_provider_says_when_it_was_cut_off() {
 }
 
 #[test]
-fn ollama_needs_no_key_and_is_told_how_much_it_must_read() {
+fn ollama_needs_no_key_and_gets_its_window() {
     let good = json!({"message": {"content": "Short."}, "done": true});
     let server = Server::start(vec![answer(good)]);
     let arguments =
@@ -117,7 +117,7 @@ fn ollama_needs_no_key_and_is_told_how_much_it_must_read() {
 
 /// Errors as observed from providers.
 #[test]
-fn errors_are_shown_in_the_providers_own_words() {
+fn errors_quote_the_provider() {
     for (model, variable, code, body, words) in [
         (
             "google:m",

@@ -9,7 +9,7 @@ use crate::batch::{logs, within};
 use crate::program::{FIXTURES, Run};
 
 #[test]
-fn several_files_are_looked_at_in_order() {
+fn several_files_are_read_in_order() {
     let logs = logs();
     let folder = logs.path();
     fs::write(folder.join("logs/broken.json"), "[").expect("written");
@@ -60,7 +60,7 @@ fn counts_can_be_sorted_and_drawn_together() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_done() {
+fn a_dry_run_reports_what_a_run_would_do() {
     let logs = logs();
     let run = within(logs.path(), &["-n", "-v", "--keep", "messages:4", "logs"]);
     assert!(run.stderr.contains("logs/a.json: would be compacted\n"), "{run:?}");

@@ -155,7 +155,7 @@ fn with(mark: &str, text: &str) -> usize {
 }
 
 #[test]
-fn it_stays_on_messages_with_calls_only() {
+fn reasoning_stays_only_on_messages_with_calls() {
     for (name, source) in all() {
         let run = pruned(&source, &[]);
         assert_eq!((with(CALLING, &run.stdout), with(SPEAKING, &run.stdout)), (TURNS, 1), "{name}: {run:?}");
@@ -169,7 +169,7 @@ fn it_stays_on_messages_with_calls_only() {
 }
 
 #[test]
-fn fit_summarizes_before_it_takes_such_reasoning() {
+fn fit_summarizes_before_it_removes_reasoning() {
     for size in ["1100", "700", "500"] {
         let run = piped(&["--fit", &format!("tokens:{size}")], &chat("deepseek-v4-pro", content));
         assert_eq!(run.code, 0, "{run:?}");
@@ -190,7 +190,7 @@ fn fit_summarizes_before_it_takes_such_reasoning() {
 }
 
 #[test]
-fn check_names_calls_without_it() {
+fn check_names_calls_without_reasoning() {
     for (name, source) in all() {
         let run = piped(&["--check"], &source);
         assert!(!run.stderr.contains("without the reasoning"), "{name}: {run:?}");
@@ -225,7 +225,7 @@ fn check_names_calls_without_it() {
 }
 
 #[test]
-fn it_counts_as_thinking() {
+fn reasoning_counts_as_thinking() {
     for (name, source) in all() {
         let run = piped(&["--count", "--json"], &source);
         let count: Value = serde_json::from_str(&run.stdout).expect("JSON");

@@ -22,7 +22,7 @@ const SESSIONS: [(&str, &str); 5] = [
     (".gemini/tmp/0a1b2c/chats/session-2026-01-07T12-00-0199a213.json", "gemini-cli/session.json"),
 ];
 
-/// Returns the blocks of `sh` of all documents for users that name a place in a home, with the document's name.
+/// The blocks of `sh` of all documents for users that name a place in a home, with the document's name.
 fn recipes() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut documents: Vec<PathBuf> = Vec::new();
@@ -44,7 +44,7 @@ fn recipes() -> Vec<(String, String)> {
     recipes
 }
 
-/// Returns all files below a folder.
+/// All files below a folder.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder") {

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::all_cases::{Sample, one_in};
 use crate::program::{Run, path, rows, run, tcompact, with};
 use crate::server::{Server, completion};
 
@@ -141,10 +142,10 @@ fn no_output_for_people_shows_a_secret() {
 fn every_format_is_summarized_as_if_the_placeholder_had_stood_there() {
     let [github, ..] = secrets();
     let folder = tempfile::tempdir().expect("a folder");
-    let mut masked_somewhere = 0;
+    let (mut masked_somewhere, mut sample) = (0, Sample::default());
     let made = regex::Regex::new(r"[0-9a-f-]{16,}|, [0-9]+ bytes").expect("a pattern");
     for format in rows("formats") {
-        for file in crate::fixtures::of_format(&format) {
+        for file in crate::fixtures::of_format(&format).into_iter().filter(|_| sample.takes_next()) {
             let text = fs::read_to_string(&file).expect("a fixture");
             let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
             let copy = path(folder.path(), name);
@@ -161,7 +162,7 @@ fn every_format_is_summarized_as_if_the_placeholder_had_stood_there() {
             assert_eq!(masked.replace(&github, "[github-token-1]"), shortened("[github-token-1]", &[]), "{name}");
         }
     }
-    assert!(masked_somewhere > 20, "{masked_somewhere}");
+    assert!(masked_somewhere * one_in() > 20, "{masked_somewhere}");
 }
 
 /// Cuts fall into the result, into the arguments, and into what is shown of both.
@@ -183,6 +184,7 @@ fn a_cut_leaves_no_part_of_a_secret_in_any_output() {
         &["--trim-tokens", "60", "--summarizer-cmd", "cat"],
         &["--prune", "cap:40", "--html", &page],
     ];
+    let mut sample = Sample::default();
     for (secret, part) in [(&token, &token[2..]), (&key, line.as_str())] {
         for before in (0..90).step_by(15) {
             let text = format!("{} {secret} {}", ".".repeat(before), "z ".repeat(400));
@@ -196,7 +198,7 @@ fn a_cut_leaves_no_part_of_a_secret_in_any_output() {
                 {"role": "assistant", "content": "fine"},
             ]);
             fs::write(&input, messages.to_string()).expect("written");
-            for way in ways {
+            for way in ways.into_iter().filter(|_| sample.takes_next()) {
                 let flags = ["--redact", "--keep", "messages:1", "--accept", "any", &input];
                 let run = run(tcompact().args(flags).args(way), b"");
                 // A part of the conversation that nothing cuts keeps its secrets where no summary takes its place.
@@ -228,7 +230,7 @@ fn masked_all(name: &str, text: &str, more: &[&str]) -> (Run, String, tempfile::
 }
 
 #[test]
-fn all_that_is_written_is_masked_where_nothing_is_compacted() {
+fn results_are_masked_without_a_compaction_too() {
     let (run, result, _folder) = masked_all("chat.json", &conversation(), &["--trigger", "tokens:99999"]);
     assert_without_secrets(&result, &secrets());
     assert!(run.stderr.contains("secrets are masked in all that is written ("), "{run:?}");
@@ -290,7 +292,7 @@ fn lines_that_are_not_json_are_masked_too() {
 }
 
 #[test]
-fn an_archive_for_reading_holds_what_was_there() {
+fn an_archive_for_reading_is_not_masked() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = path(folder.path(), "archive.md");
     let run = run(
@@ -307,7 +309,7 @@ fn an_archive_for_reading_holds_what_was_there() {
 }
 
 #[test]
-fn what_stays_with_its_secrets_is_told_by_kind() {
+fn secrets_that_stay_are_reported_by_kind() {
     let told =
         |arguments: &[&str]| run(tcompact().args(arguments).args(["--redact", "-"]), conversation().as_bytes()).stderr;
     let kept = told(&["--keep", "messages:2"]);
@@ -376,7 +378,7 @@ fn the_flag_takes_its_value_in_every_layer() {
 }
 
 #[test]
-fn what_is_only_looked_at_shows_no_secret() {
+fn read_only_runs_show_no_secret() {
     let [github, ..] = secrets();
     let call =
         json!({"id": github, "type": "function", "function": {"name": format!("f_{github}"), "arguments": "{}"}});

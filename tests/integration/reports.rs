@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::endpoint::{KEY, ask, assert_fails, status, summary_of};
 use crate::program::{path, run, tcompact, with};
 use crate::server::{Server, at_length, completion};
+use crate::summary_requests::{KEY, ask, assert_fails, status, summary_of};
 
 fn reported(file: &str) -> Vec<Value> {
     let text = fs::read_to_string(file).expect("a report");
@@ -15,7 +15,7 @@ fn reported(file: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_report_has_the_plan_and_what_came_of_it() {
+fn a_report_has_the_plan_and_the_outcome() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "report.jsonl");
     let server = Server::start(vec![status(500, ""), completion("Short.", "stop")]);
@@ -45,7 +45,7 @@ fn a_report_has_the_plan_and_what_came_of_it() {
 }
 
 #[test]
-fn a_report_says_what_it_cost() {
+fn a_report_has_the_cost() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "report.jsonl");
     let server = Server::start(vec![completion("Short.", "stop")]);
@@ -58,7 +58,7 @@ fn a_report_says_what_it_cost() {
 
 /// Prices in US dollars per million tokens: gpt-4o reads at 2.5, gpt-4o-mini reads at 0.15 and writes at 0.6.
 #[test]
-fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
+fn savings_and_costs_are_reported_before_and_after() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "report.jsonl");
     let server = Server::start(vec![completion(&at_length("Short."), "stop")]);
@@ -110,7 +110,7 @@ fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
 }
 
 #[test]
-fn a_report_of_what_was_left_alone_or_failed() {
+fn unchanged_and_failed_conversations_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "report.jsonl");
     let refusing = Server::start(vec![status(401, r#"{"error":{"message":"no such key"}}"#)]);
@@ -133,7 +133,7 @@ fn a_report_of_what_was_left_alone_or_failed() {
 
 /// Several conversations share a file, which is written whole or not at all.
 #[test]
-fn nothing_is_reported_as_done_that_was_not_written() {
+fn only_written_results_are_reported_as_done() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "report.jsonl");
     let server = Server::start(vec![completion("Short.", "stop"), status(401, "no")]);
@@ -150,7 +150,7 @@ fn nothing_is_reported_as_done_that_was_not_written() {
 }
 
 #[test]
-fn a_report_that_cannot_be_is_found_before_anybody_is_asked() {
+fn an_unwritable_report_is_found_before_any_request() {
     let server = Server::start(vec![completion("Short.", "stop")]);
     for (file, code, words) in [
         ("no/such/folder/report.jsonl", 1, "--report no/such/folder/report.jsonl cannot be written"),
@@ -197,7 +197,7 @@ fn a_second_run_asks_nobody() {
 }
 
 #[test]
-fn a_command_is_run_once_for_what_is_cached() {
+fn a_cached_summary_runs_its_command_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let (cache, runs) = (path(folder.path(), "cache"), path(folder.path(), "runs"));
     let command = format!("cat > /dev/null; echo x >> {runs}; echo Notes.");
@@ -209,7 +209,7 @@ fn a_command_is_run_once_for_what_is_cached() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_is_found_before_anybody_is_asked() {
+fn an_unwritable_cache_is_found_before_any_request() {
     let server = Server::start(vec![completion("Short.", "stop")]);
     assert_fails(
         &ask(&server, &["--cache", "openai-chat/plain.json"]),
@@ -223,7 +223,7 @@ fn a_cache_that_cannot_be_is_found_before_anybody_is_asked() {
 }
 
 #[test]
-fn half_a_file_in_the_cache_is_asked_for_again() {
+fn half_a_file_in_the_cache_is_requested_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let cache = path(folder.path(), "cache");
     let server = Server::start(vec![completion("First.", "stop"), completion("Second.", "stop")]);

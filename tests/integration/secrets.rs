@@ -9,14 +9,14 @@ use std::thread;
 use serde_json::json;
 
 use crate::batch::{logs, within};
-use crate::faults::faults;
+use crate::failing_servers::faults;
 use crate::program::{FIXTURES, Run, run, tcompact};
 use crate::server::{Server, Step, at_length, completion};
 
 /// The key has characters that JSON and URLs escape.
 const MARKER: &str = "sk-Marker/7e6f+5d4c=3b2a";
 
-/// Returns all files below a folder, including hidden ones.
+/// All files below a folder, including hidden ones.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
@@ -105,7 +105,7 @@ fn a_key_stands_nowhere_however_a_run_fails() {
 }
 
 #[test]
-fn a_key_that_cannot_be_used_is_not_shown() {
+fn an_unusable_key_is_not_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = Path::new(FIXTURES).join("openai-chat/plain.json");
     let broken = format!("{MARKER}\n{MARKER}");

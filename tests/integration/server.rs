@@ -161,7 +161,7 @@ fn read_body(reader: &mut impl BufRead, head: String) -> Option<Request> {
     Some(Request { head, body: String::from_utf8_lossy(&body).into_owned() })
 }
 
-/// Returns a summary that begins with these words and is long enough for any history.
+/// A summary that begins with these words and is long enough for any history.
 pub(crate) fn at_length(words: &str) -> String {
     format!("{words} It tells what was asked for, what was done, and which of the steps are next.")
 }

@@ -33,7 +33,7 @@ pub(crate) fn is_running(process: &str) -> bool {
     is_there.expect("kill is there").success() && !state.contains(") Z")
 }
 
-/// Returns the program, to which a hangup is a signal like others, also where `nohup` runs the tests.
+/// The program, to which a hangup is a signal like others, also where `nohup` runs the tests.
 fn hears_hangups(folder: &Path) -> Command {
     const HUP: u64 = 1;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -96,7 +96,7 @@ fn an_ignored_hangup_stays_ignored() {
 
 /// Files that are restored and files beside an archive are as unfinished as others.
 #[test]
-fn a_file_that_takes_long_is_removed_by_any_signal() {
+fn any_signal_removes_an_unfinished_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let messages: Vec<_> = (0..40_000)
         .map(|at| serde_json::json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": format!("{at} {}", "word ".repeat(60))}))
@@ -119,7 +119,7 @@ fn a_file_that_takes_long_is_removed_by_any_signal() {
     assert!(interrupted > 0);
 }
 
-/// Returns a long conversation, and the flags of a run that writes most of it again.
+/// A long conversation, and the flags of a run that writes most of it again.
 fn long(folder: &Path) -> &'static str {
     let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
     let messages: Vec<_> = (0..2000)
@@ -168,7 +168,7 @@ fn a_file_above_the_limit_is_an_error() {
 
 /// What a killed run left goes with the next run that writes there, and nothing else goes.
 #[test]
-fn what_a_killed_run_left_is_removed() {
+fn leftovers_of_a_killed_run_are_removed() {
     const OURS: &str = ".tcompact-aB3dE9.part";
     for (arguments, place) in [
         ("-i in.json", "."),
@@ -206,7 +206,7 @@ fn what_a_killed_run_left_is_removed() {
 }
 
 #[test]
-fn an_answer_is_taken_though_a_process_that_was_left_keeps_the_output_open() {
+fn a_process_left_behind_delays_no_answer() {
     let began = Instant::now();
     let command = "cat > /dev/null; sleep 40 & echo They mended the hours.";
     let run = with(&["--summarizer-cmd", command, "--keep", "messages:2", "openai-chat/plain.json"]);

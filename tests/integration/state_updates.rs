@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::all_cases::one_in;
 use crate::program::{Run, path, piped, with};
 
 /// Writes a message in an encoding of `LangChain`, or of Chat Completions.
@@ -66,8 +67,9 @@ fn assert_refused(run: &Run) {
 }
 
 #[test]
-fn a_list_with_removals_is_what_the_reducer_makes_of_it() {
-    for (encoding, (source, expected)) in (0..4).flat_map(|encoding| CASES.map(|case| (encoding, case))) {
+fn removals_are_applied_as_the_reducer_applies_them() {
+    let cases = (0..4).flat_map(|encoding| CASES.map(|case| (encoding, case)));
+    for (encoding, (source, expected)) in cases.step_by(one_in()) {
         let source = list(encoding, source);
         let lines: String = source.iter().map(|message| format!("{message}\n")).collect();
         let around = json!({"values": {"messages": source}, "next": []}).to_string();
@@ -102,7 +104,7 @@ fn a_list_with_removals_is_what_the_reducer_makes_of_it() {
 }
 
 #[test]
-fn what_updates_removed_comes_back_to_the_byte() {
+fn messages_removed_by_updates_are_restored_to_the_byte() {
     let folder = tempfile::tempdir().expect("a folder");
     let long = "Which of the files of this crate has the bug that the tests show? ".repeat(20);
     let messages = |encoding| {

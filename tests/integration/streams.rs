@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::bad_input::assert_fails;
+use crate::invalid_input::assert_fails;
 use crate::program::{FIXTURES, path, piped, run, tcompact, with};
 use crate::server::{Server, completion};
 
@@ -97,7 +97,7 @@ fn of_several_bad_lines_the_first_stops_the_stream() {
 }
 
 #[test]
-fn a_bad_line_goes_through_where_that_is_wanted() {
+fn on_error_pass_copies_a_bad_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let report = path(folder.path(), "report.jsonl");
     let bad = "{\"id\": 3,\n";
@@ -114,7 +114,7 @@ fn a_bad_line_goes_through_where_that_is_wanted() {
 }
 
 #[test]
-fn a_line_that_is_no_text_is_as_bad_as_another() {
+fn a_line_without_utf8_is_a_bad_line() {
     let mut source = lines(0..3).into_bytes();
     source.extend_from_slice(b"{\"id\":3,\"x\":\"\xff\"}\n");
     source.extend_from_slice(lines(4..6).as_bytes());
@@ -221,7 +221,7 @@ fn a_file_of_conversations_is_written_whole_or_not_at_all() {
 }
 
 #[test]
-fn no_lines_are_no_error_where_lines_were_promised() {
+fn an_empty_stream_of_lines_is_valid() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = path(folder.path(), "out.jsonl");
     for none in ["", "\n", " \n\n"] {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
-use crate::hostile::{CONTROLS, assert_has_no_controls};
+use crate::malicious_input::{CONTROLS, assert_has_no_controls};
 use crate::program::{FIXTURES, run, tcompact};
 use crate::server::{Server, Step, at_length, completion};
 
@@ -67,7 +67,7 @@ fn hostile(folder: &tempfile::TempDir) -> String {
 }
 
 #[test]
-fn a_terminal_obeys_no_summary_and_no_update() {
+fn summaries_and_updates_are_escaped_for_a_terminal() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = hostile(&folder);
     let summary = ["--keep", "messages:1", "--emit", "summary", "--color", "never", &file];
@@ -95,7 +95,7 @@ fn a_terminal_obeys_no_summary_and_no_update() {
 
 /// A run of one file ends with a line for whoever looks on, and shows that it waits for a model.
 #[test]
-fn a_terminal_shows_what_is_waited_for_and_what_became_of_a_file() {
+fn a_terminal_shows_progress_and_outcome() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = crate::program::path(folder.path(), "chat.json");
     let restore = || std::fs::copy(format!("{FIXTURES}/agent-session.json"), &file).map(drop).expect("copied");
@@ -148,7 +148,7 @@ fn a_terminal_shows_what_is_waited_for_and_what_became_of_a_file() {
     }
 }
 
-/// Returns the closing line of a run, without the name of the file.
+/// The closing line of a run, without the name of the file.
 fn ended(shown: &Shown, file: &str) -> String {
     let line = shown.terminal.lines().last().unwrap_or_default();
     let line = &line[line.find("tcompact: ").unwrap_or_default()..];
@@ -158,7 +158,7 @@ fn ended(shown: &Shown, file: &str) -> String {
 
 /// A closing line says where the original is and how to see it, and that is so.
 #[test]
-fn a_closing_line_says_where_the_original_is() {
+fn the_closing_line_names_the_original() {
     let folder = tempfile::tempdir().expect("a folder");
     let [file, out, archive, readable, lines, other] =
         ["chat.json", "out.json", "cut.jsonl", "cut.md", "several.jsonl", "folder"]

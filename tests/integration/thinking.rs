@@ -41,7 +41,7 @@ fn remaining(run: &Run) -> usize {
 }
 
 #[test]
-fn it_goes_where_the_model_binds_it() {
+fn thinking_bound_to_its_history_is_removed() {
     let new = compacted(&request(Some("claude-sonnet-5-5")), &[]);
     assert_eq!(remaining(&new), 0);
     assert_eq!(
@@ -65,7 +65,7 @@ fn it_goes_where_the_model_binds_it() {
 }
 
 #[test]
-fn it_stays_where_nobody_names_the_model_and_a_line_says_so() {
+fn thinking_of_an_unknown_model_stays_with_a_warning() {
     let unknown = compacted(&request(None), &[]);
     assert_eq!(remaining(&unknown), 2);
     assert_eq!(unknown.stderr.lines().count(), 1, "{unknown:?}");
@@ -80,14 +80,14 @@ fn it_stays_where_nobody_names_the_model_and_a_line_says_so() {
 }
 
 #[test]
-fn what_is_not_cut_keeps_its_thinking() {
+fn an_uncut_conversation_keeps_its_thinking() {
     let text = request(Some("claude-sonnet-5-5"));
     let run = compacted(&text, &["--trigger", "messages:50"]);
     assert_eq!((run.stdout, run.stderr.contains("thinking")), (text, false));
 }
 
 #[test]
-fn the_plan_and_the_report_count_it() {
+fn plan_and_report_count_removed_thinking() {
     let folder = tempfile::tempdir().expect("a folder");
     let report = path(folder.path(), "report.jsonl");
     let text = request(Some("claude-sonnet-5-5"));
@@ -107,7 +107,7 @@ fn the_plan_and_the_report_count_it() {
 }
 
 #[test]
-fn an_archive_gives_it_back() {
+fn an_archive_restores_thinking() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = path(folder.path(), "a.jsonl");
     for text in [request(Some("claude-sonnet-5-5")), session()] {
@@ -119,7 +119,7 @@ fn an_archive_gives_it_back() {
 }
 
 #[test]
-fn check_names_it_behind_a_compaction_and_repair_removes_it() {
+fn check_names_stale_thinking_and_repair_removes_it() {
     let text = request(Some("claude-sonnet-5-5"));
     let check = |text: &str, more: &[&str]| piped(&[&["--check"], more].concat(), text);
     assert_eq!(check(&text, &[]).code, 0, "nothing was compacted");
@@ -139,7 +139,7 @@ fn check_names_it_behind_a_compaction_and_repair_removes_it() {
 
 /// A repair changes the history that later thinking was signed for.
 #[test]
-fn repair_removes_what_was_signed_for_what_it_mends() {
+fn repair_removes_thinking_behind_its_changes() {
     let broken = request(Some("claude-sonnet-5-5")).replacen("\"tool_use_id\":\"a\"", "\"tool_use_id\":\"z\"", 1);
     let mended = piped(&["-q", "--repair", "drop", "--keep", "messages:50"], &broken);
     assert_eq!((mended.code, remaining(&mended)), (0, 0), "{mended:?}");
@@ -149,7 +149,7 @@ fn repair_removes_what_was_signed_for_what_it_mends() {
 }
 
 #[test]
-fn the_presets_keep_it() {
+fn presets_keep_thinking() {
     for preset in ["langchain", "deerflow", "deerflow-v1", "tongyi"] {
         let arguments = ["--preset", preset, "--trigger", "messages:2"];
         assert_eq!(remaining(&compacted(&request(Some("claude-sonnet-5-5")), &arguments)), 2, "{preset}");
@@ -204,7 +204,7 @@ fn a_line_that_only_thinks_goes_and_the_others_are_led_to() {
 
 /// Cut arguments change the history of later messages just as a summary does.
 #[test]
-fn it_goes_behind_arguments_that_were_cut() {
+fn thinking_behind_cut_arguments_is_removed() {
     let thinks = |signature: &str| {
         json!({"role": "assistant", "content": [
             {"type": "thinking", "thinking": "hm", "signature": signature}, {"type": "text", "text": "Yes."}]})

@@ -1,16 +1,12 @@
 //! `--fit bytes:N`: the limit in tokens with which the messages as they are written have at most so many bytes. It is
 //! found by trying, as the bytes of a token differ from message to message.
 
-use anyhow::Result;
+use std::rc::Rc;
 
-use crate::compact::compaction::Compaction;
-use crate::compact::context::CompactionContext;
-use crate::compact::decide::{Planned, decide};
-use crate::compact::fit::{fit, with_fit};
-use crate::compact::policy::{CompactionPolicy, Emit, SummarizerKind};
-use crate::rewrite;
-use crate::transcript::Transcript;
-use crate::transcript::view::Arena;
+use crate::compact::decide::Decided;
+use crate::compact::fit::search::least_limit;
+use crate::compact::fit::{Candidate, Fitted, without_draft};
+use crate::compact::message::message_bytes;
 use crate::wording::counted;
 
 /// Limits in tokens that are tried, at most.
@@ -18,86 +14,34 @@ const MOST_TRIALS: usize = 10;
 /// Room of less than this part of the limit stays unused.
 const SPARE: u64 = 50;
 
-impl CompactionContext<'_> {
-    /// Plans a conversation whose messages may have at most so many bytes.
-    ///
-    /// # Errors
-    /// The conversation cannot be read with the early edits; or it has no place for the cut that the policy names.
-    pub(in crate::compact) fn plan_within_bytes<'t>(
-        &self,
-        transcript: &'t Transcript<'t>,
-        arena: &'t Arena<'t>,
-        limit: u64,
-    ) -> Result<Planned<'t>> {
-        let mut decided = decide(transcript, self.policy, arena)?;
-        decided.check_rules(self.policy)?;
-        let bytes = bytes_of(transcript);
-        if !decided.may_act(self.policy) {
-            return Ok(fit(decided, self.policy));
-        }
-        if bytes <= limit {
-            decided.leave_unchanged(format!("it has {}, within --fit bytes:{limit}", counted(bytes, "byte")));
-            decided.find_thinking(self.policy);
-            return Ok(decided);
-        }
-        let trial = |tokens| self.written_bytes(transcript, tokens);
-        let found = largest_within(limit, bytes, decided.tokens(self.policy), trial);
-        let (tokens, least_bytes) = match found {
-            Some(tokens) => (tokens, None),
-            None => {
-                let least = self.least_tokens(transcript)?;
-                (least, trial(least).or(Some(bytes)).filter(|bytes| *bytes > limit))
-            }
-        };
-        let policy = with_fit(self.policy, tokens);
-        let planned = CompactionContext { policy: &policy, ..*self }.plan(transcript, arena)?;
-        Ok(Planned { least_bytes, ..planned })
+/// Makes a conversation fit so many bytes. `fit_tokens` is the same for a limit of tokens, and `written` returns the bytes
+/// of the messages for a plan, where it can be carried out.
+pub(in crate::compact) fn fit_bytes<'t>(
+    decided: Rc<Decided<'t>>,
+    limit: u64,
+    fit_tokens: impl Fn(u64) -> Fitted<'t>,
+    written: impl Fn(Fitted<'t>) -> Option<u64>,
+) -> Fitted<'t> {
+    let bytes = message_bytes(decided.transcript);
+    if !decided.may_act() {
+        return without_draft(decided, None);
     }
-
-    /// Returns the least limit in tokens that can be met.
-    fn least_tokens(&self, transcript: &Transcript<'_>) -> Result<u64> {
-        let (policy, arena) = (with_fit(self.policy, 1), Arena::default());
-        let planned = fit(decide(transcript, &policy, &arena)?, &policy);
-        let unmet = planned.fit.and_then(|fit| fit.unmet);
-        Ok(unmet.map_or(1, |unmet| planned.least_limit(&policy, 1, unmet.least())))
+    if bytes <= limit {
+        let within = format!("it has {}, within --fit bytes:{limit}", counted(bytes, "byte"));
+        let unchanged = Candidate::unchanged(&decided, within);
+        return Fitted::new(decided, unchanged.into());
     }
-
-    /// Returns the bytes of the messages once they fit so many tokens; nothing where they cannot. Nobody is asked for a
-    /// summary: one by a model is as long as its room.
-    fn written_bytes(&self, transcript: &Transcript<'_>, tokens: u64) -> Option<u64> {
-        let policy = CompactionPolicy { emit: Emit::Messages, ..with_fit(self.policy, tokens) };
-        let trial = CompactionContext { policy: &policy, listen: &|_, _| (), counts: false, ..*self };
-        let arena = Arena::default();
-        let planned = trial.plan(transcript, &arena).ok().filter(Planned::is_met)?;
-        let is_asked = matches!(policy.summary.summarizer, SummarizerKind::Model | SummarizerKind::Command);
-        if !is_asked || planned.plan.cutoff == 0 {
-            let done = trial.carry_out("", planned);
-            return done.failure.is_none().then(|| done.written_bytes());
-        }
-        let stays = rewrite::remaining(transcript, &planned.plan, None, &trial.edit_kept("", &planned).edits);
-        let room = planned.fit.map_or(0, |fit| fit.room);
-        let bytes_of_token = bytes_of(transcript).div_ceil(planned.tokens(&policy).max(1));
-        Some(stays.iter().map(|message| message.len() as u64).sum::<u64>() + room * bytes_of_token)
+    let trial = |tokens| Some(fit_tokens(tokens)).filter(Fitted::is_met).and_then(&written);
+    let whole = decided.tokens();
+    if let Some(tokens) = largest_within(limit, bytes, whole, trial) {
+        return fit_tokens(tokens);
     }
-}
-
-impl Compaction<'_> {
-    /// Returns the bytes of the messages as they are written, with what stands between a summary's entries.
-    pub(in crate::compact) fn written_bytes(&self) -> u64 {
-        let transcript = self.planned.transcript;
-        let placed = self.summary.as_ref().map(|summary| rewrite::placed(transcript, &self.plan, &summary.placed));
-        let edits = placed.iter().flatten().chain(&self.edits).chain(self.resets.iter().map(|reset| &reset.edit));
-        let (mut added, mut removed) = (0, 0);
-        for edit in edits {
-            added += edit.text.len() as u64;
-            let messages = &transcript.messages[rewrite::thinking::message_at(transcript, edit)..];
-            let spans = messages.iter().map(|message| message.span());
-            let inside = spans.take_while(|span| span.start < edit.range.end);
-            let shared =
-                inside.map(|span| span.end.min(edit.range.end).saturating_sub(span.start.max(edit.range.start)));
-            removed += shared.sum::<usize>() as u64;
-        }
-        (bytes_of(transcript) + added).saturating_sub(removed)
+    let unmet = without_draft(decided.clone(), Some(1)).unmet;
+    let tokens = unmet.map_or(1, |unmet| least_limit(&decided, 1, unmet.least().min(whole)));
+    let fitted = fit_tokens(tokens);
+    match trial(tokens).unwrap_or(bytes) {
+        least if least > limit => fitted.with_least_bytes(least),
+        _ => fitted,
     }
 }
 
@@ -136,8 +80,4 @@ fn largest_within(limit: u64, bytes: u64, tokens: u64, trial: impl Fn(u64) -> Op
         }
     }
     found
-}
-
-fn bytes_of(transcript: &Transcript<'_>) -> u64 {
-    transcript.messages.iter().map(|message| message.span().len() as u64).sum()
 }

@@ -13,8 +13,8 @@ impl Summarization<'_, '_> {
     /// once all conversations of a file are changed.
     pub(super) fn archived(&self, summary: &Placed) -> Archived {
         let Some(place) = self.archive.filter(|_| !self.policy.has_records()) else { return Archived::default() };
-        let transcript = self.planned.unmasked;
-        let removed = self.planned.plan.removed();
+        let transcript = self.fitted.decided.unmasked;
+        let removed = self.fitted.plan.removed();
         let section = if is_lines(&place.file) {
             let summary = whole_text(transcript, summary);
             Section::Record(record(transcript, self.source, &removed, summary.as_deref()))

@@ -8,9 +8,9 @@ use crate::summary::exchange::Reply;
 use crate::transcript::Message;
 
 use crate::compact::message::LEAST_SUMMARY;
-use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::Accept;
 use crate::compact::summarize::Summarization;
+use crate::compact::summarize::on_error::NoSummary;
 
 /// A summary for which there is no room.
 const LEFT_OUT: &str = "…";
@@ -23,7 +23,7 @@ impl Summarization<'_, '_> {
     /// # Errors
     /// It would save too little; not even one character is small enough; or the embedded summarizer has a fault.
     pub(super) fn extractive(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
-        match &self.planned.draft {
+        match &self.fitted.draft {
             Some(draft) => Ok(Reply { text: draft.clone(), ..Reply::default() }),
             None => fault::caught(ProgramPart::Extractive, || self.extract(sent))?,
         }
@@ -60,7 +60,7 @@ impl Summarization<'_, '_> {
             }
         }
         // A plan of `--fit` counts on a summary of one character at least: the mark of what is left out.
-        if text.trim_end().is_empty() && self.planned.fit.is_some() && self.message_tokens(LEFT_OUT) <= most {
+        if text.trim_end().is_empty() && self.fitted.fit.is_some() && self.message_tokens(LEFT_OUT) <= most {
             return Ok(Reply { text: LEFT_OUT.to_owned(), ..Reply::default() });
         }
         match text.trim_end() {
@@ -81,7 +81,7 @@ impl Summarization<'_, '_> {
 
     /// Whether a summary may have any size.
     fn takes_any(&self) -> bool {
-        self.policy.summary.accept == Accept::Any && self.planned.fit.is_none()
+        self.policy.summary.accept == Accept::Any && self.fitted.fit.is_none()
     }
 
     /// Writes a digest whose message has at most `most` tokens. The words around it have `around`.

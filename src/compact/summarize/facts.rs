@@ -30,7 +30,7 @@ impl Summarization<'_, '_> {
         let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
         let digest = digest::read(&messages, &self.summarized, &self.policy.cut.summary_prefix);
         let counter = self.tally.counter();
-        let takes_any = self.policy.summary.accept == Accept::Any && self.planned.fit.is_none();
+        let takes_any = self.policy.summary.accept == Accept::Any && self.fitted.fit.is_none();
         let most = if takes_any { u64::MAX } else { self.most_tokens() };
         let spare = self.most_tokens().saturating_sub(self.message_tokens(&summary));
         let mut limit = self.policy.summary.ledger.min(spare);

@@ -1,15 +1,15 @@
 //! What takes the place of a summary that failed: `--on-error`.
 
-use anyhow::Result;
-
-use crate::exit::{Exit, Failure};
-use crate::summary::exchange::{FailureKind, Reply};
-use crate::wording::readable_source;
-
+use crate::advice::Advice;
 use crate::compact::event::CompactionEvent;
-use crate::compact::no_summary::{NoSummary, passthrough};
 use crate::compact::policy::{Accept, OnError};
 use crate::compact::summarize::{Accepted, Session, Summarization, SummarySource};
+use crate::exit::{Exit, Failure};
+use crate::fault::Fault;
+use crate::summary::acceptance::Refusal;
+use crate::summary::exchange::{FailureKind, NoAnswer, Reply, extractive};
+use crate::wording::readable_source;
+use anyhow::Result;
 
 /// What takes the place of a summary that failed.
 pub(super) enum Instead {
@@ -35,7 +35,7 @@ impl Summarization<'_, '_> {
         let is_known = failed.kind == Some(FailureKind::Stopped);
         if self.is_embedded() && failed.exit != Exit::SummarizerFailed {
             // That is not an error: some histories have nothing to summarize.
-            if self.planned.pruned_alone.is_none() {
+            if !self.fitted.can_prune_alone() {
                 return Ok(self.left(&failed.message));
             }
             self.report(CompactionEvent::PrunedAlone { message: &message });
@@ -82,5 +82,56 @@ impl Summarization<'_, '_> {
         let unexpected = self.policy.summary.accept == Accept::Any;
         self.report(CompactionEvent::Left { why, unexpected });
         Instead::Nothing { left: (!unexpected).then(|| why.to_owned()) }
+    }
+}
+
+/// Why there is no summary.
+pub(in crate::compact) struct NoSummary {
+    pub(in crate::compact) exit: Exit,
+    pub(in crate::compact) message: String,
+    /// The kind of failure, where a summarizer was asked in vain.
+    pub(in crate::compact) kind: Option<FailureKind>,
+}
+
+impl NoSummary {
+    /// Returns what went wrong, for the user.
+    pub(super) fn readable(&self) -> String {
+        match self.exit {
+            Exit::Usage => format!("the prompt cannot be filled: {}; {{messages}} is its only field", self.message),
+            _ => self.message.clone(),
+        }
+    }
+
+    /// Returns what to try.
+    pub(super) fn remedy(&self, is_embedded: bool) -> Advice {
+        match self.exit {
+            Exit::SummaryRefused => extractive("to go on without a model; --accept any takes the summary as it is"),
+            Exit::SummarizerFailed if is_embedded => passthrough(),
+            Exit::SummarizerFailed => self.kind.unwrap_or(FailureKind::Setup).remedy(),
+            _ => Advice::Line("--prompt-file FILE with another prompt".to_owned()),
+        }
+    }
+}
+
+/// Returns what to try where the embedded summarizer fails.
+pub(super) fn passthrough() -> Advice {
+    Advice::command(["--on-error", "passthrough"]).note("to leave such a transcript unchanged")
+}
+
+impl From<NoAnswer> for NoSummary {
+    fn from(none: NoAnswer) -> Self {
+        NoSummary { exit: Exit::SummarizerFailed, message: none.message, kind: Some(none.kind) }
+    }
+}
+
+impl From<Fault> for NoSummary {
+    fn from(fault: Fault) -> Self {
+        NoSummary { exit: Exit::SummarizerFailed, message: fault.to_string(), kind: None }
+    }
+}
+
+impl From<Refusal> for NoSummary {
+    fn from(refusal: Refusal) -> Self {
+        NoSummary { exit: Exit::SummaryRefused, message: refusal.to_string(), kind: None }
     }
 }

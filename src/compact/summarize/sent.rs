@@ -1,8 +1,7 @@
 //! Which part of the history the summarizer is sent: `--trim-tokens`.
 
 use crate::presets::recipe::Trim;
-use crate::presets::sections::sections;
-use crate::presets::trim_messages::{Counting, PartialMessage, trim_messages};
+use crate::presets::trim::{Counting, PartialMessage, sections, trim_messages};
 use crate::summary::{history, trim};
 use crate::transcript::Message;
 use crate::transcript::compaction::ProviderCompaction;

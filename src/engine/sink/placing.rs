@@ -8,106 +8,121 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::mem;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 
+use crate::compact::Archived;
+use crate::engine::inputs::copy_of;
 use crate::engine::journal::FinishedFile;
-use crate::engine::page;
-use crate::engine::sink::{Sink, Written};
-use crate::events::{Event, ReportRow};
+use crate::engine::run::{Run, write_page};
+use crate::engine::sink::{MOST_NOTED, Sink, Written};
+use crate::events::{Event, Listener, ReportRow};
 use crate::exit::Failure;
+use crate::files::append::{self, Appended};
 use crate::files::hash::hash_of;
 use crate::files::identity::Stamp;
 use crate::files::input::ReadHash;
 use crate::files::output::{self, CompleteFile, OutputFile};
+use crate::report::json::Added;
 use crate::settings::Destination;
 use crate::sync::lock;
 
+/// What was written beside a result, to be taken back if the result cannot take its place.
+#[derive(Default)]
+struct Sides {
+    reported: Option<Added>,
+    archived: Option<Appended>,
+    has_page: bool,
+}
+
 impl Sink<'_> {
-    /// Reports what there is so far, completes the page of the only file, and writes to the archive; then calls
-    /// `write`. If any of it fails, the report and the archive are as they were.
+    /// Lets archived messages wait for the result, and the files that they name. Files of lines are written at once: there
+    /// can be many, and none replaces another.
+    pub(super) fn add_archived(&self, written: &mut Written, archived: Archived) -> Result<()> {
+        let Archived { sections, files } = archived;
+        if self.run.settings.action.is_read_only() || sections.is_empty() && files.is_empty() {
+            return Ok(());
+        }
+        self.refuse_links()?;
+        let are_of_lines = self.as_lines && !self.is_stream;
+        if are_of_lines {
+            append::files(&files)?;
+        } else {
+            written.files.extend(files);
+        }
+        let archive = self.policy.archive.as_ref();
+        archive.map_or(Ok(()), |archive| written.sections.add(archive, sections, are_of_lines))
+    }
+
+    /// Writes what stands beside the result so far, then calls `write`. If any of it fails, the report and the archive are as
+    /// they were.
     pub(super) fn write_after_sides<T>(
         &self,
         written: &mut Written,
         write: impl FnOnce(&mut Written) -> Result<T>,
     ) -> Result<T> {
-        let listeners = &self.records.listeners;
-        let rows = mem::take(&mut written.result.rows);
+        let Run { listeners, state, .. } = self.run;
+        let rows = mem::take(&mut written.rows);
         let to = self.destination_name(written.status());
-        let done = listeners.report.add(&rows).map_err(|error| self.ends_the_run(error)).and_then(|added| {
-            let page = self.complete_page(&rows, &to);
-            let done = page.and_then(|page| self.write_after_archive(written, page, write));
-            done.inspect_err(|_| listeners.report.take_back(&added))
-        });
-        if done.is_err() {
-            written.result.rows = rows;
-            return done;
-        }
-        written.drawn.clear();
-        listeners.notify_others(&Event::Done { conversations: &rows, to: &to })?;
-        done
-    }
-
-    fn write_after_archive<T>(
-        &self,
-        written: &mut Written,
-        page: Option<CompleteFile>,
-        write: impl FnOnce(&mut Written) -> Result<T>,
-    ) -> Result<T> {
-        let appended = written.archived.write(&self.policy, self.archive_readers())?;
-        if let Some(appended) = appended.as_ref().filter(|_| self.is_stream) {
-            // Who reads the stream may append to the same archive.
-            appended.unlock();
-        }
-        let has_page = page.is_some();
-        let done = page.map_or(Ok(()), CompleteFile::put).and_then(|()| write(written));
-        match (done, appended) {
-            (Err(error), Some(appended)) if !appended.take_back() => {
-                let message = format!("{error}; the archive keeps what was cut, since another run wrote to it too");
-                Err(Failure::unreadable(message).into())
+        let mut sides = Sides::default();
+        let done = self.write_sides(written, &rows, &to, &mut sides).and_then(|()| write(written));
+        let Sides { reported, archived, has_page } = sides;
+        match done {
+            Ok(done) => {
+                lock(state).has_page |= has_page;
+                written.drawn.clear();
+                listeners.handle(&Event::Done { conversations: &rows, to: &to });
+                Ok(done)
             }
-            (done, _) => {
-                self.records.has_page.fetch_or(has_page && done.is_ok(), Ordering::Relaxed);
-                done
+            Err(mut error) => {
+                if archived.is_some_and(|archived| !archived.take_back()) {
+                    let message = format!("{error}; the archive keeps what was cut, since another run wrote to it too");
+                    error = Failure::unreadable(message).into();
+                }
+                reported.iter().for_each(|added| listeners.report.take_back(added));
+                written.rows = rows;
+                Err(error)
             }
         }
     }
 
-    /// Writes the page if this is the only file of the run. It is not in its place yet.
-    fn complete_page(&self, rows: &[ReportRow], to: &str) -> Result<Option<CompleteFile>> {
+    /// Reports what there is so far, writes to the archive, and puts the page of the only file in its place.
+    fn write_sides(&self, written: &mut Written, rows: &[ReportRow], to: &str, sides: &mut Sides) -> Result<()> {
+        let Run { settings, inputs, listeners, state, .. } = self.run;
+        sides.reported = Some(listeners.report.add(rows).map_err(|error| self.run.end_with(error))?);
         // A stream does not wait: what is printed and paid for is not lost with the page.
-        let is_last = self.inputs.entries.len() == 1 && !self.is_stream;
-        let page = self.records.listeners.page.as_ref().zip(self.settings.output.html.as_deref());
-        let Some((page, file)) = page.filter(|_| is_last && !self.records.has_page.load(Ordering::Relaxed)) else {
-            return Ok(None);
+        let has_own_page = inputs.entries.len() == 1 && !self.is_stream && !lock(state).has_page;
+        let page = match listeners.page.as_ref().zip(settings.output.html.as_deref()) {
+            Some((page, file)) if has_own_page => {
+                Some(write_page(&page.with(rows, to), file).map_err(|error| self.run.end_with(error))?)
+            }
+            _ => None,
         };
-        let complete = page::write(&page.with(rows, to), file, self.inputs);
-        complete.map(Some).map_err(|error| self.ends_the_run(error))
-    }
-
-    /// Ends a run of many inputs with an error of its report or its page, and returns the error for this input.
-    fn ends_the_run(&self, error: anyhow::Error) -> anyhow::Error {
-        if !self.inputs.many {
-            return error;
+        // The files come before the messages that name them.
+        append::files(&mem::take(&mut written.files))?;
+        if let Some(archive) = &self.policy.archive {
+            sides.archived = written.sections.append(archive)?;
         }
-        let known = Failure::unreadable(error.to_string()).known(true);
-        lock(&self.records.failure).get_or_insert(error);
-        known.into()
+        if let Some(archived) = sides.archived.as_ref().filter(|_| self.is_stream) {
+            // Who reads the stream may append to the same archive.
+            archived.unlock();
+        }
+        sides.has_page = page.is_some();
+        page.map_or(Ok(()), CompleteFile::put)
     }
 
     /// Puts the result in its place.
     pub(super) fn place(&self, written: &mut Written) -> Result<()> {
         written.has_result = true;
         let output = written.output.take();
-        match (&self.settings.output.destination, self.places()) {
+        match (&self.run.settings.output.destination, self.places()) {
             (Destination::Folder(_), Some((path, _))) => {
                 // Compressing the same text again could give other bytes, so the file is copied.
-                let output = output.filter(|_| written.result.changed || written.compression.is_none());
+                let output = output.filter(|_| written.changed || self.compression.is_none());
                 let now = fs::metadata(path).ok();
                 self.put(written, path, now.as_ref(), output)
             }
-            (Destination::InPlace(_), Some((path, _))) if written.result.changed => {
+            (Destination::InPlace(_), Some((path, _))) if written.changed => {
                 // A link that took the place of the file, before or after it was read, leads to another file.
                 let target = output.as_ref().and_then(OutputFile::place).unwrap_or(path);
                 let (now, there) = (fs::metadata(path).ok(), fs::metadata(target).ok());
@@ -120,14 +135,14 @@ impl Sink<'_> {
                 self.put(written, path, now.as_ref(), output)
             }
             (Destination::InPlace(_), Some((_, place))) => {
-                let hash = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
+                let hash = self.hash_of_read();
                 self.note(written, &FinishedFile { place, read: &hash, result: &hash })?;
                 self.write_after_sides(written, |_| Ok(()))
             }
             _ => {
                 // A file without lines has a result too.
                 written.output = output;
-                self.output(written)?;
+                self.begun(written)?;
                 let complete = written.output.take().map(|output| output.complete(None)).transpose()?;
                 self.write_after_sides(written, |_| complete.map_or(Ok(()), CompleteFile::put))
             }
@@ -151,10 +166,10 @@ impl Sink<'_> {
             Some(output) => output.complete(like)?,
             None => output::copied(path, place)?,
         };
-        if let Some(file) = complete.path().filter(|_| self.records.journal.is_some()) {
-            let read = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
+        if let Some(file) = complete.path().filter(|_| self.run.journal.is_some()) {
+            let read = self.hash_of_read();
             // A file that was neither changed nor compressed again has the bytes that were read.
-            let is_the_same = !is_copy && !written.result.changed && written.compression.is_none();
+            let is_the_same = !is_copy && !written.changed && self.compression.is_none();
             let hash = if is_the_same { Ok(read.clone()) } else { hash_of(file) };
             let hash = hash.map_err(|error| output::unwritable(place, &error))?;
             if is_copy && hash != read {
@@ -163,8 +178,8 @@ impl Sink<'_> {
             }
             self.note(written, &FinishedFile { place, read: &read, result: &hash })?;
         }
-        let kept = match &self.settings.output.destination {
-            Destination::InPlace(Some(suffix)) => self.copy(suffix),
+        let kept = match &self.run.settings.output.destination {
+            Destination::InPlace(Some(suffix)) => Some(copy_of(path, suffix)),
             _ => None,
         };
         self.write_after_sides(written, |_| {
@@ -179,13 +194,19 @@ impl Sink<'_> {
         })
     }
 
+    fn hash_of_read(&self) -> String {
+        self.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default()
+    }
+
     /// Notes in the journal that a file is finished. A file whose summarizer failed is not: the next run tries it
     /// again.
     fn note(&self, written: &Written, file: &FinishedFile<'_>) -> Result<()> {
-        let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
+        let Some(journal) = self.run.journal.as_ref().filter(|_| !written.passed_through) else { return Ok(()) };
+        let in_place = matches!(self.run.settings.output.destination, Destination::InPlace(_));
         let certain = in_place && file.read != file.result;
-        let Some(journal) = self.records.journal.as_ref().filter(|_| !written.passed_through) else { return Ok(()) };
-        let noted = journal.note(file, written.finished_rows(), certain);
+        // Part of a file would pass for all of it.
+        let all = if written.rows.len() < MOST_NOTED { &*written.rows } else { &[] };
+        let noted = journal.note(file, all.iter().map(ReportRow::finished).collect(), certain);
         Ok(noted.map_err(|error| output::unwritable(file.place, &error))?)
     }
 }

@@ -14,8 +14,8 @@ impl Bricks {
         self
     }
 
-    /// Returns conversations in which the user, the model, a result or a call has these words: in the member that the
-    /// reader reads, and with each member around them renamed.
+    /// Conversations in which the user, the model, a result or a call has these words: in the member that the reader
+    /// reads, and with each member around them renamed.
     pub(crate) fn displaced(&self, words: &str) -> Vec<String> {
         let quoted = Value::from(words).to_string();
         let with = |element: &Option<String>, places: [(&str, String); 5]| {
@@ -66,8 +66,8 @@ impl Bricks {
     }
 }
 
-/// Returns a message with each of the members around these words renamed, one at a time. The member of a session line
-/// around its message keeps its name: without it the line is not part of the conversation.
+/// A message with each of the members around these words renamed, one at a time. The member of a session line around
+/// its message keeps its name: without it the line is not part of the conversation.
 fn renamed(value: &Value, words: &str) -> Vec<Value> {
     match value {
         Value::Array(items) => {

@@ -8,7 +8,7 @@ use crate::laws::bricks::Bricks;
 /// A source of choices: returns a number below its argument.
 pub(crate) type Below<'b> = dyn FnMut(usize) -> usize + 'b;
 
-/// Returns the choices of a seed.
+/// The choices of a seed.
 pub(crate) fn choices(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed;
     move |all| {
@@ -84,8 +84,8 @@ const PIECES: [&str; 44] = [
     "Earlier:",
 ];
 
-/// Returns lines with the mark of their speaker: `u` for the user, `a` for the assistant, `c` for arguments of calls, `r`
-/// for results.
+/// Lines with the mark of their speaker: `u` for the user, `a` for the assistant, `c` for arguments of calls, `r` for
+/// results.
 fn lines(below: &mut Below<'_>, speaker: char, number: usize, count: usize) -> String {
     let line = |_| {
         let gap = if below(8) == 0 { "\n\n" } else { "\n" };
@@ -116,7 +116,7 @@ pub(crate) fn steps(below: &mut Below<'_>, numbers: std::ops::Range<usize>) -> V
     steps
 }
 
-/// Returns lines that do not open as an earlier summary does.
+/// Lines that do not open as an earlier summary does.
 fn said(below: &mut Below<'_>, speaker: char, number: usize, count: usize) -> String {
     let text = lines(below, speaker, number, count);
     if text.starts_with("Earlier:") { format!("An {text}") } else { text }
@@ -147,7 +147,7 @@ fn call(below: &mut Below<'_>, number: usize, count: usize) -> Step {
 }
 
 impl Bricks {
-    /// Returns how many layouts the format has.
+    /// How many layouts the format has.
     #[cfg(test)]
     pub(crate) fn layouts(&self) -> usize {
         self.around.len()

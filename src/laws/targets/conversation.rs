@@ -48,7 +48,7 @@ pub(crate) fn read(bytes: &[u8]) {
     }
 }
 
-/// Returns the format, if it is the same for all.
+/// The format, if it is the same for all.
 fn lone_format(transcripts: &[Transcript<'_>]) -> Option<&'static dyn Format> {
     let first = transcripts.first()?.format;
     transcripts.iter().all(|one| one.format.name() == first.name()).then_some(first)
@@ -86,7 +86,7 @@ fn check_positions(transcript: &Transcript<'_>, counter: Counter) {
     assert!(breaches(transcript).iter().all(|breach| breach.message < transcript.messages.len()));
 }
 
-/// Returns the single format of a text's conversations, and whether its entries link to each other.
+/// The single format of a text's conversations, and whether its entries link to each other.
 fn read_links(text: &str) -> Option<(&'static dyn Format, bool)> {
     let json = Source::of(text).ok()?;
     let document = framing::read(&json, None, None).ok()?;

@@ -12,13 +12,11 @@ use crate::laws::whole;
 pub struct Target {
     /// The name of its file in `fuzz/fuzz_targets`.
     pub name: &'static str,
-    /// What it checks.
     pub about: &'static str,
     /// Panics if the bytes break a promise.
     pub run: fn(&[u8]),
 }
 
-/// Every target.
 pub const TARGETS: &[Target] = &[
     Target { name: "read", about: "detecting and reading every format, counting, breaches", run: conversation::read },
     Target { name: "edit", about: "a summary in the place of messages: the laws", run: conversation::edit },

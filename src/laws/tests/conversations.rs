@@ -71,7 +71,7 @@ impl Change {
 /// A known part with its text, result or arguments under a member that no reader reads is never empty: its words are
 /// read, or the file is rejected.
 #[test]
-fn words_under_unread_members() {
+fn no_words_are_lost_under_unread_members() {
     const WORDS: &str = "the words in question";
     for format in FORMATS {
         let sources = Bricks::of(format.name()).displaced(WORDS);
@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(cases(3_000))]
 
     #[test]
-    fn laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin()) {
+    fn generated_conversations_keep_the_laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin()) {
         let (source, ids) = file(&Bricks::of(format.name()), &generated, layout);
         let rules = VaryingRules { keep, pin };
         for (plan, messages) in assert_laws(&source, Some(format), &policy(&rules)) {
@@ -117,14 +117,14 @@ proptest! {
 
     /// Thinking that a model binds to the messages before it is removed from all kept messages, and nothing else is.
     #[test]
-    fn bound_thinking_goes(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin(),
+    fn thinking_bound_to_its_history_is_removed(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin(),
                            way in prop::sample::select(WAYS)) {
         assert_thinking(&Bricks::of(format.name()), format, &generated, layout, &VaryingRules { keep, pin }, way);
     }
 
     /// A repaired text has no violation, a text without violations stays unchanged, and compacting causes none.
     #[test]
-    fn repair(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin(),
+    fn repair_leaves_no_violation(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin(),
               how in prop::sample::select(vec![Repair::Drop, Repair::Synthesize])) {
         // From nothing but results without calls, nothing could be left.
         let generated = if generated.iter().any(|one| matches!(one, Generated::User(_))) { generated } else { [generated, vec![Generated::User("u".to_owned())]].concat() };
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_told_by_looking(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+    fn generated_files_are_detected_as_their_format(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
         let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         // Texts alone fit several formats, and an empty list the first one.
         let named = read(&source, None, None).map(|document| document.transcripts[0].format.name());
@@ -151,7 +151,7 @@ proptest! {
 
     /// A detected format is detected again after any cut.
     #[test]
-    fn what_is_left_is_read_as_what_it_was(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+    fn results_are_detected_as_their_format(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                            keep in keep(), pin in pin()) {
         let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         assert_read_again(&source, &VaryingRules { keep, pin });
@@ -159,7 +159,7 @@ proptest! {
 
     /// A part that no reader knows is never ignored: it is counted and has text, and a mostly foreign file is rejected.
     #[test]
-    fn foreign_parts(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+    fn foreign_parts_keep_the_laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
         let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         let document = read(&source, Some(format), None).expect("it was named");
         let messages = &document.transcripts[0].messages;
@@ -195,7 +195,7 @@ proptest! {
 
     /// Fixtures with pieces removed, doubled and replaced: readable ones keep the laws, and nothing panics.
     #[test]
-    fn mutated_fixtures(file in prop::sample::select(small_fixtures()), changes in prop::collection::vec(change(), 1..4),
+    fn mutated_fixtures_keep_the_laws(file in prop::sample::select(small_fixtures()), changes in prop::collection::vec(change(), 1..4),
                         keep in keep(), pin in pin()) {
         let text = changes.iter().fold(file, |text, change| change.apply_to(&text));
         let Ok(document) = read(&text, None, None) else { return Ok(()) };

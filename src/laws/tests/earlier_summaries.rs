@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::all_cases::{Sample, one_in};
 use crate::compact::{Accept, CompactionPolicy, Compactor};
 use crate::plan::size::Size;
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
@@ -33,7 +34,7 @@ fn a_summary_of_any_role_outlasts_runs_of_other_roles() {
         [Step::User(fact.clone()), Step::Assistant(answer)]
     });
     let said: Vec<Step> = std::iter::once(Step::System("You are an agent.".to_owned())).chain(said).collect();
-    let mut runs = 0;
+    let (mut runs, mut sample) = (0, Sample::default());
     for format in FORMATS.iter().filter(|format| format.summary_roles().len() > 1) {
         for (seed, pin) in ["system", "none", "first:1"].into_iter().enumerate() {
             for first in [User, System, Assistant] {
@@ -41,7 +42,7 @@ fn a_summary_of_any_role_outlasts_runs_of_other_roles() {
                     [User, System, Assistant].into_iter().flat_map(|a| [(a, User), (a, System), (a, Assistant)])
                 {
                     let roles = [first, second, third];
-                    if roles.iter().any(|role| !format.summary_roles().contains(role)) {
+                    if roles.iter().any(|role| !format.summary_roles().contains(role)) || !sample.takes_next() {
                         continue;
                     }
                     let mut text = Bricks::of(format.name()).conversation(&said, seed);
@@ -60,12 +61,12 @@ fn a_summary_of_any_role_outlasts_runs_of_other_roles() {
             }
         }
     }
-    assert!(runs > 700, "{runs}");
+    assert!(runs * one_in() > 700, "{runs}");
 }
 
 /// A text that begins like a summary is what its speaker said, in every format.
 #[test]
-fn what_looks_like_a_summary_stays_what_its_speaker_said() {
+fn a_text_like_a_summary_stays_its_speakers() {
     for format in FORMATS {
         for prefix in ["Here is a summary of the conversation to date:\n\n", ""] {
             let text = format!("{prefix}RULE: never touch migrations. Port 8443.");
@@ -213,7 +214,7 @@ fn a_summary_that_its_format_marks_is_one() {
 
 /// A provider's compaction that failed says nothing: its message is summarized as any other.
 #[test]
-fn a_failed_compaction_is_none() {
+fn a_failed_compaction_is_an_ordinary_message() {
     let mut failed = 0;
     for format in FORMATS {
         let bricks = Bricks::of(format.name());

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::all_cases::share;
 use crate::compact::{CompactionPolicy, Compactor, SummarizerKind};
 use crate::digest::without_own_headings;
 use crate::plan::carried::{NAME, carried};
@@ -60,7 +61,7 @@ fn summary_of(text: &str) -> String {
     without_own_headings(python::strip(fence::strip_wrapping(text)))
 }
 
-/// Returns the text of the message that a compaction put before the last of a conversation.
+/// The text of the message that a compaction put before the last of a conversation.
 fn text_of_message(source: &str, format: &str, policy: CompactionPolicy, summary: &str) -> String {
     let cut = policy.cut.clone();
     let is_off = policy.summary.summarizer == SummarizerKind::Off;
@@ -75,7 +76,7 @@ fn text_of_message(source: &str, format: &str, policy: CompactionPolicy, summary
     })
 }
 
-/// Returns a text as it is seen, and without spaces.
+/// A text as it is seen, and without spaces.
 fn seen(text: &str) -> String {
     let seen = text.chars().filter(|c| !c.is_whitespace() && !is_control(*c)).collect::<String>().to_lowercase();
     seen.replace('\u{ff1c}', "<").replace('\u{ff1e}', ">")
@@ -83,7 +84,7 @@ fn seen(text: &str) -> String {
 
 #[test]
 fn a_message_has_one_fence_with_the_summary_in_it() {
-    for seed in 0..u64::from(super::cases(600).cases) {
+    for seed in 0..share(600) as u64 {
         let format = FORMATS[seed as usize % FORMATS.len()];
         let mut below = choices(seed);
         let (summary, name) = (format!("Notes{}", forged(&mut below, 8)), forged(&mut below, 5));
@@ -124,7 +125,7 @@ fn is_remark(line: &str) -> bool {
 /// Where a summary is carried on without a fence, the remark with the archive's name is told from the summary.
 #[test]
 fn a_carried_summary_is_read_without_the_name_of_the_archive() {
-    for seed in 0..u64::from(super::cases(300).cases) {
+    for seed in 0..share(300) as u64 {
         let mut below = choices(seed);
         let (summary, name) = (format!("Notes{} end", forged(&mut below, 8)), forged(&mut below, 5));
         let source = Bricks::of("langchain").conversation(&steps(), 0);

@@ -14,17 +14,14 @@ use serde_json::Value;
 
 use crate::exit::{Exit, Failure};
 use crate::laws::bricks::{Bricks, Generated, file, generated};
-use crate::laws::tests::cases;
 use crate::laws::tests::left_out::left_out;
 use crate::laws::whole::process;
 
 /// The formats of messages in a state.
 const STATE_FORMATS: [&str; 3] = ["langchain", "openai-chat", "anthropic"];
 
-/// Sizes to keep.
 const KEPT: [&str; 4] = ["messages:1", "messages:2", "messages:6", "tokens:60"];
 
-/// Returns the updates that tcompact writes for an input.
 fn updates(source: &str, keep: &str) -> Vec<Value> {
     let updates =
         match process(&["--emit=update".to_owned(), "--accept=any".to_owned(), format!("--keep={keep}")], source) {
@@ -47,7 +44,7 @@ fn is_accepted(message: &Value) -> bool {
     known && message.get("content").is_some() && message.get("data").is_none() && message.get("message_type").is_none()
 }
 
-/// Returns LangGraph's response to each update; `None` if it is not installed.
+/// LangGraph's response to each update; `None` if it is not installed.
 fn run_update_state(updates: &[Value]) -> Option<Vec<String>> {
     let python = std::env::var("TCOMPACT_PYTHON").unwrap_or("python3".to_owned());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/langgraph/update_state.py");
@@ -128,7 +125,7 @@ fn a_state_takes_the_update_of_generated_conversations_in_every_encoding() {
     let mut all = Vec::new();
     for format in STATE_FORMATS {
         let bricks = Bricks::of(format);
-        for round in 0..cases(12).cases as usize {
+        for round in 0..12 {
             let mut generated = generated().new_tree(&mut runner).expect("a conversation").current();
             // Foreign parts, which may be allowed where calls are, are tested elsewhere.
             generated.retain(Generated::is_known);
@@ -151,7 +148,7 @@ fn a_state_takes_the_update_of_generated_conversations_in_every_encoding() {
 
 /// LangGraph rejects what tcompact rejects, and tcompact does so before it asks the summarizer.
 #[test]
-fn what_no_state_takes_is_refused_and_named() {
+fn updates_that_no_state_takes_are_refused() {
     let mut wrong = Vec::new();
     for last in [
         r#"{"role":"exit","content":""}"#,

@@ -35,7 +35,7 @@ fn policy(limit: Size, keep: Option<Size>, pin: Pin, summarizer: SummarizerKind)
     policy
 }
 
-/// Returns the limits that an error names.
+/// The limits that an error names.
 fn named(failure: &Failure) -> Vec<u64> {
     let text = format!("{failure}\n{}", failure.shown().join("\n"));
     let numbers = ["tokens:", "bytes:", "the least is "].into_iter().flat_map(|before| text.split(before).skip(1));
@@ -43,7 +43,7 @@ fn named(failure: &Failure) -> Vec<u64> {
     numbers.filter_map(number).collect()
 }
 
-/// Returns what user and model said in the conversations of a text.
+/// What user and model said in the conversations of a text.
 fn words(source: &str, from: &'static dyn Format) -> Vec<String> {
     let said = |message: &Message<'_>| -> Vec<String> {
         let is_spoken = matches!(message.role, Role::User | Role::Assistant | Role::System | Role::Developer);
@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn without_a_summarizer_a_limit_takes_no_words(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+    fn without_a_summarizer_a_limit_removes_no_words(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                                    limit in limit(), keep in prop::option::of(crate::laws::bricks::size()), pin in pin()) {
         let source = source(format, &generated, layout);
         let compactor = Compactor::new(policy(limit, keep, pin, SummarizerKind::Off));

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::all_cases::{Sample, one_in};
 use crate::laws::fixtures::all;
 use crate::laws::transcripts::read;
 use crate::laws::whole::{assert_whole, process};
@@ -20,7 +21,7 @@ fn secrets() -> Vec<String> {
     ]
 }
 
-/// Returns the first secrets, which stand for themselves, and the last behind the name that tells it.
+/// The first secrets, which stand for themselves, and the last behind the name that tells it.
 fn planted(which: usize) -> String {
     let secrets = secrets();
     let at = which % secrets.len();
@@ -80,7 +81,7 @@ const WAYS: [&[&str]; 9] = [
 
 #[test]
 fn no_planted_secret_stands_in_a_result() {
-    let (mut results, mut planted_in_ids) = (0, 0);
+    let (mut results, mut planted_in_ids, mut sample) = (0, 0, Sample::default());
     for (name, file) in all() {
         let text = fs::read_to_string(&file).expect("a fixture");
         let (with_texts, count) = in_texts(&text);
@@ -89,7 +90,7 @@ fn no_planted_secret_stands_in_a_result() {
         let both = in_ids(&with_texts);
         for text in [with_texts, with_ids, both].iter().filter(|planted| **planted != text) {
             let Ok(before) = read(text, None, None) else { continue };
-            for way in WAYS {
+            for way in WAYS.into_iter().filter(|_| sample.takes_next()) {
                 let mut arguments: Vec<String> = way.iter().map(|word| (*word).to_owned()).collect();
                 arguments.extend([format!("--from={name}"), "--redact=all".to_owned()]);
                 let Ok(outcome) = process(&arguments, text) else { continue };
@@ -119,5 +120,5 @@ fn no_planted_secret_stands_in_a_result() {
             }
         }
     }
-    assert!(results > 500 && planted_in_ids > 15, "{results} {planted_in_ids}");
+    assert!(results * one_in() > 500 && planted_in_ids > 15, "{results} {planted_in_ids}");
 }

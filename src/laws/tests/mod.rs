@@ -7,17 +7,15 @@ mod documents;
 mod earlier_summaries;
 mod exact_tokens;
 mod fences;
-mod few_words;
-mod filling;
+mod fitted_sizes;
 mod fixtures;
-mod frames;
+mod forged_frames;
 mod handoffs;
 mod langgraph;
 #[path = "../../../tests/integration/left_out.rs"]
 mod left_out;
 mod limits;
 mod masking;
-mod mending;
 mod nesting;
 mod patterns;
 mod pieces;
@@ -26,16 +24,20 @@ mod pruning;
 mod reading_again;
 mod reasoning;
 mod recorded;
-mod renamed;
+mod repair;
 mod resets;
 mod restoring;
 mod rounds;
 mod sealed_reasoning;
+mod short_histories;
 mod targets;
+mod unread_members;
 mod unsent;
 
-/// Returns a configuration for property tests with `cases` cases, or as many as `PROPTEST_CASES` says.
-pub(crate) fn cases(cases: u32) -> proptest::prelude::ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
+use crate::all_cases::share;
+
+/// A configuration for property tests with the share of so many cases.
+pub(crate) fn cases(all: usize) -> proptest::prelude::ProptestConfig {
+    let cases = u32::try_from(share(all)).expect("few cases");
     proptest::prelude::ProptestConfig { cases, failure_persistence: None, ..Default::default() }
 }

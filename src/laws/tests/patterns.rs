@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Returns the sources without tests.
+/// The sources without tests.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let named = |path: &PathBuf| path.file_name().is_some_and(|name| !name.to_string_lossy().contains("tests"));

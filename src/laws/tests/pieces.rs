@@ -60,7 +60,7 @@ fn categories_sum_to_the_count() {
 
 /// A longer text in a piece counts once, and a longer value of the envelope counts nothing.
 #[test]
-fn what_is_longer_counts_once_or_never() {
+fn longer_text_counts_once_or_never() {
     let mut tried = 0;
     each_fixture(|name, source, document| {
         let before = sum(document);
@@ -104,7 +104,7 @@ enum Counted {
     AsPython,
 }
 
-/// Returns the places of the pieces of a message.
+/// The places of the pieces of a message.
 fn places(message: &Message<'_>, source: &str) -> Vec<(Range<usize>, Counted)> {
     let mut places = Vec::new();
     message.pieces(&mut |_, piece| match piece {
@@ -141,7 +141,7 @@ fn is_of_frame(message: &Message<'_>, source: &str, span: &Range<usize>) -> bool
     frame.any(|text| text.span_in(source).is_some_and(|own| own == *span))
 }
 
-/// Returns the count with a longer string, where that is still the same conversation.
+/// The count with a longer string, where that is still the same conversation.
 fn lengthened(source: &str, inside: &Range<usize>, name: &str, before: &Document<'_>) -> Option<u64> {
     let longer = [&source[..inside.end], &"x".repeat(MORE), &source[inside.end..]].concat();
     let source = Source::of_file(&longer).ok()?;

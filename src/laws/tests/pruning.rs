@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::all_cases::one_in;
 use crate::compact::{CompactionPolicy, Compactor, Pruning, SummarizerKind};
 use crate::plan::size::Size;
 use crate::prune::{Choice, KINDS, Scene, chosen, prune};
@@ -42,7 +43,7 @@ fn pruned(
     })
 }
 
-/// Returns the messages of each conversation as they are spelled.
+/// The messages of each conversation as they are spelled.
 fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> {
     with_document(source, from, |document| {
         let messages = |transcript: &crate::transcript::Transcript<'_>| {
@@ -141,14 +142,14 @@ proptest! {
 
     /// At least the last message stays, as in any run; without it, a file of nothing but thinking would become empty.
     #[test]
-    fn laws_of_pruning(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, rules in choices(), last in 1usize..6) {
+    fn pruning_keeps_its_laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, rules in choices(), last in 1usize..6) {
         let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &generated, layout);
         assert_pruned(&source, Some(format), &rules, last);
     }
 
     /// Results of a call become notes, and the marks of the call and of its failure stay.
     #[test]
-    fn marks_stay(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+    fn pruning_keeps_cache_marks(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
         let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &generated, layout);
         let rules = ["results:0".parse().expect("a rule"), "cap:30".parse().expect("a rule"), "arguments:5".parse().expect("a rule")];
         let out = assert_pruned(&source, Some(format), &rules, 0);
@@ -165,7 +166,7 @@ proptest! {
 
 /// Real files, with every rule alone and with all of them.
 #[test]
-fn fixtures_of_every_format() {
+fn every_fixture_keeps_the_laws_of_pruning() {
     for format in FORMATS {
         for file in of_format(format.name()) {
             let source = std::fs::read_to_string(&file).expect("a fixture");
@@ -200,7 +201,7 @@ fn attachments_are_restored() {
     }
 }
 
-/// Returns the policy of `--fit`, for a text that is compacted in one call.
+/// The policy of `--fit`, for a text that is compacted in one call.
 fn fitting(limit: u64, keep: Option<u64>, summarizer: SummarizerKind) -> CompactionPolicy {
     let all = chosen(&[Choice::All]);
     let mut policy = CompactionPolicy::keeping(Size::Messages(keep.unwrap_or(20)));
@@ -224,7 +225,7 @@ proptest! {
 
     /// A fitted text is never larger than the limit, unless there is an error; fitted again it stays unchanged.
     #[test]
-    fn what_fits_is_never_larger(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+    fn fit_never_exceeds_its_limit(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                  limit in 20u64..1_200, keep in prop::option::of(1u64..8), summarizes in any::<bool>()) {
         // Messages before a provider's own compaction are neither sent nor counted.
         let generated: Vec<Generated> = generated.into_iter().filter(|one| !matches!(one, Generated::Compaction(..))).collect();
@@ -245,7 +246,7 @@ proptest! {
 
 /// Cuts, pruning and removed thinking together leave a readable text, as each alone would.
 #[test]
-fn what_is_made_to_fit_can_be_read() {
+fn a_fitted_result_can_be_read() {
     let (long, foreign) = ("so many words ".repeat(80), "unknown words ".repeat(30));
     let messages = serde_json::json!([
         {"role": "user", "content": long},
@@ -261,7 +262,7 @@ fn what_is_made_to_fit_can_be_read() {
     let source = messages.to_string();
     let (mut fitted, mut refused) = (0, 0);
     for (limit, summarizer) in (20..1_000)
-        .step_by(7)
+        .step_by(7 * one_in())
         .flat_map(|limit| [SummarizerKind::Embedded, SummarizerKind::Off].map(|summarizer| (limit, summarizer)))
     {
         let compactor = Compactor::new(fitting(limit, Some(4), summarizer));
@@ -273,5 +274,5 @@ fn what_is_made_to_fit_can_be_read() {
             Err(error) => refused += usize::from(error.to_string().contains("read most")),
         }
     }
-    assert!(fitted > 20 && refused > 5, "{fitted} {refused}");
+    assert!(fitted * one_in() > 20 && refused * one_in() > 5, "{fitted} {refused}");
 }

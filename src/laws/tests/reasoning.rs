@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use crate::all_cases::{Sample, one_in};
 use crate::laws::bricks::talk::{Below, choices};
 use crate::laws::whole::process;
 
@@ -52,7 +53,7 @@ fn item(below: &mut Below<'_>, number: usize) -> (Value, Option<Value>) {
     (item, output)
 }
 
-/// Returns items of some turns: in each the user, and responses with reasoning before their items.
+/// Items of some turns: in each the user, and responses with reasoning before their items.
 fn items(below: &mut Below<'_>) -> Vec<Value> {
     let mut items = Vec::new();
     for _ in 0..1 + below(4) {
@@ -80,7 +81,7 @@ fn items(below: &mut Below<'_>) -> Vec<Value> {
     items
 }
 
-/// Returns the items behind which each item with an id must stand, and those that must stand behind it.
+/// The items behind which each item with an id must stand, and those that must stand behind it.
 fn bonds(items: &[Value]) -> HashMap<String, (Option<String>, Option<String>)> {
     let of_model = |item: &Value| {
         item.get("call_id").is_none_or(|_| !item["type"].as_str().is_some_and(|kind| kind.ends_with("_output")))
@@ -181,13 +182,13 @@ fn openai_accepts_what_is_left_of_its_reasoning() {
         &["--fit=fraction:0.5", "--context-window=2000", "--thinking=drop"],
         &["--repair=drop", "--keep=messages:3", "--prune=thinking"],
     ];
-    let mut changed = 0;
+    let (mut changed, mut sample) = (0, Sample::default());
     for seed in 0..25 {
         let mut below = choices(seed);
         let items = items(&mut below);
         for place in PLACES {
             let source = write(&items, place);
-            for way in ways {
+            for way in ways.into_iter().filter(|_| sample.takes_next()) {
                 let from = if place == "codex" { "--from=codex" } else { "--from=openai-responses" };
                 let arguments: Vec<String> = way.iter().chain([&from]).map(|word| (*word).to_owned()).collect();
                 let Ok(done) = process(&arguments, &source) else { continue };
@@ -200,7 +201,7 @@ fn openai_accepts_what_is_left_of_its_reasoning() {
             }
         }
     }
-    assert!(changed > 400, "{changed}");
+    assert!(changed * one_in() > 400, "{changed}");
 }
 
 /// Where no item has an id, the provider cannot tell which reasoning belongs to which.

@@ -11,12 +11,11 @@ use crate::laws::tests::cases;
 use crate::rewrite::repair::Repair;
 use crate::transcript::formats::by_name;
 
-/// Returns the values of a session.
 fn lines(text: &str) -> Vec<Value> {
     serde_json::Deserializer::from_str(text).into_iter().map(|line| line.expect("JSON")).collect()
 }
 
-/// Returns the ids of the walk up from the last entry.
+/// The ids of the walk up from the last entry.
 fn walk(text: &str, id: &str, parent: &str) -> Vec<String> {
     let lines = lines(text);
     let linked: Vec<&Value> = lines.iter().filter(|line| line.get(parent).is_some() && line[id].is_string()).collect();

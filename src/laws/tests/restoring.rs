@@ -19,7 +19,7 @@ proptest! {
 
     /// Whatever was cut is restored; an altered record restores the same text, or fails.
     #[test]
-    fn whatever_was_cut_comes_back(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+    fn every_compaction_is_restored_to_the_byte(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                    keep in keep(), pin in pin(), changes in prop::collection::vec(conversations::change(), 1..3)) {
         let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         let document = read(&source, Some(format), None).expect("a transcript");

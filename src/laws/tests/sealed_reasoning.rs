@@ -191,7 +191,7 @@ const READABLE_MEMBERS: [Spelling; 12] = [
     ("tau-bench", "content", |t| json!({"reasoning_content": t})),
 ];
 
-/// Returns an entry of the user.
+/// An entry of the user.
 fn user(format: &str) -> Value {
     let text = "Sort the shelf.";
     match format {
@@ -208,7 +208,7 @@ fn user(format: &str) -> Value {
     }
 }
 
-/// Returns an entry of the model with a block in its content.
+/// An entry of the model with a block in its content.
 fn with_block(format: &str, block: Value) -> Value {
     match format {
         "claude-code" => json!({"type": "assistant", "message": with_block("", block)}),
@@ -220,7 +220,7 @@ fn with_block(format: &str, block: Value) -> Value {
     }
 }
 
-/// Returns an entry of the model with these members.
+/// An entry of the model with these members.
 fn with_members(format: &str, members: Value) -> Value {
     let mut entry = match format {
         "codex" => return json!({"timestamp": TIME, "type": "response_item", "payload": members}),
@@ -233,7 +233,7 @@ fn with_members(format: &str, members: Value) -> Value {
     entry
 }
 
-/// Returns the tokens of a conversation in all and of its thinking. Its turns have this model's entries.
+/// The tokens of a conversation in all and of its thinking. Its turns have this model's entries.
 fn tokens(format: &str, turns: &[Value], counter: Counter) -> (u64, u64) {
     let mut list: Vec<Value> = turns.iter().flat_map(|turn| [user(format), turn.clone()]).collect();
     if format == "claude-code" {
@@ -255,14 +255,14 @@ fn tokens(format: &str, turns: &[Value], counter: Counter) -> (u64, u64) {
     })
 }
 
-/// Returns an entry of the model for each row of two tables, with its format and spelling.
+/// An entry of the model for each row of two tables, with its format and spelling.
 fn entries(blocks: &[Spelling], members: &[Spelling], reasoning: &str) -> Vec<(&'static str, &'static str, Value)> {
     let blocks = blocks.iter().map(|(format, name, of)| (*format, *name, with_block(format, of(reasoning))));
     let members = members.iter().map(|(format, name, of)| (*format, *name, with_members(format, of(reasoning))));
     blocks.chain(members).collect()
 }
 
-/// Returns how much more a conversation counts with reasoning in the first and in the last of its turns: in all, and as
+/// How much more a conversation counts with reasoning in the first and in the last of its turns: in all, and as
 /// thinking.
 fn additional(format: &str, entry: &Value, empty: &Value, counter: Counter) -> [(u64, u64); 2] {
     let none = tokens(format, &[empty.clone(), empty.clone()], counter);

@@ -15,7 +15,6 @@ use crate::transcript::formats::{Format, by_name};
 /// A step of a session.
 #[derive(Debug, Clone)]
 enum Step {
-    /// More messages.
     Go(Vec<Generated>),
     /// Everything so far is replaced by a summary.
     Condense,
@@ -55,7 +54,7 @@ fn with_picture(at: usize, mut message: Value) -> Value {
     message
 }
 
-/// Returns a session without the media that are not sent.
+/// A session without the media that are not sent.
 fn pruned(source: &str, from: &'static dyn Format) -> Vec<Value> {
     let rules = chosen(&[Choice::All]);
     let edits = with_document(source, Some(from), |document| {
@@ -65,7 +64,7 @@ fn pruned(source: &str, from: &'static dyn Format) -> Vec<Value> {
     serde_json::from_str(&apply(source, &edits)).expect("a list")
 }
 
-/// Returns the session after some steps, as Roo Code writes it.
+/// The session after some steps, as Roo Code writes it.
 fn session(steps: &[Step]) -> Vec<Value> {
     let bricks = Bricks::of("anthropic");
     let mut messages: Vec<Value> = Vec::new();
@@ -117,7 +116,7 @@ fn ids(messages: &[Value], key: &str) -> Vec<Value> {
     messages.iter().filter_map(|message| message.get(key).cloned()).collect()
 }
 
-/// Returns the messages of a session that Roo Code sends.
+/// The messages of a session that Roo Code sends.
 fn sent(session: &[Value]) -> Vec<Value> {
     let summary = session.iter().rposition(|message| message["isSummary"] == true);
     let own = &session[summary.unwrap_or(0)..];
@@ -137,7 +136,7 @@ fn sent(session: &[Value]) -> Vec<Value> {
     messages
 }
 
-/// Returns what is read of each message, and how much it counts.
+/// What is read of each message, and how much it counts.
 fn read(source: &str, from: &'static dyn Format) -> Vec<String> {
     with_document(source, Some(from), |document| {
         let told = |message: &crate::transcript::Message<'_>| {
@@ -161,7 +160,7 @@ proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn what_is_not_sent_decides_nothing(steps in steps(), keep in keep(), pin in pin()) {
+    fn unsent_messages_decide_nothing(steps in steps(), keep in keep(), pin in pin()) {
         let format = by_name("anthropic").expect("a format");
         let whole = session(&steps);
         let (source, own) = (text(&whole), text(&sent(&whole)));

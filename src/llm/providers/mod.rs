@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 
 use parameters::{Least, Parameters};
 
+use crate::llm::body::Change;
 use crate::llm::body::{merge, parsed, put};
-use crate::llm::change::Change;
 use crate::llm::secret::Secret;
 use crate::summary::exchange::{Reply, Request};
 use crate::transcript::json::{Json, JsonKind};

@@ -13,7 +13,6 @@ const IDS: [&str; 6] = ["id", "tool_use_id", "toolUseId", "tool_call_id", "call_
 /// The members that hold the name of a tool.
 const NAMES: [&str; 3] = ["name", "toolName", "tool_name"];
 
-/// Returns the violations.
 pub(super) fn of_calls(transcript: &Transcript<'_>) -> Vec<Breach> {
     let order = transcript.order;
     let checks_ids = order.results != ResultPlacement::Unchecked;
@@ -54,7 +53,7 @@ fn has_empty_id(call: &Call<'_>) -> bool {
     call.id.is_none() && id_in(call.json, "").is_some()
 }
 
-/// Returns the results with an empty id. One without a call is a violation of its own.
+/// The results with an empty id. One without a call is a violation of its own.
 fn empty_ids_of_results(transcript: &Transcript<'_>) -> Vec<Breach> {
     let messages = &transcript.messages;
     let is_empty = |place: CallOrResult| {
@@ -80,7 +79,7 @@ fn empty_ids_of_results(transcript: &Transcript<'_>) -> Vec<Breach> {
     places.map(breach).collect()
 }
 
-/// Returns every message with the id of an earlier one, where ids of messages must differ.
+/// Every message with the id of an earlier one, where ids of messages must differ.
 fn of_messages<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Breach> {
     let mut seen = HashSet::new();
     let repeats = move |(message, read): (usize, &Message<'a>)| {
@@ -94,13 +93,13 @@ fn of_messages<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Breach> 
     transcript.messages.iter().enumerate().filter_map(repeats).collect::<Vec<_>>().into_iter()
 }
 
-/// Returns the input of a call where it must be an object and is none.
+/// The input of a call where it must be an object and is none.
 pub(crate) fn odd_input<'a>(transcript: &Transcript<'a>, call: &Call<'a>) -> Option<Json<'a>> {
     let Arguments::Value(input) = call.arguments else { return None };
     (transcript.order.object_inputs && input.kind() != JsonKind::Object).then_some(input)
 }
 
-/// Returns the parts of a message with a result that are not text, where results must be text.
+/// The parts of a message with a result that are not text, where results must be text.
 pub(crate) fn media_in_result<'m, 'a>(
     transcript: &Transcript<'a>,
     message: &'m Message<'a>,
@@ -113,12 +112,12 @@ pub(crate) fn media_in_result<'m, 'a>(
     parts.iter().filter(|part| matches!(part.kind, PartKind::Media(_))).map(|part| part.json)
 }
 
-/// Returns the value with an id of a call, in the call or the result, or in the one object inside.
+/// The value with an id of a call, in the call or the result, or in the one object inside.
 pub(crate) fn id_in<'a>(holder: Json<'a>, id: &str) -> Option<Json<'a>> {
     member_in(holder, &IDS, id)
 }
 
-/// Returns the value with the name of a tool, in the same places.
+/// The value with the name of a tool, in the same places.
 pub(crate) fn name_in<'a>(holder: Json<'a>, name: &str) -> Option<Json<'a>> {
     member_in(holder, &NAMES, name)
 }

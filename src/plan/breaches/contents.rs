@@ -10,7 +10,6 @@ use crate::transcript::order::Texts;
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
 
-/// Returns the messages with such contents.
 pub(super) fn of_contents(transcript: &Transcript<'_>) -> Vec<Breach> {
     let mut found = Vec::new();
     for (index, message) in transcript.messages.iter().enumerate() {
@@ -32,7 +31,7 @@ pub(crate) enum Blank<'a> {
     Content,
 }
 
-/// Returns what is blank in the message at an index, as far as its provider refuses it.
+/// What is blank in the message at an index, as far as its provider refuses it.
 pub(crate) fn blanks<'a>(transcript: &Transcript<'a>, index: usize) -> Vec<Blank<'a>> {
     let message = &transcript.messages[index];
     let refuses: fn(&Text<'_>) -> bool = match transcript.order.texts {
@@ -76,7 +75,7 @@ fn add_parts<'a>(parts: &[Part<'a>], refuses: fn(&Text<'_>) -> bool, found: &mut
     }
 }
 
-/// Returns the content of a message, as a list or a text.
+/// The content of a message, as a list or a text.
 pub(crate) fn content_of<'a>(message: &Message<'a>) -> Option<Json<'a>> {
     let inner = message.json.get("message").filter(|inner| inner.kind() == JsonKind::Object);
     let fields = inner.unwrap_or(message.json);
@@ -94,8 +93,8 @@ fn is_blank(text: &Text<'_>) -> bool {
     rest.is_empty() || rest.starts_with('\\') && text.decode().trim().is_empty()
 }
 
-/// Returns the escapes of a message that are half of a surrogate pair, as spans of the source. What no model is sent does
-/// not count.
+/// The escapes of a message that are half of a surrogate pair, as spans of the source. What no model is sent does not
+/// count.
 pub(crate) fn lone_surrogates(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
     let start = message.span().start;
     let lone = halves(message.json.raw());
@@ -111,7 +110,7 @@ pub(crate) fn lone_surrogates(transcript: &Transcript<'_>, message: &Message<'_>
     lone.filter(is_sent).collect()
 }
 
-/// Returns the spans of these members in an object and in the objects inside, in order.
+/// The spans of these members in an object and in the objects inside, in order.
 fn spans_of(object: Json<'_>, members: &[&str]) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let is_member = |key: &Text<'_>| members.iter().any(|member| key.is(member));
@@ -128,7 +127,7 @@ fn spans_of(object: Json<'_>, members: &[&str]) -> Vec<Range<usize>> {
 /// The length of `\ud83d`.
 const ESCAPE: usize = 6;
 
-/// Returns the escapes in some JSON that are half of a surrogate pair.
+/// The escapes in some JSON that are half of a surrogate pair.
 fn halves(json: &str) -> Vec<Range<usize>> {
     let bytes = json.as_bytes();
     let mut lone: Vec<Range<usize>> = Vec::new();
@@ -164,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_of_pairs() {
+    fn lone_surrogates_are_found() {
         let found = |json: &str| halves(json).into_iter().map(|span| json[span].to_owned()).collect::<Vec<_>>();
         assert_eq!(found(r#""\ud83d\ude00 \u4e2d \\ud83d \\\\ud83d""#), [] as [&str; 0]);
         assert_eq!(found(r#""\ud83d""#), [r"\ud83d"]);

@@ -7,7 +7,7 @@ use crate::plan::breaches::{Breach, ProviderRule};
 use crate::transcript::Transcript;
 use crate::transcript::pairing::{CallOrResult, results};
 
-/// Returns every call with the id of an earlier one.
+/// Every call with the id of an earlier one.
 pub(super) fn of_ids(transcript: &Transcript<'_>) -> Vec<Breach> {
     let mut found = Vec::new();
     if !transcript.order.unique_ids {
@@ -26,7 +26,7 @@ pub(super) fn of_ids(transcript: &Transcript<'_>) -> Vec<Breach> {
     found
 }
 
-/// Returns the result of each call. The results of calls with one id in one message belong to them in order.
+/// The result of each call. The results of calls with one id in one message belong to them in order.
 pub(crate) fn results_of_calls(transcript: &Transcript<'_>) -> HashMap<(usize, usize), CallOrResult> {
     let messages = &transcript.messages;
     let mut of_id: HashMap<_, Vec<CallOrResult>> = HashMap::new();

@@ -8,7 +8,7 @@ use crate::transcript::framing::tests::read;
 
 const SUMMARY: &str = r"Here is a summary of the conversation to date:\n\n<summary>\nwhat was\n</summary>";
 
-/// Returns the tokens of the size that still holds.
+/// The tokens of the size that still holds.
 fn valid(source: &str) -> Option<u64> {
     let mut document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
     let transcript = &mut document.transcripts[0];
@@ -67,7 +67,7 @@ fn sizes_behind_a_summary_count_once_they_fell_in_each_round() {
 }
 
 #[test]
-fn what_stands_beside_the_messages_or_was_pruned_leaves_no_size() {
+fn a_size_does_not_hold_after_pruning() {
     let list = |beside: &str, said: &str| format!("{{{beside}\"messages\":[{}{}]}}", user(said), answers(&[9_000]));
     assert_eq!(valid(&list("", "u")), Some(9_000));
     assert_eq!(valid(&list(r#""summary_text":"","#, "u")), Some(9_000));

@@ -72,7 +72,7 @@ const TEXTS: [(&str, &str); 21] = [
     ),
 ];
 
-/// Returns a conversation of a format with a part of a message of the model in it.
+/// A conversation of a format with a part of a message of the model in it.
 fn conversation(format: &str, part: &str) -> String {
     let (before, behind) = match format {
         "responses" => (

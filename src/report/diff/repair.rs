@@ -12,13 +12,10 @@ const ADDED_MESSAGE: MessageStyle = MessageStyle { style: ADDED, sign: "+", ..RE
 pub(crate) struct RepairDiff<'d, 'a, 'b> {
     /// The name of the conversation.
     pub(crate) source: &'d str,
-    /// The conversation before.
     pub(crate) before: &'d Transcript<'a>,
-    /// The conversation after.
     pub(crate) after: &'d Transcript<'b>,
     /// Both with their secrets masked, with `--redact`.
     pub(crate) masked: Option<(&'d Transcript<'d>, &'d Transcript<'d>)>,
-    /// How tokens are counted.
     pub(crate) counter: MessageCounter,
 }
 
@@ -54,7 +51,7 @@ impl Steps for RepairDiff<'_, '_, '_> {
     }
 }
 
-/// Returns the steps from some texts to others. A text that moved is removed at its old place and added at its new one.
+/// The steps from some texts to others. A text that moved is removed at its old place and added at its new one.
 fn steps(before: &[String], after: &[String]) -> Vec<DiffStep> {
     // How often each text is still to come.
     let count = |texts: &[String]| {

@@ -40,11 +40,9 @@ const NAME: usize = 16;
 pub(crate) struct Picture<'p, 'a> {
     /// The name of the conversation.
     pub(crate) source: &'p str,
-    /// The conversation.
     pub(crate) transcript: &'p Transcript<'a>,
     /// The sizes of its messages.
     pub(crate) tally: &'p Tally<'p, 'a>,
-    /// Its plan.
     pub(crate) plan: &'p Plan,
     /// The pruned messages that stay, each with the tokens that it keeps.
     pub(crate) pruned: BTreeMap<usize, u64>,
@@ -87,7 +85,7 @@ pub(super) enum Tie {
 }
 
 impl Tie {
-    /// Returns the part of a bracket.
+    /// The part of a bracket.
     fn sign(self) -> &'static str {
         match self {
             Tie::Alone => " ",
@@ -150,12 +148,12 @@ impl Picture<'_, '_> {
         out
     }
 
-    /// Returns for each index whether a cut there splits nothing.
+    /// For each index whether a cut there splits nothing.
     pub(super) fn whole_cuts(&self) -> Vec<bool> {
         self.transcript.pairing.allowed_cuts(&self.transcript.groups)
     }
 
-    /// Returns at most so many rows, in order.
+    /// At most so many rows, in order.
     pub(super) fn rows(&self, most: usize, whole: &[bool]) -> Vec<PictureRow> {
         let ranges = rows::rows(self.transcript.messages.len(), self.plan, whole, most);
         ranges.into_iter().map(|range| self.row(range, whole)).collect()
@@ -238,7 +236,6 @@ impl Picture<'_, '_> {
         format!("{fired}{decided}")
     }
 
-    /// Returns the status of a message.
     pub(super) fn status(&self, index: usize) -> MessageStatus {
         match index {
             index if index >= self.plan.cutoff && self.pruned.contains_key(&index) => MessageStatus::Pruned,
@@ -281,7 +278,7 @@ impl Picture<'_, '_> {
         }
     }
 
-    /// Returns the line before a message.
+    /// The line before a message.
     pub(super) fn mark(&self, index: usize) -> Option<CutMark> {
         match index {
             0 => None,
@@ -291,7 +288,7 @@ impl Picture<'_, '_> {
         }
     }
 
-    /// Returns the sums of each status that a message has.
+    /// The sums of each status that a message has.
     pub(super) fn sums(&self) -> Vec<StatusSum> {
         let of_status = |status: MessageStatus| {
             let all = 0..self.transcript.messages.len();
@@ -320,7 +317,7 @@ impl Picture<'_, '_> {
         line.end(layout.columns, out);
     }
 
-    /// Returns the text of a row: of a message its beginning, of a run the number of each role and the called tools.
+    /// The text of a row: of a message its beginning, of a run the number of each role and the called tools.
     pub(super) fn row_text(&self, row: &PictureRow, columns: usize) -> String {
         let messages = &self.transcript.messages[row.messages.clone()];
         if let [message] = messages {
@@ -378,12 +375,12 @@ impl PictureLayout {
         layout
     }
 
-    /// Returns the columns before the bar: index, sign of a pin, bracket, role and tokens.
+    /// The columns before the bar: index, sign of a pin, bracket, role and tokens.
     fn taken(&self) -> usize {
         self.index + 1 + 2 + brief::ROLE + 1 + self.tokens + 1
     }
 
-    /// Returns the cells of a bar for each size. Every size above 0 has at least one cell, if there is room.
+    /// The cells of a bar for each size. Every size above 0 has at least one cell, if there is room.
     fn cells(&self, sizes: &[u64; MessageStatus::ALL.len()]) -> [usize; MessageStatus::ALL.len()] {
         let longest = u128::from(self.longest.max(1));
         let scaled = |tokens: u64| {

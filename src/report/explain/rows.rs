@@ -15,8 +15,8 @@ const AT_CUT: usize = 3;
 const AT_WANTED: usize = 1;
 const PINNED: usize = 8;
 
-/// Returns the rows of so many messages in order: `most` of them, which must be at least [`MOST`]. `whole` says for
-/// each index whether a cut there splits nothing.
+/// The rows of so many messages in order: `most` of them, which must be at least [`MOST`]. `whole` says for each index
+/// whether a cut there splits nothing.
 pub(super) fn rows(messages: usize, plan: &Plan, whole: &[bool], most: usize) -> Vec<Range<usize>> {
     if messages <= most {
         return (0..messages).map(single).collect();

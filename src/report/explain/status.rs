@@ -43,22 +43,21 @@ impl MessageStatus {
         StatusStyle { sign, name, style }
     }
 
-    /// Returns the character of its bar.
+    /// The character of its bar.
     pub(super) fn sign(self) -> &'static str {
         self.look().sign
     }
 
-    /// Returns its name with the sign of a pin, padded to one width.
+    /// Its name with the sign of a pin, padded to one width.
     pub(super) fn name(self) -> &'static str {
         self.look().name
     }
 
-    /// Returns its name in a sentence.
+    /// Its name in a sentence.
     pub(in crate::report) fn word(self) -> &'static str {
         self.name().trim_start_matches('*').trim()
     }
 
-    /// Returns the style of its bar.
     pub(super) fn style(self) -> Style {
         self.look().style
     }

@@ -61,7 +61,7 @@ fn whole_picture(messages: &[String], policy: &CutPolicy, columns: usize) -> Str
 }
 
 #[test]
-fn what_fills_a_conversation_or_its_window() {
+fn the_bar_is_of_the_conversation_or_its_window() {
     let filled = |policy: &CutPolicy, columns| {
         let whole = whole_picture(&garden(), policy, columns);
         whole.split_once("\nwhat fills ").expect("categories").1.to_owned()
@@ -85,7 +85,7 @@ fn keeping(messages: u64) -> CutPolicy {
     CutPolicy { keep: Size::Messages(messages), ..policy() }
 }
 
-/// Returns a conversation with tool pairs, two pins, and a cut that moves.
+/// A conversation with tool pairs, two pins, and a cut that moves.
 fn garden() -> Vec<String> {
     vec![
         message("system", "You help with a garden shop's orders."),
@@ -101,7 +101,7 @@ fn garden() -> Vec<String> {
 }
 
 #[test]
-fn pairs_pins_and_a_cut_that_moved() {
+fn pairs_pins_and_a_moved_cut_are_drawn() {
     let pins = vec![crate::plan::pins::Pin::System, "match:never".parse().expect("a pin")];
     let policy = CutPolicy { pins, ..keeping(2) };
     assert_eq!(picture(&garden(), &policy, 80), AT_80);
@@ -114,7 +114,7 @@ fn pairs_pins_and_a_cut_that_moved() {
 }
 
 #[test]
-fn wide_characters() {
+fn wide_characters_take_two_columns() {
     let messages = [
         message("user", "请把所有的通知都发送一次，不要重复发送，谢谢你的帮助和耐心。"),
         message("assistant", r"👩‍💻 done ✅ ok\u001b[31m \u202e red"),
@@ -124,7 +124,7 @@ fn wide_characters() {
 }
 
 #[test]
-fn nothing_to_be_done_is_drawn_with_the_reason() {
+fn an_unchanged_conversation_is_drawn_with_the_reason() {
     assert_eq!(picture(&[], &keeping(1), 80), EMPTY);
     assert_eq!(picture(&[message("user", "Hello.")], &keeping(1), 80), ONE);
     let open = [calls(&["a"]), message("assistant", "wait"), result("a", "here")];

@@ -150,7 +150,6 @@ impl Page {
 
 /// Where a row of the table stands.
 struct RowContext<'r> {
-    /// Its index.
     at: usize,
     /// Whether the table has a column of costs.
     costs: bool,
@@ -177,10 +176,11 @@ fn table_row(row: &PageRow, &RowContext { at, costs, above }: &RowContext<'_>, o
         Some(error) => format!("<br><bdi>{}</bdi>", escaped(error)),
     };
     let number = |number: Option<u64>| number.map(grouped).unwrap_or_default();
+    let plan = row.conversation.plan.as_ref();
     let saved = row.conversation.sizes().map(|(before, after)| percent(before, after));
     let mut cells = vec![
-        number(row.number("messages")),
-        number(row.number("tokens")),
+        number(plan.map(|plan| plan.messages as u64)),
+        number(plan.map(|plan| plan.tokens)),
         number(row.conversation.sizes().map(|(_, after)| after)),
         saved.unwrap_or_default(),
         number(Some(row.conversation.requests).filter(|requests| *requests > 0)),

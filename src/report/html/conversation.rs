@@ -30,16 +30,15 @@ impl Page {
         Self::framed(&row.name(), &head, &self.parts(row, drawn))
     }
 
-    /// Returns the beginning of the heading.
+    /// The beginning of the heading.
     pub(super) fn heading(&self) -> &'static str {
         if self.is_planned { "Planned compaction of" } else { "Compaction of" }
     }
 
-    /// Returns the parts of a drawn conversation.
     pub(super) fn parts(&self, row: &PageRow, drawn: &Drawn) -> Vec<PagePart> {
         let mut parts = vec![PagePart { anchor: "picture", title: "The picture", markup: drawn.picture.clone() }];
         if !drawn.spent.is_empty() {
-            let window = row.number("context_window");
+            let window = row.conversation.plan.as_ref().and_then(|plan| plan.context_window);
             let title = if window.is_some() { "What filled the window" } else { "What filled the conversation" };
             parts.push(PagePart { anchor: "spent", title, markup: categories(&drawn.spent, window) });
         }
@@ -57,9 +56,9 @@ impl Page {
             cards.push(sizes("Tokens", before, after));
             cards.extend(self.reader.as_ref().map(|reader| money(reader, before, after)));
         }
-        if let Some((before, drawn)) = row.number("messages").zip(drawn) {
-            let (before, after) = (grouped(before), grouped(drawn.messages as u64));
-            let few = format!("{} ({})", row.text("format"), row.text("counter"));
+        if let Some((plan, drawn)) = row.conversation.plan.as_ref().zip(drawn) {
+            let (before, after) = (grouped(plan.messages as u64), grouped(drawn.messages as u64));
+            let few = format!("{} ({})", plan.format, plan.counter);
             cards.push(card("Messages", &format!("{before} → {after}"), &escaped(&few), ""));
         }
         if let Some(tokens) = row.conversation.summary_tokens {
@@ -216,7 +215,7 @@ pub(super) fn less(before: u64, after: u64) -> String {
     }
 }
 
-/// Returns the saved share in percent: 100 only where nothing is left.
+/// The saved share in percent: 100 only where nothing is left.
 pub(super) fn percent(before: u64, after: u64) -> String {
     let gone = (before.saturating_sub(after) as f64 * 100.0 / before.max(1) as f64).round();
     format!("{}%", if after > 0 { gone.min(99.0) } else { gone })

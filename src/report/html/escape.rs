@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_markup_and_nothing_is_hidden() {
+    fn markup_and_unseen_characters_are_escaped() {
         assert_eq!(
             escaped("<script>alert('a' & \"b\")</script>"),
             "&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)&lt;/script&gt;"
@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_can_end_what_it_stands_in(text in any::<String>()) {
+        fn no_text_closes_its_element(text in any::<String>()) {
             let escaped = escaped(&text);
             prop_assert!(!escaped.contains(['<', '>', '"', '\'', '\0', '\u{1b}', '\u{202e}', '\r']), "{escaped}");
         }

@@ -15,8 +15,6 @@ use std::cmp::Reverse;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::Result;
-
 use crate::events::{Event, Listener, ReportRow, Status};
 use crate::sync::{lock, unpoisoned};
 
@@ -36,14 +34,13 @@ const MOST_ROWS: usize = 5_000;
 /// The model that reads the result, and its price.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PricedModel {
-    /// The full name.
     pub(crate) name: String,
     /// US dollars per million tokens of input.
     pub(crate) price: f64,
 }
 
 impl PricedModel {
-    /// Returns the cost of reading so many tokens once.
+    /// The cost of reading so many tokens once.
     fn cost(&self, tokens: u64) -> f64 {
         const MILLION: f64 = 1e6;
         tokens as f64 * self.price / MILLION
@@ -59,21 +56,13 @@ struct PageRow {
 }
 
 impl PageRow {
-    fn text(&self, key: &str) -> &str {
-        self.conversation.plan.get(key).and_then(|value| value.as_str()).unwrap_or_default()
-    }
-
-    fn number(&self, key: &str) -> Option<u64> {
-        self.conversation.plan.get(key).and_then(|value| value.as_u64())
-    }
-
     fn name(&self) -> String {
-        escaped(&crate::wording::readable_source(self.text("source")))
+        escaped(&crate::wording::readable_source(&self.conversation.source))
     }
 
-    /// Returns the sort key: failures first, then those that save most, whatever the order in which they were done.
+    /// The sort key: failures first, then those that save most, whatever the order in which they were done.
     fn order(&self) -> (bool, Reverse<u64>, &str, usize) {
-        let source = self.text("source");
+        let source = self.conversation.source.as_str();
         let line = source.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
         let (file, line) = line.unwrap_or((source, 0));
         (self.conversation.status != Status::Failed, Reverse(self.conversation.lost()), file, line)
@@ -89,7 +78,6 @@ pub(crate) struct PageBuilder {
 }
 
 impl PageBuilder {
-    /// Returns a builder for an empty page.
     pub(crate) fn new(page: Page) -> Self {
         PageBuilder { page: Mutex::new(page), least_drawn: AtomicU64::new(0) }
     }
@@ -99,27 +87,25 @@ impl PageBuilder {
         lost >= self.least_drawn.load(Ordering::Relaxed)
     }
 
-    /// Returns the page as it is with `conversations` too; `to` is the place of their result.
+    /// The page as it is with `conversations` too; `to` is the place of their result.
     pub(crate) fn with(&self, conversations: &[ReportRow], to: &str) -> String {
         let mut page = lock(&self.page).clone();
         page.add(conversations.to_vec(), to);
         page.draw()
     }
 
-    /// Returns the finished page.
     pub(crate) fn finish(self) -> String {
         unpoisoned(self.page.into_inner()).draw()
     }
 }
 
 impl Listener for PageBuilder {
-    fn handle(&self, event: &Event<'_>) -> Result<()> {
+    fn handle(&self, event: &Event<'_>) {
         if let Event::Done { conversations, to } = event {
             let mut page = lock(&self.page);
             page.add(conversations.to_vec(), to);
             self.least_drawn.store(page.least_drawn, Ordering::Relaxed);
         }
-        Ok(())
     }
 }
 
@@ -137,7 +123,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Returns an empty page. `reader` is the model that reads the result; `is_planned` says that no result is written.
+    /// `reader` is the model that reads the result; `is_planned` says that no result is written.
     pub(crate) fn new(reader: Option<PricedModel>, is_planned: bool) -> Self {
         Page { reader, is_planned, sums: Sums::default(), rows: Vec::new(), drawn: 0, least_drawn: 0 }
     }
@@ -169,7 +155,6 @@ impl Page {
         self.drawn = drawn.len();
     }
 
-    /// Draws the whole page.
     pub(crate) fn draw(mut self) -> String {
         self.settle();
         let only = self.rows.first().filter(|_| self.sums.conversations == 1);
@@ -179,7 +164,6 @@ impl Page {
         }
     }
 
-    /// Returns a page with a head and parts.
     fn framed(title: &str, head: &str, parts: &[PagePart]) -> String {
         let (mut links, mut sections) = (String::new(), String::new());
         for PagePart { anchor, title, markup } in parts {

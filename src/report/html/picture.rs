@@ -13,7 +13,6 @@ use crate::wording::{counted, grouped, grouped_and_counted};
 
 use crate::report::html::escape::{block, escaped};
 
-/// The most rows.
 const MOST_ROWS: usize = 120;
 /// The most messages of a run that can be opened: at its beginning, and at its end.
 const OF_RUN: (usize, usize) = (16, 4);
@@ -33,7 +32,7 @@ pub(crate) struct Shown<'s, 'a> {
     pub(crate) anchor: &'s str,
 }
 
-/// Returns the class for the line at the side of a row that ties it to its neighbours.
+/// The class for the line at the side of a row that ties it to its neighbours.
 fn tie_class(tie: Tie) -> &'static str {
     match tie {
         Tie::Alone => "",
@@ -44,12 +43,12 @@ fn tie_class(tie: Tie) -> &'static str {
     }
 }
 
-/// Returns the anchor of a message of a conversation.
+/// The anchor of a message of a conversation.
 pub(super) fn anchor(conversation: &str, index: usize) -> String {
     format!("c{}-{index}", &crate::hash::sha256(conversation.as_bytes())[..10])
 }
 
-/// Returns the messages of a row that can be opened.
+/// The messages of a row that can be opened.
 fn openable(messages: &Range<usize>) -> (Range<usize>, Range<usize>) {
     if messages.len() <= OF_RUN.0 + OF_RUN.1 {
         (messages.clone(), messages.end..messages.end)
@@ -81,7 +80,7 @@ fn longest(rows: &[PictureRow]) -> u64 {
     rows.iter().map(|row| row.sizes.iter().sum()).max().unwrap_or(0).max(1)
 }
 
-/// Returns the most characters of a text, so that a browser can show all texts together.
+/// The most characters of a text, so that a browser can show all texts together.
 fn most_of_a_text(shown: &Shown<'_, '_>, rows: &[PictureRow]) -> usize {
     let messages = rows.iter().flat_map(|row| {
         let (first, last) = openable(&row.messages);
@@ -99,7 +98,7 @@ fn most_of_a_text(shown: &Shown<'_, '_>, rows: &[PictureRow]) -> usize {
     most.max(TEXT.start)
 }
 
-/// Returns the texts of a message, each with a label where it is a call.
+/// The texts of a message, each with a label where it is a call.
 fn texts<'m>(message: &'m Message<'_>) -> Vec<(Option<String>, Cow<'m, str>)> {
     let mut texts = Vec::new();
     let text = brief::text(message);
@@ -160,7 +159,7 @@ impl PictureList<'_, '_, '_> {
         out.push_str("</details></li>\n");
     }
 
-    /// Returns the tokens that the pruned ones of some messages keep.
+    /// The tokens that the pruned ones of some messages keep.
     fn kept(&self, messages: Range<usize>) -> u64 {
         let picture = &self.shown.picture;
         let pruned = messages.filter(|&index| picture.status(index) == MessageStatus::Pruned);
@@ -202,7 +201,6 @@ impl PictureList<'_, '_, '_> {
         out.push_str("</details></li>\n");
     }
 
-    /// Draws a message.
     fn message(&self, index: usize, out: &mut String) {
         let picture = &self.shown.picture;
         let message = &picture.transcript.messages[index];

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
-use crate::events::Drawn;
+use crate::events::{Drawn, PlanRow};
 use crate::report::html::*;
 
 fn conversation(source: &str, before: u64, after: u64, status: Status) -> ReportRow {
-    let plan = json!({"source": source, "messages": 9, "tokens": before, "format": "openai-chat", "counter": "approx"});
+    let plan = PlanRow::sample(9, before);
     let page = Drawn {
         messages: 3,
         decision: "the cut is at 7".to_owned(),
@@ -20,7 +18,7 @@ fn conversation(source: &str, before: u64, after: u64, status: Status) -> Report
         files: 0,
     };
     let conversation = ReportRow::without_plan(source, status, None);
-    ReportRow { plan, tokens_after: Some(after), page: Some(Arc::new(page)), ..conversation }
+    ReportRow { plan: Some(plan), tokens_after: Some(after), page: Some(Arc::new(page)), ..conversation }
 }
 
 fn page(conversations: Vec<ReportRow>) -> String {
@@ -53,7 +51,7 @@ fn one_conversation_has_the_page_for_itself() {
 fn categories_are_of_the_window_only_where_it_is_known() {
     let unknown = conversation("a.json", 1_000, 200, Status::Compacted);
     let mut known = unknown.clone();
-    known.plan["context_window"] = json!(4_000);
+    known.plan.as_mut().expect("a plan").context_window = Some(4_000);
     let (unknown, known) = (page(vec![unknown]), page(vec![known]));
     assert!(unknown.contains("What filled the conversation") && unknown.contains("75.0%"), "{unknown}");
     assert!(known.contains("What filled the window") && known.contains("18.8%"), "{known}");
@@ -94,14 +92,14 @@ fn a_page_is_no_longer_than_can_be_read() {
 }
 
 #[test]
-fn nothing_is_a_page_too() {
+fn an_empty_run_has_a_page() {
     assert!(
         page(Vec::new()).contains("<h1>Compaction of 0 conversations</h1>\n<p class=\"lead\">Nothing was read.</p>")
     );
 }
 
 #[test]
-fn only_the_largest_are_carried_along() {
+fn only_the_largest_conversations_are_stored() {
     let mut conversations: Vec<ReportRow> =
         (0..20).map(|at| conversation("a", 9, 9 - at % 7, Status::Compacted)).collect();
     let mut drawn: Vec<usize> = (0..20).collect();
@@ -110,7 +108,7 @@ fn only_the_largest_are_carried_along() {
     assert_eq!((kept.len(), drawn.len(), kept.iter().min()), (MOST_DRAWN, MOST_DRAWN, Some(&3)));
 }
 
-/// Returns the relative luminance of a colour, as WCAG defines it.
+/// The relative luminance of a colour, as WCAG defines it.
 fn luminance(colour: &str) -> f64 {
     let part = |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).expect("a colour")) / 255.0;
     let linear = |c: f64| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) };
@@ -119,7 +117,7 @@ fn luminance(colour: &str) -> f64 {
 
 /// Every colour of text on every background, in light and in dark.
 #[test]
-fn texts_can_be_read() {
+fn texts_have_enough_contrast() {
     const LEAST: f64 = 4.5;
     let (_, light) = STYLE.split_once(":root {").expect("colours");
     let (_, dark) = light.split_once(":root {").expect("colours of the dark");
@@ -141,6 +139,6 @@ fn texts_can_be_read() {
 
 /// It must neither load anything nor end its element.
 #[test]
-fn the_style_asks_nobody() {
+fn the_style_requests_nothing() {
     assert!(!STYLE.contains("url(") && !STYLE.contains("@import") && !STYLE.contains('<'));
 }

@@ -54,7 +54,6 @@ impl Repairer<'_, '_> {
         edits
     }
 
-    /// Returns the new ids of calls.
     fn new_ids(&self, calls: &HashSet<(usize, usize)>) -> HashMap<(usize, usize), String> {
         let messages = self.messages();
         let all = messages.iter().flat_map(|message| message.calls.iter().filter_map(|call| call.id));
@@ -81,7 +80,7 @@ impl Repairer<'_, '_> {
         new
     }
 
-    /// Returns the edits of calls, of their copies and their results.
+    /// The edits of calls, of their copies and their results.
     fn edits_of_calls(&self, new: &HashMap<(usize, usize), String>, names: &HashSet<(usize, usize)>) -> Vec<Edit> {
         let messages = self.messages();
         let results = results_of_calls(self.transcript);
@@ -148,7 +147,6 @@ impl Repairer<'_, '_> {
         edits
     }
 
-    /// Makes inputs objects.
     pub(super) fn make_objects(&self, found: &[Breach]) -> Vec<Edit> {
         let place = |breach: &Breach| match breach.rule {
             ProviderRule::Input(place) => Some(place),
@@ -211,7 +209,7 @@ fn replaced(value: Json<'_>, text: &str) -> Edit {
     Edit { range: value.span(), text: Value::from(text).to_string() }
 }
 
-/// Returns an input as an object: the one that it spells, or one that holds it.
+/// An input as an object: the one that it spells, or one that holds it.
 fn as_object(input: Json<'_>) -> String {
     if input.kind() == JsonKind::Null {
         return "{}".to_owned();

@@ -73,7 +73,7 @@ struct Ids<'a> {
 }
 
 impl Ids<'_> {
-    /// Returns an id that no call has.
+    /// An id that no call has.
     fn fresh(&mut self, id: &str) -> String {
         let number = self.numbers.entry(id.to_owned()).or_insert(1);
         loop {

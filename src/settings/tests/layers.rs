@@ -130,7 +130,7 @@ fn the_name_of_a_preset_may_come_from_any_layer() {
     assert_eq!(Layers::of(&[]).set("TCOMPACT_PRESET", "known").arguments().keep, Size::Messages(7));
     let both = Layers::of(&["--preset", "deerflow"]).toml("preset = 'known'");
     assert_eq!(both.arguments().keep, Size::Messages(20), "the preset that counts is the only one");
-    let unknown = "there is no such preset; there are langchain, deepagents, deerflow, deerflow-v1, tongyi, synaptic, anthropic-context-editing";
+    let unknown = "there is no such preset; there are langchain, deepagents, deerflow, deerflow-v1, tongyi, synaptic";
     assert_eq!(Layers::of(&["--preset", "lang"]).error(), format!("--preset lang: {unknown}"));
     assert_eq!(Layers::of(&[]).toml("preset = 'x'").error(), format!("c.toml: preset = \"x\": {unknown}"));
     assert_eq!(Layers::of(&[]).set("TCOMPACT_PRESET", "x").error(), format!("TCOMPACT_PRESET: \"x\": {unknown}"));

@@ -70,7 +70,7 @@ impl TextFinder {
         }
     }
 
-    /// Returns the values of the members that hold prose.
+    /// The values of the members that hold prose.
     fn text_values(self, json: Json<'_>) -> impl Iterator<Item = Json<'_>> {
         json.entries().filter(move |(key, value)| self.has_text_at(*key, *value)).map(|(_, value)| value)
     }
@@ -150,7 +150,7 @@ fn lacks_text(message: &Message<'_>) -> bool {
     has_no_text && !is_result(message) && ["content", "parts"].iter().all(|name| message.field(name).is_none())
 }
 
-/// Returns the members of a message and of the message wrapped in it.
+/// The members of a message and of the message wrapped in it.
 fn members(json: Json<'_>) -> impl Iterator<Item = (Text<'_>, Json<'_>)> {
     let is_inside = |(key, value): &(Text<'_>, Json<'_>)| {
         value.kind() == JsonKind::Object && WRAPPERS.iter().any(|wrapper| key.is(wrapper))

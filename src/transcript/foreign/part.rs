@@ -57,7 +57,7 @@ pub(in crate::transcript) fn value<'a>(json: Json<'a>, kind: fn(Text<'a>) -> Par
     PartKind::Mixed(Content::Parts(parts.into()))
 }
 
-/// Returns what a part without a reader is: opaque, or foreign.
+/// What a part without a reader is: opaque, or foreign.
 pub(in crate::transcript) fn opaque_or_foreign<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if OPAQUE.iter().any(|opaque| kind.is(opaque)) { PartKind::Other } else { part(json) }
 }

@@ -82,7 +82,7 @@ fn has_part_of(list: Json<'_>, kinds: &[&str]) -> bool {
     list.items().any(|part| part.get_text("type").is_some_and(|kind| kinds.iter().any(|name| kind.is(name))))
 }
 
-/// Returns the program that writes objects like this one, if tcompact recognizes it but does not read its files.
+/// The program that writes objects like this one, if tcompact recognizes it but does not read its files.
 pub(in crate::transcript) fn program(object: Json<'_>) -> Option<&'static str> {
     let object = Object::of(object);
     PROGRAMS.iter().find(|(_, is_of)| is_of(&object)).map(|(name, _)| *name)

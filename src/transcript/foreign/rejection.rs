@@ -10,7 +10,7 @@ use crate::transcript::json::Json;
 use crate::transcript::message::{Content, Message, Part, PartKind};
 use crate::wording::counted;
 
-/// Returns the foreign parts of a message. Results are skipped: they may have parts of any kind.
+/// The foreign parts of a message. Results are skipped: they may have parts of any kind.
 fn foreign_parts<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = &'m Part<'a>> {
     let foreign_parts = match &message.content {
         Content::Parts(foreign_parts) if !is_result(message) => foreign_parts.as_ref(),
@@ -115,20 +115,20 @@ impl fmt::Display for UnknownPart {
     }
 }
 
-/// Returns each foreign part with the index of its message.
+/// Each foreign part with the index of its message.
 fn all_foreign_parts<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = (usize, Json<'a>)> + use<'t, 'a> {
     let messages = transcript.messages.iter().enumerate();
     messages.flat_map(|(index, message)| foreign_parts(message).map(move |part| (index, part.json)))
 }
 
-/// Returns the first foreign part that could be a call or a result, if there is one. Unless the user named the format,
-/// the conversation is then of another one: all calls of this format are known.
+/// The first foreign part that could be a call or a result, if there is one. Unless the user named the format, the
+/// conversation is then of another one: all calls of this format are known.
 pub(crate) fn check_unknown_call(transcript: &Transcript<'_>) -> Option<UnknownPart> {
     let (message, part) = all_foreign_parts(transcript).find(|(_, part)| could_be_call_or_result(*part))?;
     Some(UnknownPart::of(transcript, message, part, None))
 }
 
-/// Returns the first foreign part of a conversation that is mostly foreign.
+/// The first foreign part of a conversation that is mostly foreign.
 pub(crate) fn check_mostly_foreign(transcript: &Transcript<'_>) -> Option<UnknownPart> {
     let (message, part) = all_foreign_parts(transcript).next()?;
     let bytes = Bytes::of(&transcript.messages);

@@ -261,7 +261,7 @@ impl OrderRules for AiSdk {
     }
 }
 
-/// Returns an id that depends only on the text and the neighbour: letters and digits, like the SDK's own ids.
+/// An id that depends only on the text and the neighbour: letters and digits, like the SDK's own ids.
 fn new_id(text: &str, neighbour: Option<Json<'_>>) -> String {
     const DIGITS: usize = 16;
     let text = format!("{text}\n{}", neighbour.map_or("", |neighbour| neighbour.raw()));
@@ -313,8 +313,8 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> FormatFit {
     fit
 }
 
-/// Returns the elements of a message: its parts, its content, or its content and the calls beside it. Calls come
-/// without the part around them.
+/// The elements of a message: its parts, its content, or its content and the calls beside it. Calls come without the
+/// part around them.
 fn elements<'a>(message: &Object<'a>) -> Vec<Json<'a>> {
     let list = |key: &str| message.get(key).filter(|list| list.kind() == JsonKind::Array).into_iter();
     let parts: Vec<Json<'a>> = list("parts").flat_map(|parts| parts.items()).collect();
@@ -349,21 +349,21 @@ fn call(json: Json<'_>) -> Option<Call<'_>> {
     })
 }
 
-/// Returns the name of the tool of a call or a result.
+/// The name of the tool of a call or a result.
 fn name(json: Json<'_>) -> Option<Text<'_>> {
     let of_type = || json.get("type")?.raw().strip_prefix("\"tool-")?.strip_suffix('"').map(Text::plain);
     json.get_text("toolName").or_else(of_type)
 }
 
-/// Returns the result in an element: a result part, or the output of a call.
+/// The result in an element: a result part, or the output of a call.
 fn answer(json: Json<'_>) -> Option<ResultRef<'_>> {
     let id = id(json.get("toolCallId"))?;
     let is_answer = is_type(json, "tool-result") || json.get("state").is_some() && output(json).is_some();
     is_answer.then(|| ResultRef { denial: denial(json), ..ResultRef::new(json, Some(id)) })
 }
 
-/// Returns the user's answer to a request for approval, where it is a refusal: beside the state of a call, or as the
-/// type of an output. A tool returns a value inside of an output and never its type.
+/// The user's answer to a request for approval, where it is a refusal: beside the state of a call, or as the type of an
+/// output. A tool returns a value inside of an output and never its type.
 fn denial(json: Json<'_>) -> Option<Box<Denial<'_>>> {
     let is_denied = |approval: &Json<'_>| approval.get("approved").is_some_and(|approved| approved.raw() == "false");
     let typed =
@@ -372,7 +372,7 @@ fn denial(json: Json<'_>) -> Option<Box<Denial<'_>>> {
     Some(Box::new(Denial::new(record.get_text("reason"))))
 }
 
-/// Returns the parts that version 4 sends in place of a result.
+/// The parts that version 4 sends in place of a result.
 fn sent_instead(result: Json<'_>) -> Option<Json<'_>> {
     result.get("experimental_content").filter(|parts| parts.items().next().is_some())
 }

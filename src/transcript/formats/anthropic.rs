@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_called_after_thinking_stays_with_it_in_the_last_turn() {
+    fn calls_stay_with_the_thinking_before_them_in_the_last_turn() {
         let thinking = r#"{"type":"thinking","thinking":"t","signature":"s"}"#;
         let call = |id: &str| format!(r#"{{"type":"tool_use","id":"{id}","name":"f","input":{{}}}}"#);
         let step = |id: &str, before: &str| {

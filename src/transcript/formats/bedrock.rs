@@ -178,7 +178,7 @@ mod tests {
     use crate::transcript::framing::tests::read;
 
     #[test]
-    fn blocks_and_pairs() {
+    fn calls_and_results_in_blocks_are_paired() {
         let source = r#"{"toolConfig":{},"messages":[
             {"role":"user","content":[{"text":"u"},{"image":{"format":"png","source":{"bytes":"AA=="}}},{"cachePoint":{"type":"default"}}]},
             {"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"hm","signature":"s"}}},{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]},
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_with_a_type_and_strings_are_of_others() {
+    fn blocks_with_a_type_are_not_bedrocks() {
         for other in [
             r#"[{"role":"user","content":"u"}]"#,
             r#"[{"role":"user","content":[{"type":"text","text":"u"}]}]"#,

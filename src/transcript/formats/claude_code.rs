@@ -313,8 +313,8 @@ fn is_boundary(line: &Object<'_>) -> bool {
     line.get_text("subtype").is_some_and(|subtype| subtype.is("compact_boundary")) && line.get("parentUuid").is_some()
 }
 
-/// Returns the lines that were written again, with the line that counts: of several with one uuid, the first that says
-/// what the last says. Claude Code keeps the last of them, at the place of the first.
+/// The lines that were written again, with the line that counts: of several with one uuid, the first that says what the
+/// last says. Claude Code keeps the last of them, at the place of the first.
 fn copies(lines: &[Object<'_>], is_sent: &dyn Fn(&Object<'_>) -> bool) -> HashMap<usize, usize> {
     let mut by_id: HashMap<Cow<'_, str>, Vec<usize>> = HashMap::new();
     for (index, line) in lines.iter().enumerate().filter(|(_, line)| is_sent(line)) {
@@ -341,8 +341,8 @@ fn is_prompt(line: &Object<'_>) -> bool {
         && content.is_some_and(|content| content.items().all(|block| !is(block, "tool_result")))
 }
 
-/// Returns for each line whether the user went back before it: of several prompts with the same parent, all lines from
-/// the first prompt to the last one. A prompt that was only written again is one prompt.
+/// For each line whether the user went back before it: of several prompts with the same parent, all lines from the
+/// first prompt to the last one. A prompt that was only written again is one prompt.
 fn is_undone(lines: &[Object<'_>], copied: &HashMap<usize, usize>) -> Vec<bool> {
     let prompts = || lines.iter().enumerate().filter(|(index, line)| !copied.contains_key(index) && is_prompt(line));
     let last: HashMap<_, usize> = prompts().filter_map(|(index, line)| Some((parent(line)?, index))).collect();

@@ -49,7 +49,6 @@ enum CodexLine<'a> {
     Context,
     /// An event that Codex showed the user.
     Event(Json<'a>),
-    /// Anything else.
     Other,
 }
 
@@ -224,7 +223,7 @@ impl OrderRules for Codex {
     }
 }
 
-/// Returns the kind of a line; `None` if the value cannot be a line of a session.
+/// The kind of a line; `None` if the value cannot be a line of a session.
 fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
     if let Some(payload) = value.get("payload") {
         let kind = value.get_text("type").filter(|_| value.get("timestamp").is_some())?;
@@ -263,7 +262,7 @@ fn is_foreign(item: Json<'_>) -> bool {
         || foreign::could_be_call_or_result(item)
 }
 
-/// Returns the edits that set the last size in an event to a number of tokens.
+/// The edits that set the last size in an event to a number of tokens.
 fn sizes(line: Json<'_>, tokens: &dyn Fn() -> u64) -> Vec<Reset> {
     let event = payload(line);
     let is_size = event.get_text("type").is_some_and(|kind| kind.is("token_count"));
@@ -311,7 +310,7 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
     }
 }
 
-/// Returns the texts and media of an item, one part each.
+/// The texts and media of an item, one part each.
 fn texts_and_media<'a>(item: &Message<'a>) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
     item.content.pieces(&mut |_, piece| match (piece.text(), piece) {

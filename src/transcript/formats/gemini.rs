@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_said_nothing_is_read_all_the_same() {
+    fn an_empty_message_of_the_model_is_read() {
         let source = r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model"},{"role":"model","parts":null},
             {"role":"model","parts":[{"thoughtSignature":"s"}]}]"#;
         let document = read(source, None, None).expect("a transcript");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_result_holds_besides_its_response_is_named() {
+    fn media_beside_a_response_are_named() {
         let source = r#"[{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"o"},
             "parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]}},{"fileData":{"fileUri":"gs://a/b","mimeType":"text/plain"}}]}]"#;
         let document = read(source, None, None).expect("a transcript");

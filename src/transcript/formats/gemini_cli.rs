@@ -231,7 +231,7 @@ fn role(kind: Text<'_>) -> Option<Role> {
     role_in(&[("user", Role::User), ("gemini", Role::Assistant)], kind)
 }
 
-/// Returns the kind of a record by itself, before others replace or remove it.
+/// The kind of a record by itself, before others replace or remove it.
 fn entry(record: &Object<'_>) -> EntryKind {
     // A message without a type is foreign.
     let is_message = || ["id", "timestamp", "content"].iter().all(|key| record.get(key).is_some());
@@ -252,7 +252,7 @@ fn content_of(content: Option<Json<'_>>) -> Content<'_> {
     }
 }
 
-/// Returns the record that the user did not allow a call, or cancelled it: its status.
+/// The record that the user did not allow a call, or cancelled it: its status.
 fn denial(call: Json<'_>) -> Option<Box<Denial<'_>>> {
     call.get_text("status").filter(|status| status.is("cancelled"))?;
     Some(Box::new(Denial::new(None)))

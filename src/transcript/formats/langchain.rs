@@ -247,7 +247,7 @@ fn is_removal(message: &Object<'_>) -> bool {
     message.get_text("type").is_some_and(|kind| kind.is("remove"))
 }
 
-/// Returns the role of a message's type, or of the class of its constructor.
+/// The role of a message's type, or of the class of its constructor.
 fn role_of(message: &Object<'_>, encoding: MessageEncoding) -> Option<Role> {
     match encoding {
         MessageEncoding::Dict | MessageEncoding::Dump => role(message.get_text("type")?),
@@ -255,7 +255,7 @@ fn role_of(message: &Object<'_>, encoding: MessageEncoding) -> Option<Role> {
     }
 }
 
-/// Returns the role, and the object with the message's fields.
+/// The role, and the object with the message's fields.
 fn fields<'a>(message: &Object<'a>) -> Option<(Role, Object<'a>)> {
     let encoding = encoding(message)?;
     let fields = match encoding {
@@ -266,7 +266,7 @@ fn fields<'a>(message: &Object<'a>) -> Option<(Role, Object<'a>)> {
     Some((role_of(message, encoding)?, fields))
 }
 
-/// Returns a member of the additional fields that the class does not define.
+/// A member of the additional fields that the class does not define.
 fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
     fields.get("additional_kwargs")?.get(key)
 }
@@ -285,16 +285,15 @@ fn rest<'a>(fields: &Object<'a>, role: Role, is_beside: bool) -> Option<Box<Rare
     rest.boxed()
 }
 
-/// Returns the role of `human`, `HumanMessage` or `HumanMessageChunk`.
+/// The role of `human`, `HumanMessage` or `HumanMessageChunk`.
 fn role(name: Text<'_>) -> Option<Role> {
     let name = name.decode();
     let class = name.strip_suffix("Chunk").unwrap_or(&name);
     TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
 }
 
-/// Returns the calls of a message: those that LangChain parsed, or else their raw copies, or else the single
-/// `function_call`, or else those in the content. Calls that LangChain could not parse come last; they have results
-/// like the others.
+/// The calls of a message: those that LangChain parsed, or else their raw copies, or else the single `function_call`,
+/// or else those in the content. Calls that LangChain could not parse come last; they have results like the others.
 fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
     let list = |key: &str| non_null(fields, key).into_iter().flat_map(|calls| calls.items());
     let mut calls: Vec<Call<'a>> =
@@ -367,7 +366,7 @@ fn type_ends(block: Json<'_>, endings: &[&str]) -> bool {
     block.get_text("type").is_some_and(|kind| endings.iter().any(|ending| kind.decode().ends_with(ending)))
 }
 
-/// Returns the module path of a neighbour's class with the class replaced: Python and JavaScript write different paths.
+/// The module path of a neighbour's class with the class replaced: Python and JavaScript write different paths.
 fn class_path(neighbour: Option<Json<'_>>, class: &str) -> Vec<String> {
     let path: Vec<String> = neighbour
         .and_then(|message| message.get("id"))

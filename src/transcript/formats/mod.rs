@@ -51,7 +51,6 @@ pub(crate) static FORMATS: &[&dyn Format] = &[
     &tau_bench::TauBench,
 ];
 
-/// Returns the format called `name`.
 pub(crate) fn by_name(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.name() == name)
 }
@@ -69,7 +68,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Returns the format modules of this folder, each with the text of its file without tests.
+    /// The format modules of this folder, each with the text of its file without tests.
     fn rows() -> Vec<(String, String)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/transcript/formats");
         let files = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());

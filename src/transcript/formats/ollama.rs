@@ -138,13 +138,13 @@ fn names_tool(message: &Object<'_>) -> bool {
     message.get_text("role").is_some_and(|role| role.is("tool")) && non_null(message, "tool_name").is_some()
 }
 
-/// Returns the thinking beside the text of a message: the member and its text.
+/// The thinking beside the text of a message: the member and its text.
 fn thinking<'a>(message: &Object<'a>) -> Option<(Json<'a>, Text<'a>)> {
     let json = message.get("thinking")?;
     json.text().filter(|thought| !thought.is_empty()).map(|thought| (json, thought))
 }
 
-/// Returns the pictures of a message, in Base64.
+/// The pictures of a message, in Base64.
 fn images<'a>(message: &Object<'a>) -> impl Iterator<Item = Json<'a>> + use<'a> {
     elements(message.get("images"), JsonKind::String)
 }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_paired_in_order_and_what_stands_beside_the_text_is_read() {
+    fn calls_are_paired_in_order_and_members_beside_the_text_are_read() {
         let source = r#"[{"role":"user","content":"u","images":["AA=="]},
             {"role":"assistant","content":"","thinking":"hm","tool_calls":[{"function":{"name":"f","arguments":{"n":1.50}}},{"function":{"name":"g","arguments":{}}}]},
             {"role":"tool","content":"1","tool_name":"f"},{"role":"tool","content":"2"},
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chat_completions_and_what_is_not() {
+    fn chat_completions_are_not_taken_for_ollama() {
         let called = |call: &str, result: &str| {
             let call = format!(r#"{{"role":"assistant","content":"","tool_calls":[{call}]}}"#);
             name(&format!("[{call},{result}]"))

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn actions_stay_with_what_came_of_them_and_nothing_ends_on_an_exit_alone() {
+    fn actions_stay_with_their_outcome_and_no_cut_leaves_an_exit_alone() {
         let source = r#"{"history":[{"role":"system","content":"s","agent":"main","message_type":"system_prompt"},
             {"role":"user","content":"u","agent":"main","message_type":"observation"},
             {"role":"assistant","content":"t","agent":"main","action":"ls","message_type":"action"},
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_has_what_its_readers_ask_for() {
+    fn a_summary_has_the_members_that_its_readers_need() {
         let written_as = |role: SummaryRole, source: &str| {
             let document = read(source, None, None).expect("a transcript");
             let summary = SummaryMessage { text: "s", role, name: None, marked: false };

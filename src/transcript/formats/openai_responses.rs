@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_stays_with_what_came_of_it() {
+    fn reasoning_stays_with_its_output() {
         let call = r#"{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}"#;
         let output = r#"{"type":"function_call_output","call_id":"a","output":"r"}"#;
         let said = r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"t"}]}"#;
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_provider_knows_is_left_alone() {
+    fn items_that_only_the_provider_knows_stay() {
         let output = r#"{"type":"function_call_output","call_id":"a","output":"r"}"#;
         let refusal = |source: &str| with(source, |transcript| OpenAiResponses.refusal(transcript));
         let kept = refusal(&format!(r#"{{"previous_response_id":"r","input":[{output},{USER}]}}"#));

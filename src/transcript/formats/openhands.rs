@@ -242,7 +242,7 @@ impl OrderRules for OpenHands {
     }
 }
 
-/// Returns the event of a message, or the first of its two.
+/// The event of a message, or the first of its two.
 fn action(message: Json<'_>) -> Option<Json<'_>> {
     if message.kind() == JsonKind::Array { message.items().next() } else { Some(message) }
 }
@@ -258,7 +258,7 @@ fn is_kind(event: &Object<'_>, kind: &str) -> bool {
     if event.get("action").is_some() { is("action") } else { is("observation") }
 }
 
-/// Returns the record that the user rejected an action: a kind of observation of its own.
+/// The record that the user rejected an action: a kind of observation of its own.
 fn denial<'a>(event: &Object<'a>) -> Option<Box<Denial<'a>>> {
     /// How the program's own words begin.
     const PROGRAM: [&str; 3] =
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_no_message() {
+    fn forgotten_events_are_not_messages() {
         let event = |id: u8| format!(r#"{{"id":{id},"source":"user","action":"message","args":{{"content":"{id}"}}}}"#);
         let condensation = r#"{"id":3,"source":"agent","action":"condensation","args":{"forgotten_event_ids":[1],"forgotten_events_start_id":null,"summary":"s","summary_offset":1}}"#;
         let source = format!("[{},{},{},{condensation},{}]", event(0), event(1), event(2), event(4));

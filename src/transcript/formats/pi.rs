@@ -272,7 +272,7 @@ fn is_summary(line: &Object<'_>) -> bool {
     is_compaction(line) || line.get_text("type").is_some_and(|kind| kind.is("branch_summary"))
 }
 
-/// Returns for each line whether it is the last one or an ancestor of it; a line without a parent counts as one.
+/// For each line whether it is the last one or an ancestor of it; a line without a parent counts as one.
 fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
     let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
     let mut live: Vec<bool> = lines.iter().map(|line| !is_linked(line)).collect();
@@ -291,7 +291,7 @@ fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
     live
 }
 
-/// Returns the first line that a compaction keeps.
+/// The first line that a compaction keeps.
 fn first_kept(lines: &[Object<'_>], compaction: usize) -> Option<usize> {
     let compaction = &lines[compaction];
     if let Some(id) = compaction.get_text("firstKeptEntryId").map(|id| id.decode()) {
@@ -307,14 +307,14 @@ fn follows_message(at: &InsertionPoint<'_, '_>) -> bool {
     at.transcript.messages[..at.cutoff].iter().any(is_kept)
 }
 
-/// Returns the latest time that entries have, in milliseconds.
+/// The latest time that entries have, in milliseconds.
 fn latest(entries: &[Json<'_>]) -> Option<i64> {
     let own = |entry: &Json<'_>| times::milliseconds(&entry.get_text("timestamp")?.decode());
     let inner = |entry: &Json<'_>| entry.at(&["message", "timestamp"])?.raw().parse::<i64>().ok();
     entries.iter().flat_map(|entry| [own(entry), inner(entry)]).flatten().max()
 }
 
-/// Returns the size of the context before a compaction, as the last answer that has one tells it.
+/// The size of the context before a compaction, as the last answer that has one tells it.
 fn tokens_before(messages: &[Message<'_>]) -> u64 {
     let size = |message: &Message<'_>| {
         let usage = message.json.at(&["message", "usage"])?;
@@ -408,7 +408,7 @@ mod tests {
     const HEADER: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n";
 
     #[test]
-    fn what_a_compaction_left_behind_is_no_message() {
+    fn entries_before_a_compaction_are_not_messages() {
         let old = "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"TEXT\"}}\n";
         let lines: String = ["a", "b", "c"].map(|text| old.replace("TEXT", text)).concat();
         let compaction = "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryIndex\":2,\"tokensBefore\":9}\n";

@@ -163,7 +163,7 @@ fn is_answer(part: Json<'_>) -> bool {
     is(part, "tool-return") || is(part, "retry-prompt") && part.get_text("tool_name").is_some()
 }
 
-/// Returns the record that a call was denied: the outcome of its result, whose content is the reason.
+/// The record that a call was denied: the outcome of its result, whose content is the reason.
 fn denial(part: Json<'_>) -> Option<Box<Denial<'_>>> {
     /// What the program writes where nobody gave a reason.
     const NO_REASON: &str = "The tool call was denied.";

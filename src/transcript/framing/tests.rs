@@ -17,7 +17,7 @@ fn formats(source: &str) -> Vec<(&'static str, usize, Option<usize>)> {
 const USER: &str = r#"{"role":"user","content":"hi"}"#;
 
 #[test]
-fn lists_and_envelopes() {
+fn lists_are_found_in_envelopes() {
     for source in [
         format!("[{USER},{USER}]"),
         format!("\u{feff}{{\"model\":\"m\",\"messages\":[{USER},{USER}],\"tools\":[]}}\r\n"),
@@ -130,7 +130,7 @@ fn an_empty_list_is_a_transcript() {
 }
 
 #[test]
-fn what_is_no_transcript_says_what_it_is() {
+fn other_json_is_named_for_what_it_is() {
     let message = |source: &str| read(source, None, None).expect_err(source).to_string();
     assert!(message(" \n").starts_with("is empty"));
     assert_eq!(message("{\"a\":}"), "is not JSON: expected value at line 1 column 6");
@@ -144,7 +144,7 @@ fn what_is_no_transcript_says_what_it_is() {
 }
 
 #[test]
-fn lines_can_be_told() {
+fn lines_says_how_lines_are_read() {
     let source = format!("[{USER}]\n");
     let decided = read(&source, None, Some(Lines::Conversations)).expect("a conversation");
     assert_eq!(decided.transcripts[0].line, Some(1));

@@ -2,8 +2,8 @@
 
 use crate::transcript::json::{Json, JsonKind, Token};
 
-/// Returns every string in a value that is not a key, in order, with the key of the innermost member around it; in one
-/// pass at any depth.
+/// Every string in a value that is not a key, in order, with the key of the innermost member around it; in one pass at
+/// any depth.
 pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)> {
     /// An open object or array: the key of its current member, and whether a key comes next.
     struct Open<'a> {

@@ -39,12 +39,11 @@ impl<'a> Walk<'a> {
         Walk { source, at: 0, end: 0, next: SHORT }
     }
 
-    /// Returns the source of the walk.
     pub(super) fn source(&self) -> &'a Source<'a> {
         self.source
     }
 
-    /// Returns the next byte that is not a separator.
+    /// The next byte that is not a separator.
     pub(super) fn peek(&mut self) -> Option<u8> {
         let bytes = &self.source.text.as_bytes()[..self.end];
         while matches!(bytes.get(self.at)?, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':') {
@@ -64,12 +63,12 @@ impl<'a> Walk<'a> {
         comes_next
     }
 
-    /// Returns the long value that begins here.
+    /// The long value that begins here.
     fn long(&self) -> Option<&'a LongValue> {
         self.source.long.get(self.next as usize).filter(|long| long.start as usize == self.at)
     }
 
-    /// Returns the span of the next value and its index among the long values.
+    /// The span of the next value and its index among the long values.
     pub(super) fn value(&mut self) -> Option<(Range<usize>, u32)> {
         let first = self.peek()?;
         let start = self.at;
@@ -97,7 +96,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns where the value that begins at `start` ends.
+/// Where the value that begins at `start` ends.
 fn value_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     let mut depth = 0usize;
@@ -127,7 +126,7 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Returns the offset after the quote that closes the string opened at `open`.
+/// The offset after the quote that closes the string opened at `open`.
 fn string_end(bytes: &[u8], open: usize) -> usize {
     let mut at = open + 1;
     while let Some(byte) = bytes.get(at) {

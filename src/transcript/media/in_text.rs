@@ -10,8 +10,8 @@ use crate::transcript::media::{LEAST_TYPED, LEAST_UNTYPED, Medium, header_type};
 /// The characters of a line of data that is wrapped, but for its last line.
 const LINES: RangeInclusive<usize> = 60..=80;
 
-/// Returns the data of media inside a text, in order: data URLs, and long runs of Base64 that begin as data of a known
-/// type does. The text can be the JSON spelling of one.
+/// The data of media inside a text, in order: data URLs, and long runs of Base64 that begin as data of a known type
+/// does. The text can be the JSON spelling of one.
 pub(crate) fn in_text(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = data_urls(bytes);
@@ -62,12 +62,12 @@ pub(super) fn has_run(text: &str) -> bool {
     false
 }
 
-/// Returns the text with a few words in place of the data of media in it.
+/// The text with a few words in place of the data of media in it.
 pub(crate) fn without_data(text: &str) -> Cow<'_, str> {
     replace_data(text, |medium| format!("[{}]", medium.words()))
 }
 
-/// Returns the text with other words in place of the data of media in it.
+/// The text with other words in place of the data of media in it.
 pub(crate) fn replace_data(text: &str, words: impl Fn(&Medium<'_>) -> String) -> Cow<'_, str> {
     let found = in_text(text);
     if found.is_empty() {
@@ -84,7 +84,7 @@ pub(crate) fn replace_data(text: &str, words: impl Fn(&Medium<'_>) -> String) ->
     Cow::Owned(out)
 }
 
-/// Returns the data URLs in a text.
+/// The data URLs in a text.
 fn data_urls(bytes: &[u8]) -> Vec<Range<usize>> {
     const MARK: &[u8] = b";base64,";
     const LONGEST_TYPE: usize = 120;
@@ -103,13 +103,13 @@ fn is_digit(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte)
 }
 
-/// Returns the length of a line end here, as a text or JSON spells it; 0 if there is none.
+/// The length of a line end here, as a text or JSON spells it; 0 if there is none.
 fn line_end(bytes: &[u8]) -> usize {
     let ends: [&[u8]; 4] = [b"\r\n", b"\n", b"\\r\\n", b"\\n"];
     ends.iter().find(|end| bytes.starts_with(end)).map_or(0, |end| end.len())
 }
 
-/// Returns the end of the run that begins here.
+/// The end of the run that begins here.
 fn run_end(bytes: &[u8], start: usize) -> usize {
     let (mut at, mut line) = (start, start);
     while let Some(byte) = bytes.get(at) {
@@ -136,7 +136,7 @@ fn is_line(bytes: &[u8]) -> bool {
     digits == *LINES.start() || digits > 0 && is_end
 }
 
-/// Returns the start of the run that has a byte here, at `floor` at the earliest.
+/// The start of the run that has a byte here, at `floor` at the earliest.
 fn run_start(bytes: &[u8], from: usize, floor: usize) -> usize {
     let mut at = from;
     while let Some(byte) = bytes[floor..at].last() {

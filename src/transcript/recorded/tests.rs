@@ -3,8 +3,8 @@ use crate::transcript::recorded::Recorded;
 
 mod sessions;
 
-/// Returns the recorded sizes of the first conversation: how many messages each counts, its tokens, and how many of these
-/// are reasoning.
+/// The recorded sizes of the first conversation: how many messages each counts, its tokens, and how many of these are
+/// reasoning.
 fn recorded(source: &str) -> Vec<(usize, u64, u64)> {
     // Each line has an id of its own.
     let numbered = source.split_inclusive('\n').enumerate().map(|(line, text)| text.replace("$N", &line.to_string()));
@@ -239,7 +239,7 @@ fn a_response_counts_the_messages_of_its_request() {
 }
 
 #[test]
-fn what_is_absurd_is_not_a_size() {
+fn absurd_sizes_are_ignored() {
     for usage in [
         "null",
         "[]",

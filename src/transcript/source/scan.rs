@@ -118,7 +118,7 @@ impl<'t> Scan<'t> {
         Err(ScanError { at: self.at, what, is_unclosed: false, is_early_end: false })
     }
 
-    /// Returns the error that the text ends inside a value.
+    /// The error that the text ends inside a value.
     fn ends_early<T>(&self) -> Result<T, ScanError> {
         let (at, what) = match self.open.last() {
             Some(&bracket) if self.bytes[bracket] == b'[' => (bracket, "the list"),
@@ -266,7 +266,7 @@ impl<'t> Scan<'t> {
         Ok(())
     }
 
-    /// Returns the offset of the next byte that a string cannot hold as it is.
+    /// The offset of the next byte that a string cannot hold as it is.
     fn end_of_plain(&self) -> usize {
         let rest = &self.bytes[self.at..];
         let plain = &rest[..memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())];
@@ -348,7 +348,6 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// At least one digit.
     fn digits(&mut self) -> Scanned {
         match self.byte() {
             Some(b'0'..=b'9') => {}

@@ -67,7 +67,7 @@ fn lines_that_are_not_one_value_are_broken() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_words() {
+fn errors_are_in_plain_words() {
     let unclosed = |text: &str| {
         let error = error(text);
         (error.is_unclosed, error.what, error.line, error.column)
@@ -124,7 +124,7 @@ fn merge_conflicts_are_called_by_their_name() {
 }
 
 #[test]
-fn what_python_writes_beyond_json_is_read() {
+fn nan_and_infinity_of_python_are_read() {
     let source = Source::of(r#"[NaN, -Infinity, {"NaN": "Infinity \" NaN"}]"#).expect("as Python reads it");
     let items: Vec<&str> = source.first().expect("one").items().map(|item| item.raw()).collect();
     assert_eq!(items, ["NaN", "-Infinity", r#"{"NaN": "Infinity \" NaN"}"#]);
@@ -213,7 +213,7 @@ fn is_same(found: Json<'_>, known: &serde_json::Value) -> bool {
 
 proptest! {
     #[test]
-    fn what_is_json_serde_json_says_too(text in pieces()) {
+    fn serde_json_accepts_the_same_texts(text in pieces()) {
         let known: Result<Vec<IgnoredAny>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
         let found = Source::of(&text);
         prop_assert_eq!(found.is_ok(), known.is_ok(), "{:?} {:?}", found.map(|_| ()), known.map(|_| ()));

@@ -1,14 +1,16 @@
 //! The texts of the edits that a call makes: pairs of an old and a new text, the hunks of patches, whole files. Whether they
 //! were made, its result says.
 
+use std::collections::HashMap;
 use std::slice;
 
 use serde_json::Value;
 
-use crate::transcript::tools::{Access, ToolUse, patch_in, words_of_name};
+use crate::transcript::tools::shell::{DEEPEST_SCRIPT, commands};
+use crate::transcript::tools::{Access, ToolUse, folder_argument, normalized, patch_in, words_of_name};
 
 /// An edit as a call gives it.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TextEdit {
     pub(crate) path: String,
     /// What it replaces: nothing where the new text is added somewhere, `None` where this is the whole file.
@@ -22,26 +24,42 @@ pub(crate) struct TextEdit {
 pub(crate) fn edits_of_call(name: &str, given: &Value, arguments: &str, tool: &ToolUse) -> Vec<TextEdit> {
     /// Names of the list of edits of one file, or of several.
     const LISTS: [&str; 4] = ["edits", "replacements", "changes", "ReplacementChunks"];
-    if let Some(patch) = patch_in(given, arguments) {
+    if let Some(patch) = patch_in(name, given, arguments) {
         return edits_of_patch(&patch, "");
     }
     if let Some(command) = tool.command.as_deref() {
-        let patches = if command.contains("\n+++ ") { edits_of_patch(command, "") } else { Vec::new() };
-        // The folder of a command is in the paths of what it changes.
-        let is_of = |path: &str, whole: &str| {
-            whole.strip_suffix(path).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
-        };
-        let whole =
-            |path: &str| tool.changes.iter().map(|change| &change.path).find(|whole| is_of(path, whole)).cloned();
-        let edits = here_documents(command).into_iter().chain(patches);
-        return edits.map(|edit| TextEdit { path: whole(&edit.path).unwrap_or(edit.path), ..edit }).collect();
+        return edits_of_command(command, folder_argument(given).as_deref(), DEEPEST_SCRIPT);
     }
     let Some(file) = tool.files.iter().find(|file| file.access == Access::Changed) else { return Vec::new() };
     let verb = given.get("command").and_then(Value::as_str).unwrap_or(name);
-    let adds = words_of_name(verb).iter().any(|word| ["insert", "append"].contains(&word.as_str()));
+    let adds = words_of_name(verb).iter().any(|word| ["insert", "append", "replace", "lines"].contains(&word.as_str()))
+        || given.as_object().is_some_and(|given| given.keys().any(|key| normalized(key).contains("line")));
     let listed = LISTS.iter().find_map(|list| given.get(list)?.as_array());
     let parts = listed.map_or(slice::from_ref(given), Vec::as_slice);
     parts.iter().flat_map(|part| edits_of_arguments(part, &file.full_path(), adds)).collect()
+}
+
+/// The edits that an editor can take back, by file.
+#[derive(Debug, Default)]
+pub(crate) struct Undoable(HashMap<String, Vec<TextEdit>>);
+
+impl Undoable {
+    /// Notes an edit. Of a file that is written anew, nothing before that can come back.
+    pub(crate) fn note(&mut self, edit: &TextEdit) {
+        const MOST: usize = 16;
+        const LONGEST: usize = 1 << 12;
+        let edits = self.0.entry(edit.path.clone()).or_default();
+        if edit.old.as_ref().is_none_or(|old| old.len() + edit.new.len() > LONGEST) || edits.len() == MOST {
+            edits.clear();
+        }
+        edits.extend(edit.old.as_ref().map(|_| edit.clone()));
+    }
+
+    /// Returns the edit that takes back the last edit of a file, where that is known.
+    pub(crate) fn undo(&mut self, path: &str) -> Option<TextEdit> {
+        let TextEdit { path, old, new, everywhere } = self.0.get_mut(path)?.pop()?;
+        Some(TextEdit { path, old: Some(new), new: old?, everywhere }).filter(|edit| edit.old.as_deref() != Some(""))
+    }
 }
 
 /// Returns the edits in the arguments of an editor, or in one of their list.
@@ -67,26 +85,25 @@ fn edits_of_arguments(given: &Value, path: &str, adds: bool) -> Vec<TextEdit> {
     vec![TextEdit { path, old, new, everywhere }]
 }
 
-/// Returns the files that a command writes as here-documents: `cat > fix.py << 'EOF'`.
-fn here_documents(command: &str) -> Vec<TextEdit> {
-    let (mut found, mut rest) = (Vec::new(), command);
-    while let Some((opening, (line, text))) =
-        rest.split_once("<<").and_then(|(opening, rest)| Some((opening, rest.split_once('\n')?)))
-    {
-        let line = line.trim_start_matches(['-', ' ']);
-        let mark = line.split([' ', '&', '|', ';', '>']).next().unwrap_or("");
-        // What follows the mark belongs to the same step.
-        let behind = line[mark.len()..].split(['&', '|', ';']).next().unwrap_or("");
-        let is_text = |line: &&str| line.trim() != mark.trim_matches(['\'', '"']);
-        let end = text.split_inclusive('\n').take_while(is_text).map(str::len).sum();
-        let step = opening.rsplit(['\n', ';', '&', '|']).next().unwrap_or("").to_owned() + behind;
-        let path = step.rsplit_once('>').map_or("", |(_, path)| path.trim().trim_matches(['\'', '"']));
-        if step.trim_start().starts_with("cat ") && !path.is_empty() && !path.contains(char::is_whitespace) {
-            let old = step.contains(">>").then(String::new);
-            let new = text[..end].strip_suffix('\n').unwrap_or(&text[..end]).to_owned();
-            found.push(TextEdit { path: path.to_owned(), old, new, everywhere: false });
+/// Returns the edits of a command: the files that it writes as here-documents, `cat > fix.py << 'EOF'`, and its patches.
+fn edits_of_command(text: &str, folder: Option<&str>, depth: usize) -> Vec<TextEdit> {
+    let mut found = Vec::new();
+    for command in commands(text, folder) {
+        let in_folder = |edit: TextEdit| TextEdit { path: command.full_path(&edit.path), ..edit };
+        if let Some(script) = command.script() {
+            let inside = depth.checked_sub(1);
+            found.extend(
+                inside.into_iter().flat_map(|depth| edits_of_command(script, command.folder.as_deref(), depth)),
+            );
+        } else if command.name() == "patch" || command.name() == "git" && command.has("apply") {
+            found.extend(edits_of_patch(command.here.unwrap_or(text), "").into_iter().map(in_folder));
+        } else if let Some((output, here)) =
+            command.outputs.last().zip(command.here).filter(|_| command.name() == "cat")
+        {
+            let old = output.is_added.then(String::new);
+            let path = output.path.clone().into_owned();
+            found.push(in_folder(TextEdit { path, old, new: here.to_owned(), everywhere: false }));
         }
-        rest = &text[end..];
     }
     found
 }

@@ -1,6 +1,6 @@
 //! What a call is for: to act outside, to check the work, to look something up.
 
-use crate::transcript::tools::shell::steps;
+use crate::transcript::tools::shell::{SimpleCommand, commands, pipelines};
 use crate::transcript::tools::{ToolUse, words_of_name};
 
 /// What a call is for. What matters more to whoever goes on comes first.
@@ -26,9 +26,8 @@ pub(crate) fn purpose_of(name: &str, tool: &ToolUse, result: &str) -> Purpose {
     /// Bytes of a result that is a value, and not a text.
     const VALUE: usize = 200;
     if let Some(command) = &tool.command {
-        let purposes = steps(command).into_iter().map(purpose_of_step);
-        let least = purposes.min().unwrap_or(Purpose::Reads);
-        return if tool.only_reads { Purpose::Reads } else { least };
+        let least = pipelines(&commands(command, None)).map(purpose_of_pipeline).min();
+        return least.filter(|_| !tool.only_reads).unwrap_or(Purpose::Reads);
     }
     let words = words_of_name(name);
     let has = |list: &str| words.iter().any(|word| is_in(word, list));
@@ -43,19 +42,20 @@ pub(crate) fn purpose_of(name: &str, tool: &ToolUse, result: &str) -> Purpose {
     }
 }
 
-/// Returns the purpose of a step of a command.
-fn purpose_of_step(step: &str) -> Purpose {
+fn purpose_of_pipeline(pipeline: &[SimpleCommand<'_>]) -> Purpose {
     const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln|open|goto|scroll_down|scroll_up|search_file|search_dir|find_file|view";
     const GIT_SHOWS: &str = "show|diff|blame";
     const LISTS: &str = "log|logs|status|branch|info|list|ls|get|show|view|describe|ps|version";
     const CHECKS: &str = "test|tests|pytest|unittest|build|check|lint|clippy|make|tsc|eslint|ruff|mypy|tox|jest|vitest|mvn|gradle|ctest|rspec|compile|typecheck|flake8";
     const SCRIPTS: [&str; 6] = ["python", "node", "ruby", "perl", "php", "./"];
-    let mut words = step.split_whitespace().filter(|word| !word.contains('='));
-    let program = words.next().unwrap_or("cd");
-    let verb = words.find(|word| !word.starts_with('-')).unwrap_or("");
+    let first = &pipeline[0];
+    let program = first.words.first().map_or("cd", |program| &**program);
+    let verb = first.operands().find(|word| !word.contains('=')).unwrap_or("");
     // What was installed is seen by what runs.
     let shows = is_in(program, SHOWS) || verb == "install" || program == "git" && is_in(verb, GIT_SHOWS);
-    let mut words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(12);
+    let words = pipeline.iter().flat_map(|command| &command.words);
+    let words = words.flat_map(|word| word.split(|c: char| !c.is_alphanumeric()));
+    let mut words = words.filter(|word| !word.is_empty()).take(12);
     if shows {
         Purpose::Reads
     } else if is_in(verb, LISTS) {

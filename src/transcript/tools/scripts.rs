@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::transcript::tools::actions::FileAction;
-use crate::transcript::tools::shell::steps;
+use crate::transcript::tools::shell::{Operator, SimpleCommand, commands};
 
 /// The scripts of a history that write files, by their paths.
 #[derive(Debug, Default)]
@@ -30,7 +30,9 @@ impl ScriptWrites {
 
     /// Returns the files that a command writes by code of its own, or by a script that was written before.
     pub(crate) fn of_command(&self, command: &str) -> Vec<(String, FileAction)> {
-        let scripts: BTreeSet<&str> = steps(command).into_iter().filter_map(script_of_step).collect();
+        let commands = commands(command, None);
+        let heads = commands.iter().filter(|command| command.before != Operator::Pipe);
+        let scripts: BTreeSet<&str> = heads.filter_map(script_of).collect();
         let mut found = Vec::new();
         for script in scripts {
             match script {
@@ -46,26 +48,22 @@ impl ScriptWrites {
     }
 }
 
-/// Returns the script that a step runs, `-` for code in the command; `None` if it runs neither.
-fn script_of_step(step: &str) -> Option<&str> {
+/// Returns the script that a command runs, `-` for code in the command; `None` if it runs neither.
+fn script_of<'s>(command: &'s SimpleCommand<'_>) -> Option<&'s str> {
     const INTERPRETERS: [&str; 6] = ["python", "node", "ruby", "uv", "deno", "bun"];
-    let mut words = step.split_whitespace().map(|word| word.trim_matches(['\'', '"']));
-    let program = words.find(|word| !word.contains('='))?;
-    let name = program.rsplit('/').next().unwrap_or(program);
-    if !INTERPRETERS.iter().any(|interpreter| name.starts_with(interpreter)) || step.contains("--help") {
+    if !INTERPRETERS.iter().any(|interpreter| command.name().starts_with(interpreter)) || command.has("--help") {
         return None;
     }
-    for word in words {
-        match word {
+    for word in command.words.iter().skip(1) {
+        match &**word {
             // A module of the language checks a script or runs its tests.
             "-m" => return None,
             "-" | "-c" | "-e" | "--eval" => return Some("-"),
-            word if word.starts_with("<<") => return Some("-"),
             word if word.starts_with('-') || word == "run" || word.starts_with("python") => {}
             word => return Some(word),
         }
     }
-    None
+    command.here.map(|_| "-")
 }
 
 /// Returns the files that code writes. One that it may have read is changed; the others are created.

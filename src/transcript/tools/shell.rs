@@ -1,153 +1,415 @@
-//! Splits shell commands into steps. It is not a parser of any shell.
+//! Reads shell commands. A command line becomes simple commands: a program with its arguments, where its output goes, the
+//! here-document it gets, the folder it runs in, and what joins it to its neighbours. All else that the program asks about
+//! a command is a table or a small function over these: which files it touches (`commands`), what it is for (`purpose`),
+//! which texts and scripts it writes (`edits`, `scripts`), what its exit code says (below).
+//!
+//! It is not a parser of any shell. Loops and branches are words, and nothing is expanded.
 
-/// A step of a command: a part of a line between `&&`, `;`, `||` and `&` outside of quotes.
-#[derive(Debug, Clone, Copy)]
-struct Step<'c> {
-    text: &'c str,
-    /// The sign behind it: `b` for an `&` that leaves it running, a blank at the end of a line.
-    sign: char,
-    is_piped: bool,
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use crate::transcript::tools::{full_path, is_absolute};
+
+/// What joins a command to the next one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Operator {
+    /// A `;` or the end of the line.
+    #[default]
+    Then,
+    And,
+    Or,
+    Pipe,
+    /// An `&`, which leaves it running.
+    Background,
 }
 
-/// Returns the steps of a command, without here-documents.
-pub(crate) fn steps(command: &str) -> Vec<&str> {
-    read_steps(command).into_iter().map(|step| step.text).collect()
+/// A program with its arguments, and what stands around it.
+#[derive(Debug, Default)]
+pub(super) struct SimpleCommand<'c> {
+    /// The program and its arguments without their quotes, without variables set for it and redirections.
+    pub(super) words: Vec<Cow<'c, str>>,
+    /// The files that its output goes to.
+    pub(super) outputs: Vec<Output<'c>>,
+    /// The text of its here-document.
+    pub(super) here: Option<&'c str>,
+    /// The folder that it runs in, where that is known; of `cd`, the folder that it goes to.
+    pub(super) folder: Option<Rc<str>>,
+    pub(super) before: Operator,
+    pub(super) after: Operator,
+    sets_variables: bool,
 }
 
-/// Returns the steps of a command, each with whether an exit code of 0 says that it went well: it is the last one, or all
-/// behind it ran because it did.
-pub(crate) fn steps_with_status(command: &str) -> Vec<(&str, bool)> {
-    let steps = read_steps(command);
+/// A file that output goes to.
+#[derive(Debug)]
+pub(super) struct Output<'c> {
+    pub(super) path: Cow<'c, str>,
+    /// Whether it comes behind what is there.
+    pub(super) is_added: bool,
+}
+
+impl SimpleCommand<'_> {
+    /// Returns the program without its folder.
+    pub(super) fn name(&self) -> &str {
+        self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+    }
+
+    /// Returns the arguments that are not flags.
+    pub(super) fn operands(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().skip(1).map(|word| &**word).filter(|word| !word.starts_with('-'))
+    }
+
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|other| other == word)
+    }
+
+    /// Returns a path of its arguments with its folder.
+    pub(super) fn full_path(&self, path: &str) -> String {
+        full_path(self.folder.as_deref(), path)
+    }
+
+    /// Whether it goes to another folder.
+    pub(super) fn changes_folder(&self) -> bool {
+        matches!(self.name(), "cd" | "pushd" | "popd")
+    }
+
+    /// Returns the script that it hands to a shell, which another program can start: `timeout 9 bash -lc "make | tail"`.
+    pub(super) fn script(&self) -> Option<&str> {
+        let is_shell = |word: &str| ["bash", "sh", "zsh"].iter().any(|shell| word.rsplit('/').next() == Some(shell));
+        let at = self.words.iter().position(|word| is_shell(word))?;
+        let flag = self.words[at..].iter().position(|word| word.starts_with('-') && word.ends_with('c'))?;
+        self.words.get(at + flag + 1).map(|script| &**script)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.outputs.is_empty() && self.here.is_none() && !self.sets_variables
+    }
+
+    /// Returns the folder that a `cd` goes to.
+    fn next_folder(&self, from: Option<&Rc<str>>) -> Option<Rc<str>> {
+        /// The longest path that systems take, in bytes. Each file of a command has that of its folder.
+        const LONGEST: usize = 4_096;
+        let to = self.operands().next().filter(|to| is_file_name(to))?;
+        let to = match from {
+            Some(from) if !is_absolute(to) => format!("{from}/{to}"),
+            _ => to.to_owned(),
+        };
+        Some(to).filter(|to| to.len() <= LONGEST).map(Rc::from)
+    }
+}
+
+/// Whether a word is the name of one file, not of a device, as far as is known without running anything.
+pub(super) fn is_file_name(word: &str) -> bool {
+    let is_plain = !word.contains(['*', '?', '$', '`', '{', '(', '<', '>', '\n']);
+    is_plain && !matches!(word, "" | "-" | "." | "..") && !word.starts_with(['-', '&']) && !word.starts_with("/dev/")
+}
+
+/// Returns the simple commands of a command line that runs in a folder.
+pub(super) fn commands<'c>(text: &'c str, folder: Option<&str>) -> Vec<SimpleCommand<'c>> {
+    let mut reader = Reader { text, folder: folder.map(Rc::from), ..Reader::default() };
+    while reader.at < text.len() {
+        reader.read_token();
+    }
+    reader.end(Operator::Then);
+    reader.found
+}
+
+/// Returns the commands of each pipeline.
+pub(super) fn pipelines<'s, 'c>(commands: &'s [SimpleCommand<'c>]) -> impl Iterator<Item = &'s [SimpleCommand<'c>]> {
+    commands.chunk_by(|one, _| one.after == Operator::Pipe)
+}
+
+/// Returns of each pipeline whether an exit code of 0 says that it went well: it is the last one, or all behind it ran
+/// because it did.
+pub(super) fn sure(commands: &[SimpleCommand<'_>]) -> Vec<bool> {
     let mut decides = true;
-    let is_sure = |(at, step): (usize, &Step<'_>)| {
-        decides &= if at + 1 == steps.len() { step.sign != 'b' } else { step.sign == '&' };
-        decides && !step.is_piped && (at == 0 || steps[at - 1].sign != '|')
-    };
-    let sure: Vec<bool> = steps.iter().enumerate().rev().map(is_sure).collect();
-    steps.iter().map(|step| step.text).zip(sure.into_iter().rev()).collect()
+    let mut found = Vec::new();
+    for (at, pipeline) in pipelines(commands).collect::<Vec<_>>().into_iter().rev().enumerate() {
+        let (first, last) = (&pipeline[0], &pipeline[pipeline.len() - 1]);
+        decides &= if at == 0 { last.after != Operator::Background } else { last.after == Operator::And };
+        found.push(decides && pipeline.len() == 1 && first.before != Operator::Or);
+    }
+    found.reverse();
+    found
 }
 
-/// Returns the number of steps of a command that can fail.
+/// Returns the number of pipelines of a command that can fail.
 pub(crate) fn steps_that_act(command: &str) -> usize {
-    let prepares = |step: &&str| ["cd ", "set ", "export ", "source "].iter().any(|program| step.starts_with(program));
-    steps(command).iter().filter(|step| !prepares(step)).count()
+    let commands = commands(command, None);
+    pipelines(&commands).filter(|pipeline| !["cd", "set", "export", "source"].contains(&pipeline[0].name())).count()
 }
 
 /// Whether the exit code of a command says nothing of what matters: it is that of the end of a pipe, of a loop or of a branch,
 /// or of an `echo`, or an `||` hides it.
 pub(crate) fn hides_status(command: &str) -> bool {
-    /// Shells that are looked into, each in the one before.
-    const DEEPEST: usize = 4;
-    hides_status_within(command, DEEPEST)
+    hides_status_within(command, DEEPEST_SCRIPT)
 }
+
+/// How many shells within each other are looked at: each reads the rest of the command line again.
+pub(super) const DEEPEST_SCRIPT: usize = 4;
 
 fn hides_status_within(command: &str, depth: usize) -> bool {
-    let steps = read_steps(command);
-    let Some((last, before)) = steps.split_last() else { return false };
+    const LOOPS: [&str; 6] = ["for", "while", "until", "if", "case", "function"];
+    let commands = commands(command, None);
+    let Some(last) = commands.last() else { return false };
     let has_pipefail = command.contains("pipefail");
-    let opens_with = |step: &Step<'_>, programs: &[&str]| {
-        let program = step.text.split_whitespace().next().unwrap_or("");
-        programs.contains(&program.trim_start_matches('('))
+    let hides = |command: &SimpleCommand<'_>| match command.after {
+        Operator::Or => true,
+        Operator::Pipe => !has_pipefail,
+        _ => LOOPS.contains(&command.name()) || command.words.iter().any(|word| word.ends_with("()")),
     };
     // Behind `&&` it says that all before it went well.
-    let only_prints = |before: &Step<'_>| before.sign != '&' && opens_with(last, &["echo", "printf", "true", ":"]);
-    let is_loop = |step: &Step<'_>| {
-        opens_with(step, &["for", "while", "until", "if", "case", "function"]) || step.text.contains("() {")
+    let only_prints = || {
+        !matches!(last.before, Operator::And | Operator::Pipe)
+            && matches!(last.name(), "echo" | "printf" | "true" | ":")
     };
-    steps.iter().any(|step| step.sign == '|' || is_loop(step) || step.is_piped && !has_pipefail)
-        || last.sign == 'b'
-        || before.last().is_some_and(only_prints)
-        || script_of(last.text).is_some_and(|script| depth == 0 || hides_status_within(script, depth - 1))
+    commands.iter().any(hides)
+        || last.after == Operator::Background
+        || commands.len() > 1 && only_prints()
+        || last.script().is_some_and(|script| depth == 0 || hides_status_within(script, depth - 1))
 }
 
-/// Returns the script that a step hands to a shell: `bash -lc "make | tail"`.
-fn script_of(step: &str) -> Option<&str> {
-    const FLAGS: usize = 2;
-    let (_, flags) = step.split_once("sh -")?;
-    let (flags, script) = flags.split_once("c ")?;
-    (flags.len() <= FLAGS).then(|| script.trim_matches([' ', '\'', '"']))
+#[derive(Default)]
+struct Reader<'c> {
+    text: &'c str,
+    at: usize,
+    found: Vec<SimpleCommand<'c>>,
+    /// The command that is read.
+    command: SimpleCommand<'c>,
+    folder: Option<Rc<str>>,
+    /// Of each open bracket the folder before it, where it groups commands.
+    open: Vec<Option<Option<Rc<str>>>>,
+    /// The commands whose here-documents begin on the next line, with what ends these.
+    here: Vec<(usize, Cow<'c, str>)>,
+    /// How many `$(` in quotes are open.
+    depth: usize,
 }
 
-fn read_steps(command: &str) -> Vec<Step<'_>> {
-    /// Most lines of a command that are read.
-    const MOST_LINES: usize = 400;
-    let mut found = Vec::new();
-    let mut heredoc_delimiter: Option<String> = None;
-    let mut quote = None;
-    for line in command.lines().take(MOST_LINES) {
-        if let Some(end) = &heredoc_delimiter {
-            if line.trim() == end {
-                heredoc_delimiter = None;
+impl<'c> Reader<'c> {
+    fn rest(&self) -> &'c str {
+        &self.text[self.at..]
+    }
+
+    fn read_token(&mut self) {
+        let rest = self.rest();
+        let Some(c) = rest.chars().next() else { return };
+        let is_twice = rest[c.len_utf8()..].starts_with(c);
+        let after_number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let operator = match c {
+            '&' if is_twice => Some((2, Operator::And)),
+            '|' if is_twice => Some((2, Operator::Or)),
+            '|' => Some((if rest.starts_with("|&") { 2 } else { 1 }, Operator::Pipe)),
+            '&' if !rest.starts_with("&>") => Some((1, Operator::Background)),
+            ';' | '\n' => Some((1, Operator::Then)),
+            _ => None,
+        };
+        if let Some((length, operator)) = operator {
+            self.at += length;
+            self.end(operator);
+            if c == '\n' {
+                self.read_here_documents();
             }
-            continue;
-        }
-        // A line inside quotes of an earlier line is text.
-        let is_in_quotes = quote.is_some();
-        let pieces = cut_line(line, &mut quote);
-        if !is_in_quotes {
-            found.extend(pieces);
-            heredoc_delimiter = quote.is_none().then(|| heredoc_end(line)).flatten();
-        } else if let Some((step, (first, rest))) = found.last_mut().zip(pieces.split_first()) {
-            step.sign = rest.last().map_or(first.sign, |last| last.sign);
-            step.is_piped |= pieces.iter().any(|step| step.is_piped);
+        } else if c.is_whitespace() {
+            self.at += c.len_utf8();
+        } else if let Some(continued) = continuation(rest) {
+            self.at += continued;
+        } else if c == '#' {
+            self.at += rest.find('\n').unwrap_or(rest.len());
+        } else if c == '(' && self.command.is_empty() {
+            self.at += 1;
+            self.open.push(Some(self.folder.clone()));
+        } else if c == ')' && matches!(self.open.last(), Some(Some(_))) {
+            self.at += 1;
+            self.end(Operator::Then);
+            self.folder = self.open.pop().flatten().flatten();
+        } else if after_number.starts_with(['>', '<']) || rest.starts_with("&>") {
+            self.read_redirection(rest.len() - after_number.len());
+        } else {
+            let word = self.word();
+            if self.command.words.is_empty() && word.contains('=') {
+                self.command.sets_variables = true;
+            } else {
+                self.command.words.push(word);
+            }
         }
     }
-    let trimmed = found.into_iter().map(|step| Step { text: step.text.trim(), ..step });
-    trimmed.filter(|step| !step.text.is_empty() && !step.text.starts_with('#')).collect()
+
+    /// Reads a redirection with a number of `digits` in front of it.
+    fn read_redirection(&mut self, digits: usize) {
+        let rest = self.rest();
+        let sign = rest[digits..].trim_start_matches('&');
+        let target = sign.trim_start_matches(['>', '<', '-']);
+        let target = if sign.starts_with(">|") { &target[1..] } else { target }.trim_start_matches([' ', '\t']);
+        let is_file = !target.starts_with('&');
+        self.at += rest.len() - target.trim_start_matches('&').len();
+        let word = self.word();
+        let is_mark = !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains('\n');
+        if sign.starts_with("<<") && !sign.starts_with("<<<") && is_mark {
+            self.command.here = Some("");
+            self.here.push((self.found.len(), word));
+        } else if sign.starts_with('>') && matches!(&rest[..digits], "" | "1") && is_file {
+            self.command.outputs.push(Output { path: word, is_added: sign.starts_with(">>") });
+        }
+    }
+
+    /// Reads a word, without its quotes.
+    fn word(&mut self) -> Cow<'c, str> {
+        let start = self.at;
+        // What differs from the text.
+        let mut unquoted: Option<String> = None;
+        let mut quote = None;
+        while let Some(c) = self.rest().chars().next() {
+            let (at, rest) = (self.at, self.rest());
+            let plain = || self.text[start..at].to_owned();
+            self.at += c.len_utf8();
+            match (quote, c) {
+                (None | Some('"'), '\\') => {
+                    let unquoted = unquoted.get_or_insert_with(plain);
+                    if let Some(continued) = continuation(rest) {
+                        self.at = at + continued;
+                    } else if let Some(next) = self.rest().chars().next() {
+                        unquoted.push(next);
+                        self.at += next.len_utf8();
+                    }
+                    continue;
+                }
+                (Some(open), c) if open == c => {
+                    quote = None;
+                    continue;
+                }
+                (None, '\'' | '"') => {
+                    unquoted.get_or_insert_with(plain);
+                    quote = Some(c);
+                    continue;
+                }
+                (Some('"'), '$') if rest.starts_with("$(") => self.skip_substitution(),
+                (Some(_), _) => {}
+                (None, '(') => self.open.push(None),
+                (None, ')') if matches!(self.open.last(), Some(None)) => drop(self.open.pop()),
+                (None, c) if self.ends_word(c) => {
+                    self.at = at;
+                    break;
+                }
+                (None, _) => {}
+            }
+            if let Some(unquoted) = &mut unquoted {
+                unquoted.push_str(&self.text[at..self.at]);
+            }
+        }
+        unquoted.map_or(Cow::Borrowed(&self.text[start..self.at]), Cow::Owned)
+    }
+
+    /// Whether a character that was just read ends a word. An `&` alone can be a part of an address.
+    fn ends_word(&self, c: char) -> bool {
+        match c {
+            '&' => self.rest().is_empty() || self.rest().starts_with(['&', '>', ' ', '\t', '\n', '\r']),
+            ')' => !self.open.is_empty(),
+            c => c.is_whitespace() || matches!(c, ';' | '|' | '>' | '<'),
+        }
+    }
+
+    /// Goes to the end of a `$(…)` inside quotes, which has quotes and here-documents of its own.
+    fn skip_substitution(&mut self) {
+        const DEEPEST: usize = 8;
+        if self.depth == DEEPEST {
+            return;
+        }
+        let mut inside = Reader { text: self.text, at: self.at + 1, depth: self.depth + 1, ..Reader::default() };
+        inside.open.push(Some(None));
+        while inside.at < self.text.len() && !inside.open.is_empty() {
+            inside.read_token();
+        }
+        self.at = inside.at;
+    }
+
+    /// Ends a command.
+    fn end(&mut self, operator: Operator) {
+        if self.command.is_empty() {
+            // It stands behind a group, or at the end of a line behind an operator.
+            if let Some(last) = self.found.last_mut().filter(|_| operator != Operator::Then) {
+                (last.after, self.command.before) = (operator, operator);
+            }
+            return;
+        }
+        if self.command.changes_folder() && self.command.before != Operator::Pipe {
+            self.folder = self.command.next_folder(self.folder.as_ref());
+        }
+        let next = SimpleCommand { before: operator, ..SimpleCommand::default() };
+        let command = std::mem::replace(&mut self.command, next);
+        self.found.push(SimpleCommand { folder: self.folder.clone(), after: operator, ..command });
+    }
+
+    /// Reads the here-documents of the line before, and the new lines of SWE-agent's `edit 3:5`.
+    fn read_here_documents(&mut self) {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if let Some(last) = self.found.last().filter(|last| last.here.is_none())
+            && let [edit, lines] = last.words.as_slice()
+            && edit == "edit"
+            && lines.split_once(':').is_some_and(|(first, last)| is_number(first) && is_number(last))
+        {
+            self.here.push((self.found.len() - 1, "end_of_edit".into()));
+        }
+        for (command, mark) in std::mem::take(&mut self.here) {
+            let start = self.at;
+            let lines = self.rest().split_inclusive('\n').take_while(|line| line.trim() != mark);
+            let end = start + lines.map(str::len).sum::<usize>();
+            let text = &self.text[start..end];
+            self.at = end + self.text[end..].find('\n').map_or(self.text.len() - end, |line| line + 1);
+            if let Some(command) = self.found.get_mut(command) {
+                command.here = Some(text.strip_suffix('\n').unwrap_or(text));
+            }
+        }
+    }
 }
 
-fn cut_line<'l>(line: &'l str, quote: &mut Option<char>) -> Vec<Step<'l>> {
-    let mut found = Vec::new();
-    let (mut start, mut is_piped) = (0, false);
-    let mut before = ' ';
-    let mut add = |end: usize, next: usize, sign, is_piped: &mut bool| {
-        found.push(Step { text: &line[start..end], sign, is_piped: std::mem::take(is_piped) });
-        start = next;
-    };
-    for (at, c) in line.char_indices() {
-        let behind = &line[at + c.len_utf8()..];
-        match (*quote, c) {
-            (Some(open), c) if c == open && before != '\\' => *quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"') if before != '\\' => *quote = Some(c),
-            (None, ';') => add(at, at + 1, ';', &mut is_piped),
-            (None, '&' | '|') if before == c => add(at - 1, at + 1, c, &mut is_piped),
-            // Alone at the end, it leaves the step running.
-            (None, '&') if behind.trim_start().is_empty() && before != '|' => add(at, at + 1, 'b', &mut is_piped),
-            (None, '|') if !behind.starts_with('|') && !matches!(before, '>' | '\\') => is_piped = true,
-            _ => {}
-        }
-        before = c;
-    }
-    add(line.len(), line.len(), ' ', &mut is_piped);
-    found
-}
-
-/// Returns the delimiter of the here-document that a line starts, or of the new lines of SWE-agent's `edit 3:5`.
-fn heredoc_end(line: &str) -> Option<String> {
-    const END_OF_EDIT: &str = "end_of_edit";
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let lines = line.trim().strip_prefix("edit ").and_then(|lines| lines.split_once(':'));
-    if lines.is_some_and(|(first, last)| is_number(first) && is_number(last)) {
-        return Some(END_OF_EDIT.to_owned());
-    }
-    let (_, rest) = line.split_once("<<")?;
-    let word = rest.trim_start_matches(['-', ' ']).split_whitespace().next()?.trim_matches(['\'', '"']);
-    (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')).then(|| word.to_owned())
+/// Returns the length of a backslash with the line end that it takes away.
+fn continuation(text: &str) -> Option<usize> {
+    ["\\\n", "\\\r\n"].iter().find(|end| text.starts_with(**end)).map(|end| end.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Returns the commands, each with its folder in front and with what stands behind it.
+    fn shown(text: &str) -> Vec<String> {
+        let shown = |command: SimpleCommand<'_>| {
+            let folder = command.folder.map_or(String::new(), |folder| format!("{folder}: "));
+            let outputs: Vec<String> = command.outputs.iter().map(|output| format!(" > {}", output.path)).collect();
+            let here = command.here.map_or(String::new(), |here| format!(" << {here}"));
+            let after = match command.after {
+                Operator::Then => "",
+                Operator::And => " &&",
+                Operator::Or => " ||",
+                Operator::Pipe => " |",
+                Operator::Background => " &",
+            };
+            format!("{folder}{}{}{here}{after}", command.words.join(" "), outputs.concat())
+        };
+        commands(text, None).into_iter().map(shown).collect()
+    }
+
     #[test]
-    fn commands_are_cut_into_steps() {
-        assert_eq!(
-            steps("cd /testbed && cat > a.py << 'EOF'\nx; y\nEOF\npython a.py 2>&1 | tail -3; echo \"a && b\""),
-            ["cd /testbed", "cat > a.py << 'EOF'", "python a.py 2>&1 | tail -3", "echo \"a && b\""]
-        );
-        assert_eq!(steps("git commit -m \"one\n\ntwo; three\""), ["git commit -m \"one"]);
-        assert_eq!(steps("edit 1:2\nprint(1)\nend_of_edit\nls"), ["edit 1:2", "ls"]);
-        assert!(steps("\n# nothing\n").is_empty());
+    fn a_command_line_is_its_simple_commands() {
+        for (text, expected) in [
+            (
+                "cd /w && cat > a.py << 'EOF'\nx; y\nEOF\npython a.py 2>&1 | tail -3; echo \"a && b\"",
+                &["/w: cd /w &&", "/w: cat > a.py << x; y", "/w: python a.py |", "/w: tail -3", "/w: echo a && b"][..],
+            ),
+            ("git commit -m \"one\n\ntwo; three\" && make", &["git commit -m one\n\ntwo; three &&", "make"]),
+            ("edit 1:2\nprint(1)\nend_of_edit\nls", &["edit 1:2 << print(1)", "ls"]),
+            ("cp a \\\n  b \\\n  d/\nls", &["cp a b d/", "ls"]),
+            ("(cd web && make) | tail; touch a", &["web: cd web &&", "web: make |", "tail", "touch a"]),
+            ("(make; true) && ls", &["make", "true &&", "ls"]),
+            ("make &&\n# it's a comment\nls & curl http://a?b&c", &["make &&", "ls &", "curl http://a?b&c"]),
+            ("A=1 make 2>&1 >| log; B=2", &["make > log", ""]),
+            (
+                "git commit -m \"$(cat <<'E'\nsay \"a > b\"; it's\nE\n)\"; ls",
+                &["git commit -m $(cat <<'E'\nsay \"a > b\"; it's\nE\n)", "ls"],
+            ),
+            ("\n# nothing\n", &[]),
+            ("| | > > <", &[" >  > "]),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
     }
 }

@@ -190,7 +190,7 @@ fn counted<'t>(lines: impl Iterator<Item = &'t str>) -> BTreeMap<&'t str, i32> {
 /// as it is, over two rounds as well.
 #[test]
 fn the_change_that_is_told_makes_the_file() {
-    for seed in 0..super::super::cases(300).cases.into() {
+    for seed in 0..crate::all_cases::share(300) as u64 {
         let mut below = choices(seed);
         let original: Vec<String> = (0..12).map(|at| format!("let bed_number_{at} = water({at});")).collect();
         let (mut file, mut calls, mut earlier) = (original.clone(), Vec::new(), None);

@@ -7,6 +7,7 @@ use crate::transcript::Message;
 use crate::transcript::formats::by_name;
 use serde_json::{Value, json};
 
+use crate::all_cases::{one_in, share};
 use crate::laws::bricks::talk::{choices, steps};
 use crate::laws::digest::{COUNTERS, as_message, assert_digest, assert_keeps, parse};
 use crate::laws::lawful::{PREFIX, with_document};
@@ -41,7 +42,7 @@ fn a_larger_digest_loses_nothing() {
             let digest = read(messages);
             for counter in COUNTERS {
                 let mut smaller = digest.write(counter, 60);
-                for limit in (60..4_000).step_by(47) {
+                for limit in (60..4_000).step_by(47 * one_in()) {
                     let larger = digest.write(counter, limit);
                     assert_keeps(&smaller, &larger);
                     smaller = larger;
@@ -140,7 +141,9 @@ fn work(messages: &[Value]) -> Duration {
 fn work_is_linear() {
     let mut failed = Vec::new();
     let all = |count: usize| repeated(count).into_iter().chain(carried(count));
-    for ((name, few), (_, many)) in all(500).zip(all(2_000)) {
+    // Less is done too soon to be timed.
+    let count = share(500).max(125);
+    for ((name, few), (_, many)) in all(count).zip(all(4 * count)) {
         let (few, many) = (work(&few), work(&many));
         if many > 6 * few + Duration::from_millis(20) {
             failed.push(format!("{name}: {few:?} and {many:?}"));
@@ -152,10 +155,11 @@ fn work_is_linear() {
 #[test]
 fn odd_histories_have_a_digest_or_none() {
     let said = |role: &str, text: &str| json!({"role": role, "content": text});
-    let mut histories = repeated(10_000);
+    let mut histories = repeated(share(10_000));
     histories.retain(|(name, _)| ["users", "calls", "calls without results", "equal calls"].contains(name));
-    histories.push(("10 MB", vec![said("user", &"The limit is 4,096 bytes.\n".repeat(400_000))]));
-    histories.push(("one line of 10 MB", vec![said("user", &"The limit is 4,096 bytes. ".repeat(400_000))]));
+    let lines = share(400_000);
+    histories.push(("many lines", vec![said("user", &"The limit is 4,096 bytes.\n".repeat(lines))]));
+    histories.push(("one long line", vec![said("user", &"The limit is 4,096 bytes. ".repeat(lines))]));
     histories.push(("one message", vec![said("user", "Fix it.")]));
     histories.push(("no user", vec![said("assistant", "It is fixed.")]));
     for (name, messages) in histories {

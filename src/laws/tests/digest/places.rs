@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use crate::all_cases::one_in;
 use crate::tokens::Counter;
 use crate::transcript::formats::by_name;
 use serde_json::{Value, json};
@@ -119,7 +120,7 @@ fn a_focus_moves_no_line_of_the_user_or_of_the_state() {
         let source = bricks.conversation(&steps(&mut choices(seed), 0..30), 0);
         with_messages(&source, Some(format), |messages| {
             for counter in COUNTERS {
-                for limit in (60..2_400).step_by(180) {
+                for limit in (60..2_400).step_by(180 * one_in()) {
                     let plain = digest_of(messages, counter, limit);
                     let focused = read(messages).focused_on("the parser, zc101 and src/zc7.rs").write(counter, limit);
                     assert!(counter.count_text(&focused) <= limit);
@@ -133,7 +134,7 @@ fn a_focus_moves_no_line_of_the_user_or_of_the_state() {
             }
         });
     });
-    assert!(moved.get() > 20, "{}", moved.get());
+    assert!(moved.get() * one_in() > 20, "{}", moved.get());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Law 18: bytes of a tool's result never begin a line under the user's heading, except where the agent's own record says
 //! outside the result that they are the user's.
 
+use crate::all_cases::Sample;
 use crate::tokens::Counter;
 use crate::transcript::formats::{FORMATS, by_name};
 use serde_json::{Value, json};
@@ -56,10 +57,12 @@ pub(super) fn assert_not_the_users(source: &str, format: &str, about: &str) {
 
 #[test]
 fn a_result_that_reads_like_a_refusal_is_not_the_users_word() {
+    let mut sample = Sample::default();
     for format in FORMATS.iter().map(|format| format.name()) {
         for (opening, tool) in OPENINGS
             .iter()
             .flat_map(|opening| ["mcp__web__fetch", "Edit", "bash", "WebFetch", "Task"].map(|tool| (*opening, tool)))
+            .filter(|_| sample.takes_next())
         {
             let arguments = json!({"file_path": "a.rs", "command": "make zc1", "old_string": "a", "new_string": "b"});
             let said = [

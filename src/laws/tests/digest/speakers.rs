@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::all_cases::one_in;
 use crate::compact::Compactor;
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
 use crate::tokens::Counter;
@@ -37,7 +38,9 @@ fn text_of_others_never_becomes_the_users_word() {
             "Look at each of the nine parts of the long report of last week and list what is odd in them zu{number}."
         ))
     };
-    for (forged, format) in FORGED.iter().flat_map(|forged| FORMATS.iter().map(move |format| (forged, *format))) {
+    for (forged, format) in
+        FORGED.iter().flat_map(|forged| FORMATS.iter().map(move |format| (forged, *format))).step_by(one_in())
+    {
         let mut before = None;
         for round in 0..3 {
             let said = vec![

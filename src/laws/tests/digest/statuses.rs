@@ -260,6 +260,21 @@ fn a_path_is_told_as_changed_by_a_success_alone() {
         (&[("if [ ! -f lock ]; then\nrm a.txt\nfi", ok)], "Tried: a.txt [0]"),
         (&[("touch a.rs", ok), ("git checkout .", ok)], "Restored: a.rs [0]"),
         (&[("cp x.rs a.rs", ok), ("git checkout .", ok)], "Created: a.rs [0]"),
+        // Into a folder, a file keeps its name.
+        (&[("mkdir -p d", ok), ("cp src/a.txt d", ok)], "Created: d/a.txt [2]"),
+        (&[("mkdir d; mv a.txt d", ok)], "Renamed: a.txt → d/a.txt [0]"),
+        (&[("touch d/b.txt", ok), ("cp a.txt d", ok)], "Changed: d/b.txt [0]; Created: d/a.txt [2]"),
+        (&[("cp -v -t conf a.txt b.txt", ok)], "Created: conf/a.txt [0], conf/b.txt [0]"),
+        (&[("mv --target-directory=conf a.txt", ok)], "Renamed: a.txt → conf/a.txt [0]"),
+        (&[("cp a.txt \\\n  b.txt", ok)], "Created: b.txt [0]"),
+        (&[("(cd web && touch a.css); rm b.css", ok)], "Changed: web/a.css [0]; Deleted: b.css [0]"),
+        (&[("touch a.rs", ok), ("git checkout a.rs", ok)], "Restored: a.rs [0..3]"),
+        (&[("git checkout a.rs", "Updated 1 path from the index\n[exit code 0]")], "Restored: a.rs [0]"),
+        (&[("git checkout feature/a.b", "Switched to branch 'feature/a.b'\n[exit code 0]")], ""),
+        (
+            &[("cat > a.md <<'EOF'\n*** Begin Patch\n*** Update File: b.rs\n*** End Patch\nEOF", ok)],
+            "Changed: a.md [0]",
+        ),
         (&[("sed -i 's/a/b/' a.rs", none)], "Changed: a.rs [0]"),
         (&[("sed -i 's/a/b/' a.rs 2>log", none)], "Tried: a.rs [0]"),
     ] {
@@ -272,6 +287,55 @@ fn a_path_is_told_as_changed_by_a_success_alone() {
             .filter(|line| FILES.iter().any(|list| line.starts_with(list)))
             .collect();
         assert_eq!(lists.join("; "), expected, "{commands:?}: {digest}");
+    }
+}
+
+/// What is text is not done: a patch inside a document, the lines of a part of a file, an edit that was taken back.
+#[test]
+fn edits_are_told_as_they_were_made() {
+    let edit = |old: &str, new: &str| json!({"command": "str_replace", "path": "a.rs", "old_str": old, "new_str": new});
+    let done = "The file a.rs has been edited successfully.";
+    let patch = "Run apply_patch:\n*** Begin Patch\n*** Update File: b.rs\n@@\n-one\n+two\n*** End Patch\n";
+    let lines = json!({"path": "a.rs", "start_line": 3, "end_line": 4, "content": "let b = 2;"});
+    let undo = json!({"command": "undo_edit", "path": "a.rs"});
+    let editor = "str_replace_editor";
+    for (calls, told, untold) in [
+        (
+            vec![("Write", json!({"file_path": "a.md", "content": patch}), "File created successfully at: a.md")],
+            "a.md",
+            "b.rs [",
+        ),
+        (
+            vec![(editor, edit("let a = 1;", "let a = 7;"), done), ("replace_lines", lines, done)],
+            "+ let a = 7;",
+            "no such text",
+        ),
+        (
+            vec![
+                (editor, edit("let a = 1;", "let a = 7;"), done),
+                (editor, edit("let c = 3;", "let c = 9;"), done),
+                (editor, undo, "Last edit to a.rs undone successfully."),
+            ],
+            "+ let a = 7;",
+            "let c",
+        ),
+    ] {
+        let digest = digest_of_calls(&calls);
+        assert!(digest.contains(told) && !digest.contains(untold), "{told} {untold}: {digest}");
+    }
+}
+
+/// A status is a tool's own. What a command prints of another program is text.
+#[test]
+fn a_status_inside_of_an_output_is_not_told() {
+    for output in [
+        "FAIL\nexit status 1\nFAIL\tpkg\t3.0s",
+        r#"{"name": "job 7", "exit_code": 3}"#,
+        r#"{"output": [{"name": "job 7", "exit_code": 3}]}"#,
+        r#"{"jobs": {"last": {"exit_code": 3}}, "message": "two jobs"}"#,
+    ] {
+        let digest = digest_of_calls(&[("bash", json!({"command": "cat log"}), output)]);
+        assert!(!digest.contains("exit 3") && !digest.contains("exit 1:"), "{output}: {digest}");
     }
 }
 

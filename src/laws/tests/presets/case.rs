@@ -21,7 +21,6 @@ use crate::transcript::json::{Json, JsonKind};
 /// The path of the recorded `DeepAgents` history.
 const ARCHIVE: &str = "/conversation_history/session_recorded.md";
 
-/// One recorded case.
 pub(super) struct Case<'a> {
     pub(super) system: &'static str,
     pub(super) json: Json<'a>,
@@ -102,7 +101,7 @@ fn clause(value: Json<'_>) -> String {
     }
 }
 
-/// Returns the clauses of a trigger; none if there is no trigger.
+/// The clauses of a trigger; none if there is no trigger.
 fn clauses(trigger: Json<'_>) -> Vec<String> {
     let is_pair = trigger.items().count() == 2 && trigger.items().next().is_some_and(|first| first.text().is_some());
     match trigger.kind() {
@@ -129,7 +128,7 @@ impl<'a> Case<'a> {
         self.expected(key).is_some_and(|value| value.raw() == "true")
     }
 
-    /// Returns the flags for the input of the case.
+    /// The flags for the input of the case.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = vec!["tcompact".to_owned(), format!("--preset={}", self.system), "-q".to_owned()];
         let mut flag = |name: &str, value: String| words.push(format!("--{name}={value}"));
@@ -232,8 +231,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Returns the transcript, with an earlier summary if there is one: in the state around the messages, or as the
-    /// first message. Also returns how many messages that adds in front.
+    /// The transcript, with an earlier summary if there is one: in the state around the messages, or as the first
+    /// message. Also returns how many messages that adds in front.
     pub(super) fn source(&self, in_state: bool, settings: &Settings) -> (String, usize) {
         let messages = self.json.get("messages").expect("messages").raw();
         let Some(earlier) = text(self.given("previous_summary")).filter(|earlier| !earlier.is_empty()) else {

@@ -127,13 +127,12 @@ pub(super) fn compare_result(
     }
 }
 
-/// Returns the messages of a source.
 fn values(source: &str) -> Vec<Json<'_>> {
     let value = json(source);
     value.get("messages").unwrap_or(value).items().collect()
 }
 
-/// Returns the recorded note on a result that was moved to a file.
+/// The recorded note on a result that was moved to a file.
 fn moved_note(expected: Json<'_>) -> Option<Json<'_>> {
     let content = expected.get("content")?;
     let in_list = || content.items().find_map(|block| block.at(&["text", "moved"]));
@@ -200,7 +199,6 @@ fn compare_message(found: Json<'_>, expected: Json<'_>, out: &mut String) {
     }
 }
 
-/// Compares the archived files.
 fn compare_files(case: &Case<'_>, outcome: &TaskResult, out: &mut String) {
     if case.system != "deepagents" {
         return;

@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::all_cases::one_in;
 use crate::engine::run_alone;
 use crate::exit::{Exit, Failure};
 use crate::files::input::{self, Input};
@@ -26,7 +27,6 @@ use crate::laws::FIXTURES;
 use case::{Case, text};
 use compare::{compare_plan, compare_prompts, compare_result};
 
-/// Returns the differences of one case.
 fn differences(case: &Case<'_>, in_state: bool) -> String {
     let mut out = String::new();
     let stage = case.expected("error").and_then(|error| text(error.get("stage")));
@@ -99,7 +99,7 @@ fn recorded(system: &'static str, least: usize) {
         return;
     };
     let mut wrong = Vec::new();
-    for line in lines.lines() {
+    for line in lines.lines().step_by(one_in()) {
         let case = Case { system, json: json(line) };
         // Only DeerFlow has a state to keep a summary in.
         for in_state in [false, true].into_iter().take(if system == "deerflow" { 2 } else { 1 }) {

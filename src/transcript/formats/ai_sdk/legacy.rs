@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Message, ResultRef};
 
-/// Returns the copies of some calls beside the parts, each with the index of its call.
+/// The copies of some calls beside the parts, each with the index of its call.
 pub(super) fn copies_of_calls<'a>(message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
     let of_id = |&index: &usize| Some((message.calls[index].id?.decode(), index));
     let ids: HashMap<_, _> = calls.iter().filter_map(of_id).collect();

@@ -10,7 +10,7 @@ use crate::transcript::outputs::{CallOutput, OutputShape};
 /// The types of tool output.
 const OUTPUTS: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
 
-/// Returns the output in an element; `shape` is that of a value.
+/// The output in an element; `shape` is that of a value.
 pub(super) fn output_in(json: Json<'_>, shape: OutputShape) -> Option<CallOutput<'_>> {
     let output = ["output", "result", "errorText"].iter().find_map(|key| json.get(key))?;
     let value = value_of(output);
@@ -21,7 +21,7 @@ pub(super) fn output_in(json: Json<'_>, shape: OutputShape) -> Option<CallOutput
     Some(CallOutput::of(Some(value), shape)?.with_failure(failed))
 }
 
-/// Returns the value of a typed output, or the output.
+/// The value of a typed output, or the output.
 pub(super) fn value_of(output: Json<'_>) -> Json<'_> {
     let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| is_type(output, kind)));
     typed.unwrap_or(output)

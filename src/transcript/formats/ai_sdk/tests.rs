@@ -77,7 +77,7 @@ fn a_summary_is_written_as_its_neighbours_are() {
 }
 
 #[test]
-fn what_the_provider_runs_itself_is_no_call_of_the_client() {
+fn calls_that_the_provider_runs_are_not_the_clients() {
     let call = |flag: &str| {
         format!(r#"{{"type":"tool-call","toolCallId":"s","toolName":"web_search","input":{{"q":"x"}}{flag}}}"#)
     };

@@ -15,7 +15,7 @@ use crate::transcript::reset::{Reset, ResetKind};
 /// The sizes by which Claude Code decides about a compaction. It sets them to zero in messages that it keeps.
 const SIZES: [&str; 4] = ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
 
-/// Returns the edits with which kept lines lead to the summary, if there is one, and no longer tell the size of what went.
+/// The edits with which kept lines lead to the summary, if there is one, and no longer tell the size of what went.
 pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Reset> {
     if at.neighbour().is_none_or(|line| line.get(KEYS.parent).is_none()) {
         return Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
     ties(summary, at).into_iter().chain(sizes).collect()
 }
 
-/// Returns the edits of lines that do not lead to the summary.
+/// The edits of lines that do not lead to the summary.
 fn ties(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Reset> {
     let id = summary.iter().find(|line| line["isCompactSummary"] == true).and_then(|line| line["uuid"].as_str());
     let Some(top) = id else { return Vec::new() };
@@ -40,7 +40,7 @@ fn ties(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Reset> {
     chain.loose().into_iter().filter_map(tie).collect()
 }
 
-/// Returns the edits that set the sizes in a line to zero.
+/// The edits that set the sizes in a line to zero.
 fn sizes(line: Json<'_>) -> impl Iterator<Item = Reset> {
     let usage = line.at(&["message", "usage"]);
     let sizes = SIZES.iter().filter_map(move |key| usage?.get(key));
@@ -52,7 +52,7 @@ fn sizes(line: Json<'_>) -> impl Iterator<Item = Reset> {
     })
 }
 
-/// Returns the lines that do not lead to the ones before them. A line that names no parent begins a chain on purpose.
+/// The lines that do not lead to the ones before them. A line that names no parent begins a chain on purpose.
 pub(super) fn loose<'a>(transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
     let obsolete =
         || transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete).map(|note| note.json);
@@ -79,7 +79,7 @@ pub(super) fn loose<'a>(transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
     loose
 }
 
-/// Returns the lines that the conversation is of: those of sub-agents have chains of their own.
+/// The lines that the conversation is of: those of sub-agents have chains of their own.
 fn main_chain<'a>(transcript: &Transcript<'a>, lines: impl Iterator<Item = Json<'a>>) -> Vec<Json<'a>> {
     let is_of_sub_agent = |line: Json<'a>| is_sidechain(&Object::of(line));
     let messages = &transcript.messages;

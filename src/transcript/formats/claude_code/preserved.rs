@@ -8,7 +8,7 @@ use crate::transcript::formats::claude_code::{is_true, parent};
 use crate::transcript::json::Object;
 use crate::transcript::message::Message;
 
-/// Returns the lines that a boundary keeps of those before it. Claude Code keeps none where it misses one of them.
+/// The lines that a boundary keeps of those before it. Claude Code keeps none where it misses one of them.
 pub(super) fn lines_before(lines: &[Object<'_>], boundary: usize) -> HashSet<usize> {
     let Some(line) = lines.get(boundary) else { return HashSet::new() };
     let by_id: HashMap<_, usize> = lines[..boundary]
@@ -31,7 +31,7 @@ pub(super) fn lines_before(lines: &[Object<'_>], boundary: usize) -> HashSet<usi
     found.unwrap_or_default()
 }
 
-/// Returns the lines of the walk up from a tail to a head; `None` if the walk does not reach the head.
+/// The lines of the walk up from a tail to a head; `None` if the walk does not reach the head.
 fn walk<'a>(
     lines: &[Object<'a>],
     by_id: &HashMap<Cow<'a, str>, usize>,
@@ -53,7 +53,7 @@ fn walk<'a>(
     }
 }
 
-/// Returns the messages that stay together because the summary behind them comes first when they are sent.
+/// The messages that stay together because the summary behind them comes first when they are sent.
 pub(super) fn group(messages: &[Message<'_>]) -> Option<(usize, usize)> {
     let is_summary = |message: &Message<'_>| is_true(&Object::of(message.json), "isCompactSummary");
     let summary = messages.iter().position(is_summary).filter(|summary| *summary > 0)?;

@@ -34,7 +34,7 @@ const OWN: [&str; 15] = [
     "Write",
 ];
 
-/// Returns the record of a line that the user refused the call that its only result answers.
+/// The record of a line that the user refused the call that its only result answers.
 pub(super) fn denial<'a>(line: &Object<'a>, results: &[ResultRef<'a>]) -> Option<Box<Denial<'a>>> {
     let [result] = results else { return None };
     result.json.get("is_error").filter(|is_error| is_error.raw() == "true")?;
@@ -57,7 +57,6 @@ fn shell_errors_have_code(line: &Object<'_>) -> bool {
     (numbers.next(), numbers.next()) >= (Some(2), Some(1))
 }
 
-/// Returns the text of a result.
 fn text(result: Json<'_>) -> Option<Text<'_>> {
     let content = result.get("content")?;
     content.text().or_else(|| content.items().next()?.get_text("text"))

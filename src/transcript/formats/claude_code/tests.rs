@@ -45,7 +45,7 @@ fn a_message_on_several_lines_and_results_between_stay_together() {
 }
 
 #[test]
-fn what_is_not_sent_is_no_message() {
+fn unsent_lines_are_not_messages() {
     let boundary = line(3, 0, r#""type":"system","subtype":"compact_boundary""#);
     let source = [
         user(1, 0, "old"),
@@ -92,7 +92,7 @@ fn attachment(id: u8, parent: u8, attachment: &Value) -> String {
     line(id, parent, &format!(r#""type":"attachment","attachment":{attachment}"#))
 }
 
-/// Returns the speaker and the texts of each message.
+/// The speaker and the texts of each message.
 fn spoken(source: &str) -> Vec<(String, Vec<String>)> {
     let document = read(source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
@@ -106,7 +106,7 @@ fn spoken(source: &str) -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn what_a_user_types_while_a_tool_runs_is_the_users() {
+fn text_typed_while_a_tool_runs_is_the_users() {
     let text = json!({"type": "queued_command", "prompt": "Not that.", "commandMode": "prompt"});
     let blocks = json!({"type": "queued_command", "prompt": [{"type": "text", "text": "Look"}, {"type": "image"}]});
     let notice = json!({"type": "queued_command", "prompt": "it ended", "commandMode": "task-notification"});
@@ -123,7 +123,7 @@ fn what_a_user_types_while_a_tool_runs_is_the_users() {
 }
 
 #[test]
-fn what_the_program_sends_beside_messages_has_its_own_role() {
+fn text_of_the_program_has_its_own_role() {
     let sent = [
         (
             json!({"type": "nested_memory", "path": "/p", "content": {"path": "/p", "type": "Project", "content": "words"}}),

@@ -70,7 +70,7 @@ fn a_compaction_leaves_what_the_replay_leaves() {
 }
 
 #[test]
-fn what_was_rolled_back_is_spent() {
+fn rolled_back_items_are_removed() {
     let lines = [
         meta(),
         said("user", "u"),

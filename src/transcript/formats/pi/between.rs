@@ -10,7 +10,7 @@ use crate::transcript::format::{MisplacedEntry, Transcript};
 use crate::transcript::formats::pi::{KEYS, is_compaction};
 use crate::transcript::json::{Json, Object};
 
-/// Returns the compactions that stand between a call and its result, in order.
+/// The compactions that stand between a call and its result, in order.
 pub(super) fn misplaced<'a>(transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
     let mut compactions: Vec<Json<'a>> =
         transcript.entries().filter(|entry| is_compaction(&Object::of(*entry))).collect();
@@ -46,7 +46,7 @@ pub(super) fn misplaced<'a>(transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'
     found
 }
 
-/// Returns the edits that move such compactions behind their results, in the file and in the chain.
+/// The edits that move such compactions behind their results, in the file and in the chain.
 pub(super) fn moved(transcript: &Transcript<'_>) -> Vec<Edit> {
     let source = transcript.source;
     let misplaced = misplaced(transcript);
@@ -113,8 +113,8 @@ impl<'a> NewChain<'a> {
         NewChain { past, last }
     }
 
-    /// Returns the edit of a link that stays, if it leads elsewhere now: past the compactions that were there, and from
-    /// a result to the last one that is behind it.
+    /// The edit of a link that stays, if it leads elsewhere now: past the compactions that were there, and from a
+    /// result to the last one that is behind it.
     fn edit(&self, link: Json<'a>) -> Option<Edit> {
         let past = named(link).and_then(|id| self.past.get(&id));
         let last = named(*past.unwrap_or(&link)).and_then(|id| self.last.get(&id));

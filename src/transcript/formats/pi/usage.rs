@@ -29,7 +29,7 @@ impl UsageReader for Pi {
     }
 }
 
-/// Returns when an entry was written, in milliseconds.
+/// When an entry was written, in milliseconds.
 fn written(entry: Json<'_>) -> Option<i64> {
     let inner = || entry.at(&["message", "timestamp"])?.raw().parse::<i64>().ok();
     inner().or_else(|| times::milliseconds(&entry.get_text("timestamp")?.decode()))

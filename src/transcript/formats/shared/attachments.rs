@@ -6,7 +6,7 @@ use crate::transcript::edit::Edit;
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, Part, PartKind};
 
-/// Returns the elements of a list of one of these kinds; none if there is no list.
+/// The elements of a list of one of these kinds; none if there is no list.
 pub(crate) fn elements<'a>(list: Option<Json<'a>>, kind: JsonKind) -> impl Iterator<Item = Json<'a>> + use<'a> {
     list.into_iter().flat_map(|list| list.items()).filter(move |element| element.kind() == kind)
 }
@@ -25,8 +25,8 @@ pub(crate) fn with_parts<'a>(content: Content<'a>, json: Option<Json<'a>>, mut m
     Content::Parts(parts.into())
 }
 
-/// Returns the edit that appends a line to the text in the member `key` of an object; `None` if the member holds
-/// something else than text.
+/// The edit that appends a line to the text in the member `key` of an object; `None` if the member holds something else
+/// than text.
 pub(crate) fn append_line(holder: &Object<'_>, key: &str, line: &str) -> Option<Edit> {
     let quoted = json!(line).to_string();
     let Some(value) = holder.get(key) else {

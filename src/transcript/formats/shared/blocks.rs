@@ -53,7 +53,7 @@ pub(crate) fn is_foreign(block: Json<'_>, kind: Option<Text<'_>>) -> bool {
     }
 }
 
-/// Returns the blocks of a message's content, each with its type.
+/// The blocks of a message's content, each with its type.
 pub(crate) fn block_types<'a>(message: &Object<'a>) -> impl Iterator<Item = (Json<'a>, Option<Text<'a>>)> + use<'a> {
     message
         .get("content")
@@ -107,7 +107,7 @@ pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     }
 }
 
-/// Returns the compaction or the reasoning in a block that `LangChain` wraps around types it does not know.
+/// The compaction or the reasoning in a block that `LangChain` wraps around types it does not know.
 fn inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<(Json<'a>, Text<'a>)> {
     let value = json.get("value").filter(|_| kind.is("non_standard"))?;
     let kind = value.get_text("type").filter(|kind| kind.is("compaction") || is_reasoning(*kind))?;

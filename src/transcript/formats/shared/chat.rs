@@ -12,7 +12,6 @@ use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::text::Text;
 
-/// The roles of messages.
 pub(crate) const ROLES: [(&str, Role); 9] = [
     ("system", Role::System),
     ("developer", Role::Developer),
@@ -28,7 +27,6 @@ pub(crate) const ROLES: [(&str, Role); 9] = [
 /// The roles that a summary may have.
 pub(crate) const SUMMARY_ROLES: &[SummaryRole] = &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant];
 
-/// Reads a message.
 pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
     let content = content(message.get("content"), block);

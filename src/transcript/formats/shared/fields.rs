@@ -7,17 +7,17 @@ use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, PartKind, Role};
 use crate::transcript::text::Text;
 
-/// Returns the role for a name in a table.
+/// The role for a name in a table.
 pub(crate) fn role_in(table: &[(&str, Role)], name: Text<'_>) -> Option<Role> {
     table.iter().find(|(known, _)| name.is(known)).map(|(_, role)| *role)
 }
 
-/// Returns the role in a table for the member `role`.
+/// The role in a table for the member `role`.
 pub(crate) fn role_of(table: &[(&str, Role)], message: &Object<'_>) -> Option<Role> {
     role_in(table, message.get_text("role")?)
 }
 
-/// Returns the role of a message, which is `known` if the format has one for its name, and otherwise the name.
+/// The role of a message, which is `known` if the format has one for its name, and otherwise the name.
 pub(crate) fn role_and_name<'a>(message: &Object<'a>, known: Option<Role>) -> Result<(Role, Option<Text<'a>>), String> {
     if message.json.kind() != JsonKind::Object {
         return Err(format!("is {}, not an object with a role", message.json.kind().noun()));
@@ -27,7 +27,7 @@ pub(crate) fn role_and_name<'a>(message: &Object<'a>, known: Option<Role>) -> Re
     Ok((role, Some(name).filter(|_| role == Role::Other)))
 }
 
-/// Returns the member `key`, unless it is null.
+/// The member `key`, unless it is null.
 pub(crate) fn non_null<'a>(message: &Object<'a>, key: &str) -> Option<Json<'a>> {
     message.get(key).filter(|value| value.kind() != JsonKind::Null)
 }
@@ -37,7 +37,7 @@ pub(crate) fn has_any(message: &Object<'_>, keys: &[&str]) -> bool {
     keys.iter().any(|key| non_null(message, key).is_some())
 }
 
-/// Returns the elements of the list `key`; none if it is not a list.
+/// The elements of the list `key`; none if it is not a list.
 pub(crate) fn list<'a>(message: &Object<'a>, key: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
     message.get(key).into_iter().flat_map(|list| list.items())
 }
@@ -51,17 +51,17 @@ pub(crate) fn id(value: Option<Json<'_>>) -> Option<Text<'_>> {
     }
 }
 
-/// Returns the name of a message, unless it is empty.
+/// The name of a message, unless it is empty.
 pub(crate) fn name<'a>(message: &Object<'a>) -> Option<Text<'a>> {
     message.get_text("name").filter(|name| !name.is_empty())
 }
 
-/// Returns the provider in a message's metadata.
+/// The provider in a message's metadata.
 pub(crate) fn provider<'a>(fields: &Object<'a>) -> Option<Text<'a>> {
     fields.get("response_metadata")?.get_text("model_provider")
 }
 
-/// Returns the model's reasoning beside the content, among these members. Servers often repeat it in several.
+/// The model's reasoning beside the content, among these members. Servers often repeat it in several.
 pub(crate) fn reasoning<'a>(fields: &Object<'a>) -> Option<Json<'a>> {
     const MEMBERS: [&str; 5] =
         ["reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks"];
@@ -76,7 +76,7 @@ pub(crate) fn has_reasoning(content: &Content<'_>) -> bool {
     content.parts().iter().any(|part| matches!(part.kind, PartKind::Reasoning(text) if !text.is_empty()))
 }
 
-/// Returns the name of a call that is JSON in a string, if it is spelled as usual.
+/// The name of a call that is JSON in a string, if it is spelled as usual.
 pub(crate) fn name_inside(value: Json<'_>) -> Option<Text<'_>> {
     let (_, rest) = value.raw().split_once(r#"\"name\""#)?;
     let rest = rest.trim_start_matches([' ', ':']).strip_prefix(r#"\""#)?;
@@ -96,7 +96,7 @@ pub(crate) fn copied(value: Json<'_>) -> Value {
     }
 }
 
-/// Returns hexadecimal digits for an id, which depend only on the texts.
+/// Hexadecimal digits for an id, which depend only on the texts.
 pub(crate) fn digest(texts: &[&str]) -> String {
     let mut hasher = Hasher::default();
     texts.iter().for_each(|text| hasher.add(text.as_bytes()));

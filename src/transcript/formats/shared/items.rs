@@ -21,7 +21,6 @@ use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::provider_texts;
 use crate::transcript::text::Text;
 
-/// The roles of messages.
 pub(crate) const ROLES: [(&str, Role); 4] =
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::Developer)];
 
@@ -76,18 +75,17 @@ pub(crate) enum Item {
     Compaction,
 }
 
-/// Returns the output in an item.
+/// The output in an item.
 pub(crate) fn output<'a>(item: Json<'a>) -> Option<CallOutput<'a>> {
     CallOutput::of(item.get("output"), OutputShape::Blocks("input_text"))
 }
 
-/// Returns the result in an item of a tool that the server runs.
+/// The result in an item of a tool that the server runs.
 pub(crate) fn hosted(json: Json<'_>) -> Vec<HostedResult<'_>> {
     let is_hosted = kind(&Object::of(json)) == Some(Item::Hosted);
     hosted::results(is_hosted.then_some(json).into_iter())
 }
 
-/// Writes a text block.
 pub(crate) fn text_block(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
@@ -121,7 +119,7 @@ pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
     Some(result)
 }
 
-/// Returns the kind of an item; `None` if it is not an item.
+/// The kind of an item; `None` if it is not an item.
 pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
     let Some(kind) = non_null(item, "type") else {
         let is_message = item.get_text("role").is_some() && item.get("content").is_some();
@@ -152,7 +150,7 @@ pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
         .or_else(|| kind_by_ending(item, kind))
 }
 
-/// Returns the kind of an item of an unknown type by the common endings of all types so far.
+/// The kind of an item of an unknown type by the common endings of all types so far.
 fn kind_by_ending(item: &Object<'_>, kind: Text<'_>) -> Option<Item> {
     let kind = kind.decode();
     let awaits = || non_null(item, "call_id").is_some();
@@ -219,7 +217,7 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
     })
 }
 
-/// Returns the user's answer to a request for approval, where it is a refusal.
+/// The user's answer to a request for approval, where it is a refusal.
 fn denial<'a>(item: &Object<'a>) -> Option<Box<Denial<'a>>> {
     item.get_text("type").filter(|kind| kind.is("mcp_approval_response"))?;
     item.get("approve").filter(|approved| approved.raw() == "false")?;
@@ -336,7 +334,7 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
     groups
 }
 
-/// Returns reasoning that no output of the model follows. Reasoning with an id must be followed by an item with an id.
+/// Reasoning that no output of the model follows. Reasoning with an id must be followed by an item with an id.
 pub(crate) fn violations<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, &'static str)> {
     let mut alone = Vec::new();
     let mut waiting: Vec<(usize, bool)> = Vec::new();

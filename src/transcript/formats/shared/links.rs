@@ -20,7 +20,7 @@ pub(crate) struct LinkKeys {
     pub(crate) parent: &'static str,
 }
 
-/// Returns the edits with which entries that follow an entry of these ids follow another one, whose id is given with it.
+/// The edits with which entries that follow an entry of these ids follow another one, whose id is given with it.
 pub(crate) fn followers<'a>(
     entries: impl Iterator<Item = Json<'a>>,
     keys: LinkKeys,
@@ -60,7 +60,6 @@ impl<'a> Links<'a> {
         Links { keys, before: kept.partition_point(|entry| entry.span().start < cut), kept, removed, last_removed }
     }
 
-    /// Returns the id of an entry.
     pub(crate) fn id(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
         entry.get_text(self.keys.id).map(|id| id.decode())
     }
@@ -74,13 +73,13 @@ impl<'a> Links<'a> {
         self.removed.contains(id)
     }
 
-    /// Returns the id of an entry's parent, if the parent is removed.
+    /// The id of an entry's parent, if the parent is removed.
     pub(crate) fn removed_parent(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
         self.parent(entry).filter(|parent| self.removed.contains(parent))
     }
 
-    /// Returns the parent at which the walk up from the first kept entry ends: a removed entry, or one that is in a broken
-    /// line. If it ends at an entry without a parent, returns the first removed parent after the cut.
+    /// The parent at which the walk up from the first kept entry ends: a removed entry, or one that is in a broken
+    /// line. If it ends at an entry without a parent, the first removed parent after the cut.
     pub(crate) fn end_of_walk(&self) -> Option<Cow<'a, str>> {
         let by_id: HashMap<Cow<'a, str>, Json<'a>> =
             self.kept.iter().filter_map(|entry| Some((self.id(*entry)?, *entry))).collect();
@@ -101,9 +100,7 @@ impl<'a> Links<'a> {
 /// An entry at which the walk up ends before it should.
 #[derive(Debug)]
 pub(crate) struct LooseEntry<'a> {
-    /// The entry.
     pub(crate) entry: Json<'a>,
-    /// Why the walk ends.
     pub(crate) fault: LinkFault,
     /// The parent that it names.
     pub(crate) named: Option<String>,
@@ -123,7 +120,7 @@ pub(crate) enum LinkFault {
 }
 
 impl LooseEntry<'_> {
-    /// Returns the edit that ties the entry to the one before it.
+    /// The edit that ties the entry to the one before it.
     pub(crate) fn tie(&self, keys: LinkKeys) -> Option<Edit> {
         let range = self.entry.get(keys.parent)?.span();
         Some(Edit { range, text: Value::from(self.parent.as_deref()).to_string() })
@@ -154,8 +151,8 @@ enum End {
 }
 
 impl<'a> Chain<'_, 'a> {
-    /// Returns the entries at which walks end early, with the entries before them, which lead on once the earlier ones
-    /// are tied.
+    /// The entries at which walks end early, with the entries before them, which lead on once the earlier ones are
+    /// tied.
     pub(crate) fn loose(&self) -> Vec<LooseEntry<'a>> {
         let by_id = self.by_id();
         let mut last = self.top.map(Cow::from);
@@ -183,7 +180,7 @@ impl<'a> Chain<'_, 'a> {
         entries.filter_map(|(index, entry)| Some((entry.get_text(self.keys.id)?.decode(), index))).collect()
     }
 
-    /// Returns where the walk up from each entry ends.
+    /// Where the walk up from each entry ends.
     fn ends(&self, by_id: &HashMap<Cow<'a, str>, usize>) -> Vec<End> {
         let mut ends: Vec<Option<End>> = vec![None; self.entries.len()];
         for first in 0..ends.len() {
@@ -215,7 +212,7 @@ impl<'a> Chain<'_, 'a> {
     }
 }
 
-/// Returns an id that looks random but depends only on the texts.
+/// An id that looks random but depends only on the texts.
 pub(crate) fn uuid(what: &[&str]) -> String {
     let hex = digest(&[&what.join("\n")]);
     // The standard requires these digits in a random id.

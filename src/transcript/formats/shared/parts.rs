@@ -40,7 +40,7 @@ pub(crate) fn call<'a>(part: Json<'a>, json: Json<'a>) -> Call<'a> {
     }
 }
 
-/// Returns the member that REST calls `key`; Python spells it with underscores, and writes null for absent members.
+/// The member that REST calls `key`; Python spells it with underscores, and writes null for absent members.
 pub(crate) fn member<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
     let value = |key: &str| part.get(key).filter(|value| value.kind() != JsonKind::Null);
     value(key).or_else(|| {
@@ -50,7 +50,7 @@ pub(crate) fn member<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
     })
 }
 
-/// Returns the response in a part, and the media beside it.
+/// The response in a part, and the media beside it.
 pub(crate) fn output<'a>(part: Json<'a>) -> Option<CallOutput<'a>> {
     let answer = member(part, "functionResponse")?;
     let response = member(answer, "response")?;
@@ -59,7 +59,7 @@ pub(crate) fn output<'a>(part: Json<'a>) -> Option<CallOutput<'a>> {
     Some(output.with_copies(member(answer, "parts")))
 }
 
-/// Returns the result in a part of a tool that the server runs.
+/// The result in a part of a tool that the server runs.
 pub(crate) fn hosted<'a>(part: Json<'a>) -> Option<HostedResult<'a>> {
     let found = |key: &str, name: &str, output: &str, shape| {
         let result = member(part, key)?;
@@ -73,7 +73,6 @@ pub(crate) fn hosted<'a>(part: Json<'a>) -> Option<HostedResult<'a>> {
         .or_else(|| found("toolResponse", "toolType", "response", OutputShape::Object))
 }
 
-/// Reads a part.
 pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
     if let Some(text) = json.get_text("text") {
         let is_thought = json.get("thought").is_some_and(|thought| thought.raw() == "true");

@@ -29,7 +29,7 @@ pub(crate) fn reasoning(block: Json<'_>) -> PartKind<'_> {
     }
 }
 
-/// Returns the texts of a block of reasoning.
+/// The texts of a block of reasoning.
 pub(crate) fn reasoning_parts(block: Json<'_>) -> Vec<Part<'_>> {
     let inner = ["reasoningContent", "reasoning_content"].iter().find_map(|key| block.get(key));
     let inner = inner.filter(|inner| inner.kind() == JsonKind::Object).unwrap_or(block);

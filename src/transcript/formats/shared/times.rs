@@ -8,7 +8,7 @@ const MS_PER_DAY: i64 = 24 * MS_PER_HOUR;
 const DAYS_PER_ERA: i64 = 146_097;
 const DAYS_TO_1970: i64 = 719_468;
 
-/// Returns the milliseconds since 1970 of a time such as `2026-03-01T10:00:00.000Z`.
+/// The milliseconds since 1970 of a time such as `2026-03-01T10:00:00.000Z`.
 pub(crate) fn milliseconds(time: &str) -> Option<i64> {
     let (date, clock) = time.split_once(['T', ' '])?;
     let numbers = |text: &str, between: char| -> Option<[i64; 3]> {
@@ -39,7 +39,7 @@ fn sign(hours: &str) -> i64 {
     if hours.starts_with('-') { -1 } else { 1 }
 }
 
-/// Returns the days since 1970 of a date. Years begin in March, so that a leap day comes last.
+/// The days since 1970 of a date. Years begin in March, so that a leap day comes last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month > 2 { year } else { year - 1 };
     let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
@@ -47,7 +47,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * DAYS_PER_ERA + year * 365 + year / 4 - year / 100 + day_of_year - DAYS_TO_1970
 }
 
-/// Returns a time in UTC, as JavaScript spells it; `None` outside the years of four digits.
+/// A time in UTC, as JavaScript spells it; `None` outside the years of four digits.
 pub(crate) fn in_utc(milliseconds: i64) -> Option<String> {
     let (day, of_day) = (milliseconds.div_euclid(MS_PER_DAY), milliseconds.rem_euclid(MS_PER_DAY));
     let day = day.checked_add(DAYS_TO_1970)?;

@@ -13,11 +13,9 @@ use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, 
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
 
-/// The roles of messages.
 pub(crate) const ROLES: [(&str, Role); 3] =
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
 
-/// Reads a message.
 pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
     let mut calls = Vec::new();
@@ -46,7 +44,7 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     })
 }
 
-/// Returns the output in a result, of which those of the server's own tools have their own forms.
+/// The output in a result, of which those of the server's own tools have their own forms.
 pub(crate) fn output(answer: Json<'_>) -> Option<CallOutput<'_>> {
     match answer.get_text("type") {
         Some(kind) if kind.is("tool_result") => CallOutput::in_content(answer, "text"),

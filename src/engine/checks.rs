@@ -1,0 +1,196 @@
+//! Checks of the inputs, the output and the files beside it, before anything is done or paid for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::compact::{CompactionPolicy, Emit, Fitted, certain_files};
+use crate::engine::inputs::{self, Inputs};
+use crate::engine::task::Task;
+use crate::events::Event;
+use crate::exit::Failure;
+use crate::files::{append, output};
+use crate::presets::langgraph;
+use crate::report::json;
+use crate::settings::{Action, Destination, Settings};
+use crate::transcript::framing::Document;
+use crate::wording::readable_source;
+
+impl Task<'_> {
+    /// Refuses options that the format cannot hold and, in the presets of `LangChain`, messages that `LangChain`
+    /// refuses.
+    pub(super) fn check_document(&self, document: &Document<'_>) -> Result<()> {
+        let CompactionPolicy { summary, emit, habits, .. } = self.policy;
+        for transcript in &document.transcripts {
+            let (format, roles) = (transcript.format, transcript.format.summary_roles());
+            if !roles.contains(&summary.role) {
+                let names: Vec<&str> = roles.iter().map(|role| role.name()).collect();
+                return Err(Failure::usage(format!(
+                    "--summary-role {}: a summary in the format {} can only be of role {}; give --summary-role {}",
+                    summary.role.name(),
+                    format.name(),
+                    names.join(" or "),
+                    names[0]
+                ))
+                .into());
+            }
+            if *emit == Emit::Update && format.remove_all().is_none() {
+                let message = format!(
+                    "--emit update: a LangGraph state holds no messages of the format {}; leave it out",
+                    format.name()
+                );
+                return Err(Failure::usage(message).into());
+            }
+            let messages = transcript.messages.iter().enumerate().filter(|_| habits.langchain);
+            let mut refused =
+                messages.filter_map(|(index, message)| Some((index, langgraph::refusal(format, message)?)));
+            if let Some((index, why)) = refused.next() {
+                let source = readable_source(&self.input.name);
+                let message = format!("{source}: message {index} {why}; without --preset, tcompact reads it");
+                return Err(Failure::unreadable(message).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses, before a summary is paid for, what could not be written or emitted afterwards.
+    pub(super) fn check_plan(&self, source: &str, planned: &Fitted<'_>) -> Result<()> {
+        if !planned.is_change() {
+            return if planned.decided.edits.is_empty() { Ok(()) } else { self.check_places(false) };
+        }
+        if planned.plan.cutoff > 0 {
+            self.listener.handle(&Event::Split { source, plan: &planned.plan, pairs: self.policy.cut.pairs });
+            append::check_files(&certain_files(self.policy, planned))?;
+        }
+        self.check_places(true)?;
+        self.check_state(source, planned)
+    }
+
+    /// Refuses a result that could not be written, or an archive of a preset. One that the user chose is checked before
+    /// anything is read.
+    pub(super) fn check_places(&self, is_archived: bool) -> Result<()> {
+        self.sink.check()?;
+        if is_archived && !self.settings.output.archive_chosen {
+            check_archive(self.settings, self.policy, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Refuses the update of messages that no `LangGraph` state accepts, before a summary is paid for.
+    pub(super) fn check_state(&self, source: &str, planned: &Fitted<'_>) -> Result<()> {
+        let refused = || langgraph::refused_by_state(planned.decided.view, &planned.plan);
+        let refused = (self.policy.emit == Emit::Update).then(refused).flatten();
+        let Some((index, why)) = refused else { return Ok(()) };
+        let advice = "a LangGraph state does not accept it; leave out --emit update";
+        let message = format!("{}: message {index} {why}, so that {advice}", readable_source(source));
+        Err(Failure::unreadable(message).into())
+    }
+}
+
+/// Refuses an archive that cannot be written, or that is one of `others`.
+fn check_archive(settings: &Settings, policy: &CompactionPolicy, others: &[Option<&Path>]) -> Result<()> {
+    let is_written = policy.disabled.is_none() || settings.repair.is_some();
+    match &policy.archive {
+        Some(file) if !settings.action.is_read_only() && is_written => append::check(file, others),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an output that is the only input itself, or that cannot be written.
+pub(super) fn check_output(settings: &Settings, inputs: &Inputs) -> Result<()> {
+    let only = inputs.entries.first().filter(|_| !inputs.many);
+    for named in inputs.entries.iter().filter(|entry| entry.named) {
+        output::refuse_emptied(named.path.as_deref())?;
+    }
+    let to_stdout = settings.output.destination == Destination::Stdout || settings.action.is_read_only();
+    if to_stdout && settings.action != Action::Check {
+        output::check(None)?;
+    }
+    match (&settings.output.destination, only) {
+        (Destination::File(file), Some(entry)) if !settings.action.is_read_only() => {
+            let can_replace = settings.policy.emit == Emit::Messages;
+            output::refuse_input(entry.path.as_deref(), file, can_replace)?;
+            output::check(Some(file))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses unusable files for the archive, the report and the page.
+pub(super) fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result<()> {
+    let named: Vec<Option<&Path>> =
+        inputs.entries.iter().flat_map(|entry| [entry.path.as_deref(), entry.output.as_deref()]).collect();
+    let archive = settings.policy.archive.as_ref().filter(|_| settings.output.archive_chosen);
+    let is_written = |_: &&PathBuf| !settings.action.is_read_only();
+    if let Some(file) = archive {
+        check_archive(settings, &settings.policy, &named)?;
+        if is_written(&file) {
+            refuse_streams(settings, "--archive", file)?;
+        }
+    }
+    let output = match &settings.output.destination {
+        Destination::File(file) => Some(file),
+        _ => None,
+    };
+    for (flag, file) in [("--output", output), ("--archive", archive)] {
+        let Some(file) = file.filter(is_written) else { continue };
+        if settings.input.other_files.iter().any(|other| output::same_place(file, other)) {
+            return is_another_file(flag, file);
+        }
+    }
+    let copies: Vec<PathBuf> = match &settings.output.destination {
+        Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),
+        _ => Vec::new(),
+    };
+    let besides =
+        copies.iter().chain(&settings.policy.archive).chain(&settings.input.other_files).map(PathBuf::as_path);
+    let mut others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
+    for (flag, file) in [("--report", &settings.output.report), ("--html", &settings.output.html)] {
+        let Some(file) = file else { continue };
+        refuse_streams(settings, flag, file)?;
+        if file.components().any(|part| part.as_os_str() == inputs::OWN_FOLDER) {
+            let name = file.display();
+            let message =
+                format!("{flag} {name} is among the files that tcompact keeps for itself; name another place");
+            return Err(Failure::usage(message).into());
+        }
+        if let (Destination::Folder(folder), Some(parent)) = (&settings.output.destination, file.parent())
+            && parent.starts_with(folder)
+        {
+            // The results go there as well.
+            fs::create_dir_all(parent).map_err(|error| output::unwritable(file, &error))?;
+        }
+    }
+    if let Some(report) = &settings.output.report {
+        json::check(report, &others)?;
+        others.push(report);
+    }
+    settings.output.html.as_ref().map_or(Ok(()), |page| check_page(page, &others))
+}
+
+/// Refuses a page that is one of `others`, or that cannot be written.
+fn check_page(file: &Path, others: &[&Path]) -> Result<()> {
+    if file.as_os_str() == "-" {
+        return Err(Failure::usage("--html -: standard output carries the transcript; name a file").into());
+    }
+    if others.iter().any(|other| output::same_place(file, other)) {
+        return is_another_file("--html", file);
+    }
+    output::check(Some(file)).map_err(|error| Failure::unreadable(format!("--html {error}")).into())
+}
+
+fn is_another_file(flag: &str, file: &Path) -> Result<()> {
+    let name = file.display();
+    Err(Failure::usage(format!("{flag} {name} is another file of this command; name one of its own")).into())
+}
+
+/// Refuses a file that is standard input or output by another name.
+fn refuse_streams(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
+    let name = file.display();
+    let printed = settings.output.destination == Destination::Stdout;
+    if output::is_standard_stream(file, printed) {
+        return Err(Failure::usage(format!("{flag} {name} is standard input or output; name another file")).into());
+    }
+    Ok(())
+}

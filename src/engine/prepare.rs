@@ -1,0 +1,383 @@
+//! What is done to an input before it is compacted: updates in its lists of messages are applied (`RemoveMessage` of
+//! `LangGraph`), and `--repair` repairs violations of the provider's rules. `--check` only reports these.
+
+use std::borrow::Cow;
+use std::mem::replace;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::compact::{Archived, ChangedConversation, CompactionEvent, CompactionPolicy, Section, archive_contents};
+use crate::events::{Event, RepairedBy, Status, UnchangedReasons, UpdatedBy};
+use crate::exit::Failure;
+use crate::files::input::Input;
+use crate::plan::breaches::{Breach, ProviderRule, breaches};
+use crate::plan::reasoning;
+use crate::redact::Redactor;
+use crate::rewrite::Edit;
+use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
+use crate::rewrite::restoring::restore_infos;
+use crate::rewrite::state_updates::{StateUpdates, UnknownId, may_have_updates, state_updates};
+use crate::rewrite::thinking::{self, Removal};
+use crate::settings::{Action, InputSettings};
+use crate::transcript::Transcript;
+use crate::transcript::framing::{Document, Lines};
+use crate::transcript::source::Source;
+use crate::transcript::view::Arena;
+use crate::wording::readable_source;
+
+use crate::engine::inputs::{edited, read, source_name, unreadable};
+use crate::engine::result::{ResultContent, TaskResult};
+use crate::engine::task::Task;
+
+/// Rounds of repair after which the rest counts as impossible to repair. Each kind of violation takes one or two
+/// rounds; a chain in which each repair makes the next violation takes as many as it is long.
+const ROUNDS: usize = 256;
+
+/// An input as it is compacted.
+pub(super) struct Prepared<'i> {
+    pub(super) input: Cow<'i, Input>,
+    /// What leads back to the text before.
+    pub(super) archived: Archived,
+    /// What was done to each conversation that had updates.
+    pub(super) updates: Vec<AppliedUpdates>,
+    /// The text that updates left without a line; what is compacted is a list without messages.
+    pub(super) blank: Option<String>,
+    /// What it was before it was repaired, if that changed anything.
+    pub(super) unrepaired: Option<Cow<'i, Input>>,
+    /// What was found in each conversation that was repaired.
+    repaired: Vec<RepairedBy>,
+}
+
+/// What was done to a conversation.
+pub(super) struct AppliedUpdates {
+    /// The index of the conversation.
+    conversation: usize,
+    source: String,
+    by: UpdatedBy,
+}
+
+impl Prepared<'_> {
+    /// Whether the input was changed.
+    pub(super) fn is_changed(&self) -> bool {
+        !self.updates.is_empty() || self.unrepaired.is_some()
+    }
+}
+
+impl<'r> Task<'r> {
+    /// Applies the updates in the input, and repairs it with `--repair`.
+    ///
+    /// # Errors
+    /// The input cannot be read; a message is to be removed that it does not have; or a violation remains because the
+    /// format has no way to repair it.
+    pub(super) fn prepare(&self) -> Result<Prepared<'r>> {
+        let Task { input, settings, policy, .. } = *self;
+        let updates = updates_of(input, &settings.input)?;
+        let of_one = |one: &StateUpdates| {
+            let by = UpdatedBy { removed: one.removed, replaced: one.replaced };
+            AppliedUpdates { conversation: one.conversation, source: name_of_line(input, one.line), by }
+        };
+        let mut prepared = Prepared {
+            input: Cow::Borrowed(input),
+            archived: Archived::default(),
+            updates: updates.iter().map(of_one).collect(),
+            blank: None,
+            unrepaired: None,
+            repaired: Vec::new(),
+        };
+        if !updates.is_empty() {
+            if policy.has_records() {
+                prepared.archived.sections = records(input, &updates);
+            }
+            let updated = applied(input, updates);
+            prepared.blank = Some(updated.text.clone()).filter(|text| text.trim_ascii().is_empty());
+            prepared.input = Cow::Owned(readable(updated));
+        }
+        if let Some(how) = settings.repair.filter(|_| settings.action != Action::Check) {
+            let mut repaired = prepared.input.clone().into_owned();
+            let task = Task { input: &prepared.input, ..*self };
+            let (archived, found) = task.repair(&mut repaired, how)?;
+            prepared.repaired = found;
+            if repaired.bytes() != prepared.input.bytes() {
+                prepared.archived.extend(archived);
+                prepared.unrepaired = Some(replace(&mut prepared.input, Cow::Owned(repaired)));
+            }
+        }
+        Ok(prepared)
+    }
+
+    /// Notes in the rows of a result what was done to their conversations before.
+    pub(super) fn note_prepared(&self, prepared: &Prepared<'_>, result: &mut TaskResult) {
+        let shows = self.shows_changes();
+        let is_repaired = prepared.unrepaired.is_some();
+        for (row, repaired) in result.rows.iter_mut().zip(&prepared.repaired).filter(|(_, one)| one.violations > 0) {
+            row.repaired = Some(*repaired);
+            if is_repaired && row.status == Status::Unchanged && shows {
+                row.status = Status::Compacted;
+            }
+        }
+        for AppliedUpdates { conversation, by, .. } in &prepared.updates {
+            let Some(row) = result.rows.get_mut(*conversation) else { continue };
+            row.updated = Some(*by);
+            if row.status == Status::Unchanged && shows {
+                row.status = Status::Compacted;
+            }
+        }
+    }
+
+    /// Completes a result that was made of the prepared input; `archived` leads back to the text before.
+    pub(super) fn complete(&self, prepared: &Prepared<'_>, archived: Archived, result: &mut TaskResult) -> Result<()> {
+        let whole = prepared.input.bytes();
+        if prepared.is_changed() {
+            self.check_places(true)?;
+            let of_compaction = replace(&mut result.archived, archived);
+            result.archived.extend(of_compaction);
+            result.totals.unchanged_reasons = UnchangedReasons::default();
+            result.note_compacted(self.shows_changes());
+        }
+        // The writer has neither the changed text nor the lines, so edits of them are applied here.
+        let has_edits = matches!(result.content, ResultContent::Edited(_));
+        if has_edits && (prepared.is_changed() || self.input.as_lines) {
+            result.content = ResultContent::Whole(result.content.pieces(whole).collect::<Vec<_>>().concat());
+        }
+        if let Some(blank) = prepared.blank.as_ref().filter(|_| !result.content.changes(whole)) {
+            result.content = blank.clone().into();
+        }
+        result.changed = result.content.changes(self.input.bytes());
+        if let Some(before) = prepared.unrepaired.as_ref().filter(|_| self.settings.action == Action::Diff) {
+            let mut text = self.draw_repair(before, &prepared.input)?.into_bytes();
+            text.extend(result.content.pieces(&[]).flatten());
+            result.content = ResultContent::Whole(text);
+        }
+        Ok(())
+    }
+
+    /// Reports what updates did. A piece of a stream that fails is read again line by line, so this comes last.
+    pub(super) fn report_updates(&self, done: &[AppliedUpdates]) {
+        let is_planned = self.settings.action.is_read_only();
+        for AppliedUpdates { source, by, .. } in done {
+            self.listener.handle(&Event::Updated { source, updated: *by, is_planned });
+        }
+    }
+
+    /// Reports every violation in the input, and returns whether there is any.
+    ///
+    /// # Errors
+    /// The input cannot be read.
+    pub(super) fn check(&self) -> Result<bool> {
+        let Task { input, settings, policy, .. } = *self;
+        let arena = Arena::default();
+        let document = read(&settings.input, policy, input, &arena)?;
+        self.report_broken_lines(&document);
+        let mut found = false;
+        for transcript in &document.transcripts {
+            let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
+            let thinking = thinking.map(|message| Breach { message, rule: ProviderRule::Thinking, id: None });
+            let unreasoned = reasoning::missing(transcript, policy.reader_name());
+            let mut breaches: Vec<Breach> =
+                breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
+            breaches.sort_by_key(|breach| breach.message);
+            let ids = breaches.iter_mut().filter_map(|breach| breach.id.as_mut());
+            ids.filter(|_| policy.redact.is_on()).for_each(|id| *id = Redactor::default().mask(id).into_owned());
+            for breach in &breaches {
+                self.listener.handle(&Event::Breach { source: &source_name(input, transcript), breach });
+                found = true;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the conversations that still have violations once they are changed, with the number of these.
+    pub(super) fn violations_left(
+        &self,
+        document: &Document<'_>,
+        changed: &[&Transcript<'_>],
+        edits: &[Edit],
+    ) -> Vec<(String, usize)> {
+        let reader = self.policy.reader_name();
+        let count = |one: &Transcript<'_>| breaches(one).len() + reasoning::missing(one, reader).len();
+        // A change causes no violation, except that --fit may remove reasoning which the model wants back.
+        let can_have_some = |one: &&Transcript<'_>| count(one) > 0 || reasoning::wanted_back(one, reader).is_some();
+        if !changed.iter().any(can_have_some) {
+            return Vec::new();
+        }
+        let (result, arena) = (edited(self.input, edits), Arena::default());
+        let Ok(result) = read(&self.settings.input, self.policy, &result, &arena) else { return Vec::new() };
+        let mut changed = changed.iter().peekable();
+        let mut is_changed = |one: &Transcript<'_>| changed.next_if(|changed| std::ptr::eq(**changed, one)).is_some();
+        let left = document.transcripts.iter().zip(&result.transcripts).filter(|(before, _)| is_changed(before));
+        let left = left.map(|(before, after)| (source_name(self.input, before), count(after)));
+        left.filter(|(_, violations)| *violations > 0).collect()
+    }
+
+    /// Repairs every violation in an input, and replaces its text. Returns the removed messages, for the archive, and what
+    /// was found in each conversation.
+    fn repair(&self, input: &mut Input, how: Repair) -> Result<(Archived, Vec<RepairedBy>)> {
+        let Task { settings, policy, .. } = *self;
+        let (mut archived, mut progress) = (Archived::default(), RepairProgress::default());
+        let mut repaired = Vec::new();
+        for round in 0.. {
+            let arena = Arena::default();
+            let document = match read(&settings.input, policy, input, &arena) {
+                // The repair has removed all messages of a transcript.
+                Err(_) if round > 0 => {
+                    let source = readable_source(&input.name);
+                    let message =
+                        format!("{source}: --repair would leave nothing: there are only results without calls");
+                    return Err(Failure::unreadable(message).into());
+                }
+                read => read?,
+            };
+            if round == 0 {
+                repaired = self.report_repair(&document, how);
+            }
+            let edits = progress.next_edits(self, &document, how);
+            let named = document.transcripts.iter().zip(edits).filter(|(_, edits)| !edits.is_empty());
+            let changed =
+                |(transcript, edits)| ChangedConversation::repaired(transcript, source_name(input, transcript), edits);
+            let changed: Vec<ChangedConversation<'_, '_>> = named.map(changed).collect();
+            if changed.is_empty() || round == ROUNDS {
+                let found: usize = document.transcripts.iter().map(|one| breaches(one).len()).sum();
+                if found == 0 {
+                    return Ok((archived, repaired));
+                }
+                let source = readable_source(&input.name);
+                return Err(Failure::unreadable(format!(
+                    "{source}: --repair cannot repair {found} of the violations that --check prints; without it the \
+                     transcript is read as it is"
+                ))
+                .into());
+            }
+            let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
+            let next = edited(input, &edits);
+            archived.extend(archive_contents(policy.has_records(), input.bytes(), changed));
+            *input = next;
+        }
+        Ok((archived, repaired))
+    }
+
+    /// Reports what there is to repair, and returns it for each conversation.
+    fn report_repair(&self, document: &Document<'_>, how: Repair) -> Vec<RepairedBy> {
+        let Task { input, listener, .. } = *self;
+        let is_planned = self.settings.action.is_read_only();
+        let mut found = Vec::new();
+        for transcript in &document.transcripts {
+            let one = RepairedBy { violations: breaches(transcript).len(), messages: transcript.messages.len() };
+            if one.violations > 0 {
+                let source = &source_name(input, transcript);
+                listener.handle(&Event::Repaired { source, repaired: &one, how, is_planned });
+            }
+            found.push(one);
+        }
+        let calls = document.transcripts.iter().map(unrepairable_calls).sum();
+        if how == Repair::Synthesize && calls > 0 {
+            listener.handle(&Event::CallsRemoved { source: &input.name, calls, is_planned });
+        }
+        found
+    }
+}
+
+/// Returns the thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
+fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, changed: Option<usize>) -> Removal {
+    let compacted = thinking::compacted(transcript);
+    let changed = [changed, compacted.map(|compacted| compacted + 1)].into_iter().flatten().min();
+    let messages = transcript.messages.len();
+    thinking::removal(transcript, changed.unwrap_or(messages)..messages, policy.thinking, policy.reader_name())
+}
+
+/// What the rounds of a repair have done so far.
+#[derive(Default)]
+struct RepairProgress {
+    /// The first repaired message of each conversation.
+    first_repaired: Vec<Option<usize>>,
+    /// Whether stale thinking is removed, which comes after all repairs.
+    has_removed_thinking: bool,
+}
+
+impl RepairProgress {
+    /// Returns the edits of the next round, for each conversation of a document.
+    fn next_edits(&mut self, task: &Task<'_>, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
+        let transcripts = &document.transcripts;
+        let edits: Vec<Vec<Edit>> = transcripts.iter().map(|one| repair_round(one, how)).collect();
+        self.first_repaired.resize(edits.len(), None);
+        for ((transcript, edits), first) in transcripts.iter().zip(&edits).zip(&mut self.first_repaired) {
+            let repaired = edits.first().map(|edit| thinking::message_at(transcript, edit));
+            *first = [*first, repaired].into_iter().flatten().min();
+        }
+        if self.has_removed_thinking || !edits.iter().all(Vec::is_empty) {
+            return edits;
+        }
+        // Thinking was signed for the messages before it, and providers refuse it once these changed.
+        self.has_removed_thinking = true;
+        let removal_of = |(transcript, first): (&Transcript<'_>, &Option<usize>)| {
+            let removal = stale_thinking(task.policy, transcript, *first);
+            let (source, what) = (source_name(task.input, transcript), CompactionEvent::Thinking(&removal));
+            task.listener.handle(&Event::Compacting { source: &source, what, reader: None });
+            removal.all_edits(transcript)
+        };
+        transcripts.iter().zip(&self.first_repaired).map(removal_of).collect()
+    }
+}
+
+/// Applies the updates in an input that is only read.
+///
+/// # Errors
+/// As [`Task::prepare`].
+pub(super) fn with_updates<'i>(input: &'i Input, settings: &InputSettings) -> Result<Cow<'i, Input>> {
+    let updates = updates_of(input, settings)?;
+    Ok(if updates.is_empty() { Cow::Borrowed(input) } else { Cow::Owned(readable(applied(input, updates))) })
+}
+
+/// Returns the input to read: where no line is left, a list without messages.
+fn readable(mut updated: Input) -> Input {
+    if updated.text.trim_ascii().is_empty() {
+        updated.set_bytes(b"[]".to_vec());
+    }
+    updated
+}
+
+/// Returns the updates in each conversation of an input that has any.
+fn updates_of(input: &Input, settings: &InputSettings) -> Result<Vec<StateUpdates>> {
+    if !may_have_updates(&input.text) {
+        return Ok(Vec::new());
+    }
+    let source = Source::of_file(&input.text).map_err(|error| unreadable(input, error.into()))?;
+    let lines = input.as_lines.then_some(Lines::Conversations).or(settings.lines);
+    let updates = state_updates(&source, settings.from, lines);
+    let mut updates = updates.map_err(|UnknownId { line, index, id }| {
+        let source = name_of_line(input, line.map(|line| line + input.lines_before));
+        Failure::unreadable(format!(
+            "{}: message {index} removes the message with the id {id:?}, and no message before it has this id; give the \
+             whole list of messages, with the removed one, or leave this entry out",
+            readable_source(&source)
+        ))
+    })?;
+    updates.iter_mut().for_each(|one| one.line = one.line.map(|line| line + input.lines_before));
+    Ok(updates)
+}
+
+fn applied(input: &Input, updates: Vec<StateUpdates>) -> Input {
+    let edits: Vec<Edit> = updates.into_iter().flat_map(|one| one.edits).collect();
+    edited(input, &edits)
+}
+
+/// Returns the records that restore the text before.
+fn records(input: &Input, updates: &[StateUpdates]) -> Vec<Section> {
+    let changes: Vec<_> = updates.iter().map(StateUpdates::change).collect();
+    let infos = restore_infos(input.bytes(), &changes);
+    let record = |(one, info): (&StateUpdates, _)| {
+        let source = name_of_line(input, one.line);
+        let mut record = json!({"source": source, "round": 0, "indices": [], "messages": []});
+        // Strings and numbers do not fail to serialize.
+        let info = serde_json::to_value(info).expect("strings and numbers");
+        if let (Value::Object(record), Value::Object(info)) = (&mut record, info) {
+            record.extend(info);
+        }
+        Section::Record(record)
+    };
+    updates.iter().zip(infos).map(record).collect()
+}
+
+fn name_of_line(input: &Input, line: Option<usize>) -> String {
+    line.map_or_else(|| input.name.clone(), |line| format!("{}:{line}", input.name))
+}

@@ -1,0 +1,341 @@
+//! Bad input gets an error message and the right exit code. Nothing is printed on standard output, and no file changes.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::batch::within;
+use crate::program::{Run, path, piped, run, tcompact, with};
+
+/// Asserts that a run failed with `code`, printed all of `words`, and wrote nothing.
+pub(crate) fn assert_fails(run: &Run, code: i32, words: &[&str]) {
+    assert_eq!(run.code, code, "{run:?}");
+    assert_eq!(run.stdout, "", "{run:?}");
+    for word in words {
+        assert!(run.stderr.contains(word), "{word:?} is missing: {run:?}");
+    }
+}
+
+pub(crate) const GOOD: &str = r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]"#;
+
+#[test]
+fn invalid_json_is_named_by_line_and_column() {
+    assert_fails(&piped(&[], "[\n {\"role\": }\n]"), 1, &["tcompact: standard input is not JSON", "line 2 column 11"]);
+    assert_fails(
+        &piped(&[], GOOD.trim_end_matches(']')),
+        1,
+        &["is not JSON: the list that begins at line 1 column 1 is not closed"],
+    );
+    assert_fails(
+        &piped(&[], &format!("{}\n{{\"role\"", GOOD.replace("},{", "}\n{").trim_matches(['[', ']']))),
+        1,
+        &["line 3"],
+    );
+}
+
+#[test]
+fn other_json_is_named_for_what_it_is() {
+    assert_fails(&piped(&[], "42"), 1, &["is not a transcript", "a number"]);
+    assert_fails(&piped(&[], "{\"users\": []}"), 1, &["is not a transcript", "its keys: users"]);
+    assert_fails(&piped(&[], "[1, 2]"), 1, &["is not a transcript", "message 0 is a number", "line 1 column 2"]);
+    assert_fails(
+        &piped(&[], "[{\"role\":\"admin\",\"name\":\"a row of a table\"}]"),
+        1,
+        &["not of a format", "--list formats"],
+    );
+}
+
+#[test]
+fn files_of_other_programs_are_not_mistaken_for_transcripts() {
+    let long = "a text that is long enough to be more than all else there is in this file, and then some more of it";
+    let qwen = format!(
+        r#"{{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","cwd":"/w","message":{{"role":"user","parts":[{{"text":"{long}"}}]}}}}
+{{"uuid":"b","parentUuid":"a","sessionId":"s","type":"assistant","cwd":"/w","message":{{"role":"model","parts":[{{"functionCall":{{"id":"c","name":"f","args":{{}}}}}}]}}}}"#
+    );
+    let droid = format!(
+        r#"{{"type":"session_start","id":"s","title":"t","cwd":"/"}}
+{{"type":"message","id":"1","message":{{"role":"user","content":[{{"type":"text","text":"{long}"}}]}}}}
+{{"type":"message","id":"2","message":{{"role":"assistant","content":[{{"type":"tool_use","id":"c","name":"f","input":{{}}}}]}}}}"#
+    );
+    let goose = format!(
+        r#"[{{"role":"user","created":1,"content":[{{"type":"text","text":"{long}"}}]}},
+{{"role":"assistant","created":2,"content":[{{"type":"toolRequest","id":"c","toolCall":{{"value":{{"name":"f"}}}}}}]}}]"#
+    );
+    let cursor = format!(
+        r#"{{"type":"system","subtype":"init","session_id":"s"}}
+{{"type":"user","message":{{"role":"user","content":[{{"type":"text","text":"{long}"}}]}},"session_id":"s"}}
+{{"type":"tool_call","subtype":"started","call_id":"c","tool_call":{{"readToolCall":{{"args":{{}}}}}},"session_id":"s"}}"#
+    );
+    let langfuse = format!(
+        r#"{{"id":"t","input":[{{"role":"user","content":"{long}"}}],"output":{{"role":"assistant","content":"a"}},"observations":[]}}"#
+    );
+    for (program, text) in [
+        ("Qwen Code", &qwen),
+        ("Factory Droid", &droid),
+        ("Goose", &goose),
+        ("Cursor", &cursor),
+        ("Langfuse", &langfuse),
+    ] {
+        for more in [&["-n"][..], &["--keep", "messages:1"], &["--check"]] {
+            assert_fails(&piped(more, text), 1, &[program, "tcompact does not read"]);
+        }
+    }
+    // A mostly unknown file is rejected even if the user names the format.
+    let more = ["--from", "claude-code", "--accept", "any", "-n"];
+    assert_fails(&piped(&more, &qwen), 1, &["message 0 has", "cannot read most"]);
+}
+
+/// Files of known programs, as small as they can be told, are called by the program's name.
+#[test]
+fn unsupported_exports_are_named() {
+    let text = "a text that is long enough to be more than all else there is in this file";
+    let parts = json!([{"type": "text", "text": text}]);
+    let node = json!({"id": "b", "parent": "a", "children": [],
+        "message": {"author": {"role": "user"}, "content": {"content_type": "text", "parts": [text]}}});
+    let chatgpt = json!({"title": "t", "mapping": {"b": node}, "current_node": "b", "conversation_id": "c"});
+    let claude = json!({"uuid": "u", "name": "n", "account": {"uuid": "a"},
+        "chat_messages": [{"uuid": "m", "sender": "human", "text": text, "content": parts}]});
+    let webui = json!({"id": "i", "user_id": "u", "title": "t", "chat": {"title": "t", "messages": [], "history":
+        {"currentId": "m", "messages": {"m": {"id": "m", "role": "user", "content": text}}}}});
+    let message = json!({"info": {"role": "user", "id": "msg_1", "sessionID": "ses_1"}, "parts": parts});
+    let opencode = json!({"info": {"id": "ses_1", "title": "t"}, "messages": [message]});
+    let shared = json!([{"type": "session", "data": {"id": "ses_1"}}, {"type": "message", "data": {"role": "user"}}]);
+    let started =
+        json!({"type": "session.start", "data": {"sessionId": "s"}, "id": "1", "timestamp": "t", "parentId": null});
+    let said = json!({"type": "user.message", "data": {"content": text}, "id": "2", "timestamp": "t", "parentId": "1"});
+    let event = json!({"id": "e", "author": "user", "invocationId": "i", "content": {"role": "user", "parts": [{"text": text}]}});
+    let goose = json!({"working_dir": "/w", "conversation": [{"role": "user", "created": 1, "content":
+        [{"type": "toolRequest", "id": "c", "toolCall": {"value": {"name": "f"}}}]}]});
+    let cursor = json!({"role": "user", "message": {"content": parts}});
+    let strands =
+        json!({"message": {"role": "user", "content": [{"text": text}]}, "message_id": 0, "redact_message": null});
+    let kimi =
+        format!("{}\n{}\n", json!({"role": "_checkpoint", "id": 0}), json!({"role": "_usage", "token_count": 7}));
+    let otel =
+        json!([{"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "f", "arguments": {}}]}]);
+    let item = json!({"content_type": "text", "text": text});
+    let of_python = json!({"content_type": "message", "metadata": {}, "role": "user", "items": [item]});
+    let of_dotnet = json!({"Role": {"Label": "user"}, "Items": [{"$type": "TextContent", "Text": text}]});
+    let openhands = json!({"kind": "MessageEvent", "id": "e", "timestamp": "t", "source": "user",
+        "llm_message": {"role": "user", "content": [{"type": "text", "text": text}]}});
+    for (program, text) in [
+        ("Semantic Kernel", json!({"messages": [of_python, of_python]}).to_string()),
+        ("Semantic Kernel", json!([of_dotnet, of_dotnet]).to_string()),
+        ("OpenHands V1", json!([openhands]).to_string()),
+        ("OpenHands V1", format!("{openhands}\n{openhands}\n")),
+        ("ChatGPT", chatgpt.to_string()),
+        ("ChatGPT", json!([chatgpt, chatgpt]).to_string()),
+        ("Claude.ai", claude.to_string()),
+        ("Claude.ai", json!([claude]).to_string()),
+        ("Open WebUI", json!([webui]).to_string()),
+        ("Open WebUI", webui.to_string()),
+        ("opencode", opencode.to_string()),
+        ("opencode", shared.to_string()),
+        ("GitHub Copilot CLI", format!("{started}\n{said}\n")),
+        ("Google's ADK", json!({"id": "s", "appName": "a", "userId": "u", "events": [event]}).to_string()),
+        ("Google's ADK", json!([event]).to_string()),
+        ("Goose", goose.to_string()),
+        ("Cursor", format!("{cursor}\n{cursor}\n")),
+        ("Strands", json!([strands]).to_string()),
+        ("Kimi CLI", kimi),
+        ("OpenTelemetry", otel.to_string()),
+        ("OpenTelemetry", json!({"gen_ai.input.messages": otel}).to_string()),
+    ] {
+        for more in [&["-n"][..], &["--keep", "messages:1"], &["--check"]] {
+            assert_fails(&piped(more, &text), 1, &[program, "tcompact does not read"]);
+        }
+    }
+}
+
+#[test]
+fn an_unknown_part_is_shown_in_the_dry_run_and_to_the_summarizer() {
+    let text = r#"[{"role":"user","content":"please look at the parcel service and say why the export fails"},
+{"role":"assistant","content":[{"type":"hologram","hologram":"a ghost in the machine"}]},
+{"role":"user","content":"and then write what you find to notes.md so that others can read it"}]"#;
+    let planned = piped(&["-n", "--json", "--keep", "messages:1"], text);
+    assert_eq!(planned.code, 0, "{planned:?}");
+    assert!(planned.stdout.contains(r#""messages":3"#), "{planned:?}");
+    let more = [
+        "--keep",
+        "messages:1",
+        "--accept",
+        "any",
+        "--ledger",
+        "off",
+        "--summarizer-cmd",
+        "grep -o 'a ghost.*machine'",
+    ];
+    let summarized = piped(&more, text);
+    assert!(summarized.stdout.contains("a ghost in the machine"), "{summarized:?}");
+}
+
+#[test]
+fn an_empty_file_is_no_transcript_and_an_empty_list_is_one() {
+    assert_fails(&piped(&[], ""), 1, &["standard input is empty"]);
+    assert_fails(&piped(&[], " \n\n"), 1, &["is empty"]);
+    let empty = piped(&[], "[ ]\n");
+    let line = "tcompact: standard input: unchanged: there are no messages\n";
+    assert_eq!((empty.code, empty.stdout.as_str(), empty.stderr.as_str()), (0, "[ ]\n", line));
+}
+
+#[test]
+fn invalid_utf8_is_an_error() {
+    assert_fails(&run(&mut tcompact(), b"[\n\"\xff\"]"), 1, &["it has bytes that are not UTF-8 at line 2 column 2"]);
+    assert_fails(&run(&mut tcompact(), b"\xff\xfe[\x00]\x00"), 1, &["UTF-16", "iconv"]);
+}
+
+#[test]
+fn unreadable_files_are_errors() {
+    assert_fails(&with(&["missing.json"]), 1, &["missing.json cannot be read: no such file or directory"]);
+    assert_fails(&with(&["openai-chat"]), 2, &["the directory openai-chat: --output-dir DIR or --in-place"]);
+}
+
+#[test]
+fn invalid_formats_and_sizes_are_errors() {
+    assert_fails(&piped(&["--from", "klingon"], GOOD), 2, &["--from klingon", "openai-chat, openai-responses, "]);
+    for (size, words) in [
+        ("tokens:-1", "not a whole number from 1 up"),
+        ("fraction:1.5", "above 0 and at most 1"),
+        ("bogus:3", "not one of messages, tokens, fraction, steps, turns, bytes"),
+        ("message:3", "did you mean 'messages'?"),
+        ("tokens:4000,", "a size is messages:N"),
+    ] {
+        assert_fails(&piped(&["--trigger", size], GOOD), 2, &["--trigger", size, words]);
+    }
+    assert_fails(&piped(&["--trigger", "20"], GOOD), 2, &["--trigger", "messages:20 or tokens:20"]);
+    assert_fails(&piped(&["--pin", "match:("], GOOD), 2, &["--pin", "not a regular expression"]);
+    assert_fails(&piped(&["--pin", "user:20"], GOOD), 2, &["--pin", "a size is"]);
+    assert_fails(&piped(&["--keep", "from:99"], GOOD), 2, &["--keep from:99", "there is no message 99"]);
+    assert_fails(&piped(&["--keep", "since:yesterday"], GOOD), 2, &["--keep", "RFC 3339"]);
+    assert_fails(&piped(&["--counter", "bytes:0"], GOOD), 2, &["--counter", "bytes:4"]);
+}
+
+#[test]
+fn a_fraction_needs_a_window() {
+    assert_fails(
+        &piped(&["--trigger", "fraction:0.8"], GOOD),
+        2,
+        &["--trigger fraction:0.8", "--for", "--context-window"],
+    );
+    assert_fails(&piped(&["--keep", "fraction:0.1"], GOOD), 2, &["--keep fraction:0.1"]);
+    assert_eq!(piped(&["-n", "--keep", "fraction:0.1", "--context-window", "10"], GOOD).code, 0);
+}
+
+#[test]
+fn an_unknown_model_lists_near_names_and_is_never_guessed() {
+    assert_fails(&piped(&["--for", "gpt-4o-mimi"], GOOD), 2, &["--for gpt-4o-mimi", "near names are gpt-4o-mini"]);
+    let resold = "llama-3.3-70b-versatile";
+    assert_fails(&piped(&["--for", resold], GOOD), 2, &["did you mean 'groq:llama-3.3-70b-versatile'"]);
+    assert_fails(&piped(&["--model", resold], GOOD), 2, &["did you mean 'groq:llama-3.3-70b-versatile'"]);
+    for flag in ["--for", "--model"] {
+        let run = piped(&["-n", "--json", flag, "openai:gpt-4o-mimi"], GOOD);
+        assert_eq!(run.code, 0, "a provider's model is taken as it is: {run:?}");
+    }
+    let taken = piped(&["-n", "--json", "--for", "openai:gpt-4o-mimi"], GOOD);
+    assert!(taken.stdout.contains(r#""counter":"o200k_base""#), "{taken:?}");
+    assert!(taken.stderr.contains("did you mean openai:gpt-4o-mini?"), "{taken:?}");
+    assert_eq!(piped(&["-n", "--for", "openai/gpt-oss-20b"], GOOD).code, 0);
+}
+
+#[test]
+fn bad_prompt_files_are_errors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "prompt.txt");
+    for (text, words) in
+        [("Summarize.", "has no {messages}"), ("{messages} {x}", "`{x}`"), ("{messages", "`{messages`")]
+    {
+        fs::write(&file, text).expect("written");
+        assert_fails(&piped(&["--prompt-file", &file], GOOD), 2, &["--prompt-file", "prompt.txt", words]);
+    }
+    assert_fails(&piped(&["--prompt-file", "nowhere.txt"], GOOD), 2, &["nowhere.txt cannot be read"]);
+}
+
+#[test]
+fn missing_models_and_keys_are_errors() {
+    assert_fails(
+        &piped(&["--model", "openai:gpt-4o-mini"], GOOD),
+        2,
+        &["OPENAI_API_KEY", "is not set", "--api-key-env"],
+    );
+    let named = ["--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "NO_SUCH_VARIABLE"];
+    assert_fails(&piped(&named, GOOD), 2, &["NO_SUCH_VARIABLE"]);
+    assert_fails(&piped(&["--model", "gpt-4o-mini"], GOOD), 2, &["OPENAI_API_KEY", "is not set"]);
+    assert_fails(&piped(&["--model", "claude-haiku-4-5"], GOOD), 2, &["ANTHROPIC_API_KEY"]);
+    assert_fails(&piped(&["--model", "gpt-4o-mni"], GOOD), 2, &["gpt-4o-mini", "PROVIDER:MODEL"]);
+    assert_fails(&piped(&["--model", "acme:m"], GOOD), 2, &["no provider acme", "openai, openai-responses, anthropic"]);
+    assert_fails(&piped(&["--model", "extractive", "--base-url", "http://x"], GOOD), 2, &["--base-url"]);
+    assert_fails(&piped(&["--model", "openai:m", "--base-url", "localhost:1"], GOOD), 2, &["http://"]);
+}
+
+#[test]
+fn a_role_that_the_format_does_not_accept() {
+    let run = with(&["--summary-role", "system", "anthropic/tools.json"]);
+    assert_fails(&run, 2, &["--summary-role system", "anthropic", "user"]);
+}
+
+#[test]
+fn contradictory_messages_name_the_candidates() {
+    let mixed = r#"[{"role":"tool","tool_call_id":"a","content":"a result with more in it than there is in the part that is not read"},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"r"}]}]"#;
+    assert_fails(&piped(&["-n"], mixed), 1, &["several ways", "--from openai-chat", "--from anthropic"]);
+    assert_eq!(piped(&["-n", "--from", "openai-chat"], mixed).stdout, "0\n");
+}
+
+#[test]
+fn a_format_that_does_not_see_the_calls_is_refused() {
+    for format in ["anthropic", "openai-responses", "ai-sdk"] {
+        for flags in [&["--keep", "messages:10"][..], &["--check"], &["-n"]] {
+            let run = with(&[flags, &["--from", format, "agent-session.json"]].concat());
+            assert_fails(
+                &run,
+                1,
+                &[&format!("is not a transcript in the format {format}: message "), "--from openai-chat"],
+            );
+        }
+    }
+    // Where there are no calls, it is as good as another.
+    let text = r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]"#;
+    assert_eq!(piped(&["-n", "--from", "anthropic"], text).code, 0);
+}
+
+#[test]
+fn values_that_nest_too_deep_are_refused_and_stop_no_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = r#"[{"role":"user","content":"one"},{"role":"assistant","content":"two"}]"#;
+    fs::create_dir(folder.path().join("logs")).expect("made");
+    fs::write(folder.path().join("logs/a.json"), good).expect("written");
+    for levels in [12_000, 200_000] {
+        let deep = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let text = format!(r#"[{{"role":"user","content":{deep}}}]"#);
+        fs::write(folder.path().join("logs/deep.json"), &text).expect("written");
+        let words = ["deep.json cannot be read: its values are nested deeper than 1000 levels at line 1 column"];
+        for flags in
+            [&["-n"][..], &["--count"], &["--check"], &["--lines", "conversations"], &["--from", "openai-chat"]]
+        {
+            let arguments = [flags, &["logs/deep.json"]].concat();
+            assert_fails(&within(folder.path(), &arguments), 1, &words);
+            assert_fails(&piped(flags, &text), 1, &["nested deeper than 1000 levels"]);
+        }
+        let run = within(folder.path(), &["--keep", "messages:1", "--jobs", "2", "-O", "out", "logs"]);
+        assert_eq!(run.code, 7, "{run:?}");
+        assert!(run.stderr.contains(words[0]) && run.stderr.contains("1 failed"), "{run:?}");
+        assert!(folder.path().join("out/a.json").exists(), "{run:?}");
+    }
+}
+
+/// Each of these is an error; none may panic or take long.
+#[test]
+fn deep_and_long_values_do_not_panic() {
+    for (deep, told) in [(900, "1\n"), (100_000, "")] {
+        let nested = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
+        let in_call = format!(
+            r#"[{{"role":"user","content":"{}"}},{{"role":"assistant","content":"","tool_calls":[{{"id":"a","name":"f","args":{nested}}}]}}]"#,
+            "u ".repeat(100)
+        );
+        assert_eq!(piped(&["-n", "--keep", "messages:1"], &in_call).stdout, told);
+        assert_eq!(piped(&["-q"], &nested).code, 1);
+    }
+    assert_eq!(piped(&["-q", "--from", "langchain"], r#"[{"type":"human"}]"#).code, 1);
+    let keys = format!("[{{\"role\":\"user\",\"content\":\"x\",\"{}\":1}}]", "k".repeat(1_000_000));
+    assert_eq!(piped(&["-n"], &keys).stdout, "0\n");
+}
