@@ -9,7 +9,7 @@ use strsim::damerau_levenshtein as slips;
 use crate::cli::correction::corrected;
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
-use crate::settings::keys::{FlagKind, SettingKeys, kind};
+use crate::settings::keys::{FlagKind, REPLACED, SettingKeys, kind};
 use crate::settings::keys::{FlagValue, Origin, SettingValue};
 
 const PREFIX: &str = "TCOMPACT_";
@@ -21,6 +21,12 @@ const PREFIX: &str = "TCOMPACT_";
 /// A variable is not UTF-8, or a switch is neither on nor off.
 pub(super) fn read(keys: &SettingKeys, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<SettingValue>> {
     let mut given = Vec::new();
+    let replaced = variable_of(REPLACED);
+    if variable(&replaced).is_some_and(|text| !text.is_empty()) {
+        return Err(
+            Failure::usage(format!("{replaced}: --prune results:SIZE has replaced it; unset the variable")).into()
+        );
+    }
     for (flag, arg) in keys.all() {
         let name = variable_of(flag);
         let Some(text) = variable(&name) else { continue };

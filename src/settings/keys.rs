@@ -17,6 +17,9 @@ use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::sanitize::is_control;
 
+/// A flag that is gone. Who still sets it must not believe that it acts.
+pub(super) const REPLACED: &str = "clear-tool-results";
+
 /// The kind of value that a flag takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlagKind {
@@ -67,6 +70,9 @@ impl SettingKeys {
             return Err(Diagnostic::new(format!("{name} is for the command line and cannot be set here")));
         }
         let hyphens = name.replace('_', "-");
+        if hyphens == REPLACED {
+            return Err(Diagnostic::new(format!("there is no setting {name:?}; --prune results:SIZE has replaced it")));
+        }
         let near = nearest(&hyphens, self.all().map(|(long, _)| long));
         let hint = if near.is_none() { "; settings have the names of the flags, as --help shows them" } else { "" };
         Err(Diagnostic::new(format!("there is no setting {name:?}{hint}")).meant(near))

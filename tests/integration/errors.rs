@@ -169,6 +169,7 @@ tcompact --config broken.toml chat.json
 tcompact --config broken.yaml chat.json
 tcompact --config wrong-model.toml chat.json
 TCOMPACT_KEEP=message:3 tcompact chat.json
+TCOMPACT_CLEAR_TOOL_RESULTS=3 tcompact chat.json
 TCOMPACT_QUIET=maybe tcompact chat.json
 TCOMPACT_FOR=gpt-4o-mni tcompact chat.json
 

@@ -184,6 +184,10 @@ fn what_flags_do_not_take_is_refused_with_its_place() {
         ("retries = -1", "c.toml: retries = \"-1\": "),
         ("context_window = 5", "c.toml: there is no setting \"context_window\""),
         ("kepe = 'messages:3'", "c.toml: there is no setting \"kepe\""),
+        (
+            "clear-tool-results = 3",
+            "c.toml: there is no setting \"clear-tool-results\"; --prune results:SIZE has replaced it",
+        ),
         ("zzz = 1", "c.toml: there is no setting \"zzz\"; settings have the names of the flags, as --help shows them"),
         ("config = 'x'", "c.toml: config is for the command line and cannot be set here"),
         ("list = 'models'", "c.toml: list is for the command line"),

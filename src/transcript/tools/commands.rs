@@ -131,11 +131,11 @@ const ON_EACH: [(&str, FileAction, &[&str], &str); 8] = {
         ("rm", Deleted, &[], "--help"),
         ("unlink", Deleted, &[], "--help"),
         ("git rm", Deleted, &[], "--cached"),
-        ("touch", Changed, &[], "--help"),
+        ("touch", Changed, &["-d", "--date", "-r", "--reference", "-t"], "--help"),
         ("tee", Changed, &[], "--help"),
         ("truncate", Changed, &["-s", "--size", "-r"], "--help"),
         ("create", Created, &[], "--help"),
-        ("git restore", Restored, &[], "--staged"),
+        ("git restore", Restored, &["-s", "--source"], "--staged"),
     ]
 };
 
@@ -148,6 +148,9 @@ fn changes(command: &SimpleCommand<'_>, text: &str) -> Vec<Change> {
     let (name, operands) = program(command, &[]);
     let has = |flag: &str| command.has(flag);
     let mut found: Vec<Change> = command.outputs.iter().map(|output| Change::new(Changed, &output.path)).collect();
+    if name.starts_with("git ") && (has("-n") || has("--dry-run")) {
+        return found;
+    }
     if let Some((_, action, flags, except)) = ON_EACH.iter().find(|row| row.0 == name) {
         let paths = if has(except) { Vec::new() } else { program(command, flags).1 };
         found.extend(each(*action, &paths));
@@ -168,6 +171,7 @@ fn changes(command: &SimpleCommand<'_>, text: &str) -> Vec<Change> {
         "patch" | "git apply" if !UNAPPLIED.iter().any(|flag| has(flag)) => {
             found.extend(each(Changed, &patched_files(command.here.unwrap_or(text))));
             let is_patch = |path: &&str| [".patch", ".diff"].iter().any(|end| path.ends_with(end));
+            let (_, operands) = program(command, &["-i", "--input", "-d", "--directory", "-p"]);
             let named = operands.first().filter(|path| name == "patch" && !is_patch(path));
             found.extend(named.map(|path| Change::new(Changed, path)));
         }

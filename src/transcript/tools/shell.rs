@@ -180,7 +180,7 @@ struct Reader<'c> {
     open: Vec<Option<Option<Rc<str>>>>,
     /// The commands whose here-documents begin on the next line, with what ends these.
     here: Vec<(usize, Cow<'c, str>)>,
-    /// How many `$(` in quotes are open.
+    /// How many `$(` are open.
     depth: usize,
 }
 
@@ -214,6 +214,11 @@ impl<'c> Reader<'c> {
             self.at += continued;
         } else if c == '#' {
             self.at += rest.find('\n').unwrap_or(rest.len());
+        } else if rest.starts_with("((") && self.command.is_empty() {
+            self.skip_past("))");
+        } else if matches!(c, '<' | '>') && self.command.name() == "[[" {
+            // It compares.
+            self.at += 1;
         } else if c == '(' && self.command.is_empty() {
             self.at += 1;
             self.open.push(Some(self.folder.clone()));
@@ -239,6 +244,10 @@ impl<'c> Reader<'c> {
         let sign = rest[digits..].trim_start_matches('&');
         let target = sign.trim_start_matches(['>', '<', '-']);
         let target = if sign.starts_with(">|") { &target[1..] } else { target }.trim_start_matches([' ', '\t']);
+        if sign[1..].starts_with('(') {
+            self.at += rest.len() - sign.len() + 1;
+            return self.skip_substitution();
+        }
         let is_file = !target.starts_with('&');
         self.at += rest.len() - target.trim_start_matches('&').len();
         let word = self.word();
@@ -254,6 +263,8 @@ impl<'c> Reader<'c> {
     /// Reads a word, without its quotes.
     fn word(&mut self) -> Cow<'c, str> {
         let start = self.at;
+        /// The quote of `$'…'`, in which a backslash hides a quote.
+        const ANSI: char = '$';
         // What differs from the text.
         let mut unquoted: Option<String> = None;
         let mut quote = None;
@@ -262,7 +273,7 @@ impl<'c> Reader<'c> {
             let plain = || self.text[start..at].to_owned();
             self.at += c.len_utf8();
             match (quote, c) {
-                (None | Some('"'), '\\') => {
+                (None | Some('"' | ANSI), '\\') => {
                     let unquoted = unquoted.get_or_insert_with(plain);
                     if let Some(continued) = continuation(rest) {
                         self.at = at + continued;
@@ -272,8 +283,19 @@ impl<'c> Reader<'c> {
                     }
                     continue;
                 }
+                (Some(ANSI), '\'') => {
+                    quote = None;
+                    continue;
+                }
+                (Some(ANSI), _) => {}
                 (Some(open), c) if open == c => {
                     quote = None;
+                    continue;
+                }
+                (None, '$') if rest.starts_with("$'") => {
+                    unquoted.get_or_insert_with(plain);
+                    self.at += 1;
+                    quote = Some(ANSI);
                     continue;
                 }
                 (None, '\'' | '"') => {
@@ -281,7 +303,9 @@ impl<'c> Reader<'c> {
                     quote = Some(c);
                     continue;
                 }
-                (Some('"'), '$') if rest.starts_with("$(") => self.skip_substitution(),
+                (None | Some('"'), '$') if rest.starts_with("$((") => self.skip_past("))"),
+                (None | Some('"'), '$') if rest.starts_with("${") => self.skip_past("}"),
+                (None | Some('"'), '$') if rest.starts_with("$(") => self.skip_substitution(),
                 (Some(_), _) => {}
                 (None, '(') => self.open.push(None),
                 (None, ')') if matches!(self.open.last(), Some(None)) => drop(self.open.pop()),
@@ -307,7 +331,15 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// Goes to the end of a `$(…)` inside quotes, which has quotes and here-documents of its own.
+    /// Goes behind the next `end`, where there is one near.
+    fn skip_past(&mut self, end: &str) {
+        const NEAR: usize = 4_096;
+        let rest = self.rest().as_bytes();
+        let found = memchr::memmem::find(&rest[..rest.len().min(NEAR)], end.as_bytes());
+        self.at += found.map_or(1, |at| at + end.len());
+    }
+
+    /// Goes to the end of a `$(…)`, which has quotes and here-documents of its own.
     fn skip_substitution(&mut self) {
         const DEEPEST: usize = 8;
         if self.depth == DEEPEST {
@@ -330,7 +362,10 @@ impl<'c> Reader<'c> {
             }
             return;
         }
-        if self.command.changes_folder() && self.command.before != Operator::Pipe {
+        // In a pipe or in the background, it is a shell of its own that goes there.
+        let is_apart =
+            self.command.before == Operator::Pipe || matches!(operator, Operator::Pipe | Operator::Background);
+        if self.command.changes_folder() && !is_apart {
             self.folder = self.command.next_folder(self.folder.as_ref());
         }
         let next = SimpleCommand { before: operator, ..SimpleCommand::default() };
@@ -408,6 +443,15 @@ mod tests {
             ),
             ("\n# nothing\n", &[]),
             ("| | > > <", &[" >  > "]),
+            ("cd web & rm a; cd x | cat; rm b", &["cd web &", "rm a", "cd x |", "cat", "rm b"]),
+            ("echo $'it\\'s' > q; rm w", &["echo it's > q", "rm w"]),
+            (
+                "echo $((1 > 2)) ${x:-a > b}; (( a > b )); [[ $a > c ]]; ls",
+                &["echo $((1 > 2)) ${x:-a > b}", "[[ $a c ]]", "ls"],
+            ),
+            ("n=$(( 1 << k ))\nls; x=$(date; echo hi > y)", &["", "ls", ""]),
+            ("ls | tee >(cat > a) > b", &["ls |", "tee > b"]),
+            ("echo ${x $((y", &["echo ${x $((y"]),
         ] {
             assert_eq!(shown(text), expected, "{text}");
         }

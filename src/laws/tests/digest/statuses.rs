@@ -275,6 +275,9 @@ fn a_path_is_told_as_changed_by_a_success_alone() {
             &[("cat > a.md <<'EOF'\n*** Begin Patch\n*** Update File: b.rs\n*** End Patch\nEOF", ok)],
             "Changed: a.md [0]",
         ),
+        (&[("git rm -n a.rs; git mv -n a.rs b.rs", ok)], ""),
+        (&[("touch -d 2020-01-01 a.rs", ok)], "Changed: a.rs [0]"),
+        (&[("git restore --source HEAD~1 a.rs", ok)], "Restored: a.rs [0]"),
         (&[("sed -i 's/a/b/' a.rs", none)], "Changed: a.rs [0]"),
         (&[("sed -i 's/a/b/' a.rs 2>log", none)], "Tried: a.rs [0]"),
     ] {
