@@ -26,7 +26,7 @@
 //! 5. **rewrite** (`compact::rewriting`, `rewrite`): a `Compaction` has the edits of the source, the contents of the archive,
 //!    and all numbers that a report, a picture or a page shows. They are drawn from it and from nothing else.
 //!
-//! `compact::driver` is the only loop over the conversations of a document. The library ([`Compactor`]) and the program
+//! `compact::driver` is the only loop that compacts the conversations of a document. The library ([`Compactor`]) and the program
 //! (`engine`) go through it; the program looks on, and may refuse a plan before a summary is paid for.
 //!
 //! # In other programs

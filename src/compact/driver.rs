@@ -1,5 +1,7 @@
 //! The loop over the conversations of a document, which the library and the program share.
 
+use anyhow::Result;
+
 use crate::compact::archive::{Archived, ChangedConversation, archive_contents};
 use crate::compact::compaction::Compaction;
 use crate::compact::context::CompactionContext;
@@ -14,7 +16,6 @@ use crate::transcript::formats::Format;
 use crate::transcript::framing::{self, Document, Lines, ReadError};
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
-use anyhow::Result;
 
 /// Who looks at the compaction of a document.
 pub(crate) trait Watch {
@@ -70,7 +71,10 @@ impl CompactionContext<'_> {
                 });
             let mut done = match done {
                 Ok(done) => done,
-                Err(error) => return watch.end(at, &source, Err(error)).map(|()| Changes(changes)),
+                Err(error) => {
+                    watch.end(at, &source, Err(error))?;
+                    continue;
+                }
             };
             watch.end(at, &source, Ok(&mut done))?;
             if let Some(failure) = done.failure.take() {

@@ -1,5 +1,11 @@
 //! The last step: the edits of the messages that stay.
 
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde_json::Value;
+
 use crate::compact::archive::{self, Files, MEDIA, Section};
 use crate::compact::compaction::Edits;
 use crate::compact::context::CompactionContext;
@@ -9,8 +15,7 @@ use crate::compact::fit::Fitted;
 use crate::compact::limit::{Fit, larger_fit, limit_name};
 use crate::compact::message::message_bytes;
 use crate::compact::offload;
-use crate::compact::policy::SummarizerKind;
-use crate::compact::policy::{CompactionPolicy, is_lines};
+use crate::compact::policy::{CompactionPolicy, SummarizerKind, is_lines};
 use crate::compact::summarize::Summary;
 use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
@@ -21,10 +26,6 @@ use crate::rewrite::{self, Edit, Placed};
 use crate::transcript::Transcript;
 use crate::transcript::reset::Reset;
 use crate::wording::{counted, readable_source};
-use anyhow::Result;
-use serde_json::Value;
-use std::cell::OnceCell;
-use std::path::PathBuf;
 
 impl CompactionContext<'_> {
     /// Returns the edits of a plan, with its summary or without one.

@@ -1,12 +1,12 @@
 //! Accepts or rejects summaries, and writes the correction for a second request.
 
-use crate::digest::words_of;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::digest::words_of;
 use crate::pattern::pattern;
 use crate::summary::exchange::THOUGHTS;
 use crate::summary::exchange::{Reply, Stop, Usage};

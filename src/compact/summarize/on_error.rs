@@ -1,5 +1,7 @@
 //! What takes the place of a summary that failed: `--on-error`.
 
+use anyhow::Result;
+
 use crate::advice::Advice;
 use crate::compact::event::CompactionEvent;
 use crate::compact::policy::{Accept, OnError};
@@ -9,7 +11,6 @@ use crate::fault::Fault;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::{FailureKind, NoAnswer, Reply, extractive};
 use crate::wording::readable_source;
-use anyhow::Result;
 
 /// What takes the place of a summary that failed.
 pub(super) enum Instead {

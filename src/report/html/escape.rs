@@ -1,11 +1,11 @@
 //! Escaping of text for a page. The result has no markup, does not change the direction of the text around it, and
 //! shows invisible characters. Every text is treated as hostile.
 
-use crate::wording::grouped_and_counted;
 use std::fmt::Write;
 
 use crate::redact::{cut_before, cut_behind};
 use crate::sanitize::is_control;
+use crate::wording::grouped_and_counted;
 
 /// Escapes a text for use between tags and in a quoted attribute. Line ends and tabs stay. Controls become their
 /// pictures; invisible characters and those that change the direction of text become their numbers.
