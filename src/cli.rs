@@ -2,12 +2,8 @@
 //!
 //! Completions and the manual page in `completions/` are generated from this file; a test reports stale ones.
 
-mod archives;
-mod attempt;
-mod brief;
 pub(crate) mod correction;
 pub(crate) mod errors;
-pub(crate) mod groups;
 mod help;
 pub(crate) mod places;
 mod retry;
@@ -18,7 +14,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, ArgGroup, Command, CommandFactory, Id, Parser, ValueHint};
 
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
-use crate::plan::pairs::Pairs;
+use crate::plan::cutoff::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::{self, Size, whole};
 use crate::prune::Choice;
@@ -28,23 +24,20 @@ use crate::tokens::Counter;
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::framing::Lines;
 
-use archives::ArchiveReading;
-pub(crate) use brief::BRIEF;
-pub(crate) use groups::{ASIDE, COMMAND_LINE, is_in};
-use groups::{BESIDE_LOOKUP, BESIDE_RESTORE};
 use help::{
     ARCHIVE, CHECK, CUT, LOOK, MANY, MODELS, OUTPUT, PRUNE, RARE_COUNTS, RARE_REQUESTS, RARE_SUMMARY, SETTINGS,
 };
-pub(crate) use help::{asks_briefly, with_introductions};
+pub(crate) use help::{BRIEF, asks_briefly, with_introductions};
+pub(crate) use places::{ASIDE, COMMAND_LINE, is_in};
+use places::{ArchiveReading, BESIDE_LOOKUP, BESIDE_RESTORE};
 pub(crate) use retry::{Typed, value_at};
-pub(crate) use values::is_variable_name;
-pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When};
+pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When, is_variable_name};
 use values::{archive_note, number, seconds, shell_command, summary_size, tool_name, whole_or_none};
 
 /// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
 pub(crate) const NO_SUFFIX: &str = "\0";
 
-/// Returns the command that parses a command line.
+/// The command that parses a command line.
 pub(crate) fn command() -> Command {
     let command = CliArguments::command();
     // Only a built command knows its groups.

@@ -1,4 +1,6 @@
 //! What is wrong with a text, where in it, and what the user probably meant.
+//!
+//! Also: what to try after an error, as data: the command line completes a command with the flags and files that were typed.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,6 +19,7 @@ const BEFORE: usize = 24;
 
 /// What is wrong with a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct Diagnostic {
     what: String,
     at: Option<Range<usize>>,
@@ -26,40 +29,32 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Returns the diagnostic that a text as a whole is wrong, and why.
+    /// The diagnostic that a text as a whole is wrong, and why.
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Diagnostic { what: what.into(), at: None, meant: None, example: None }
     }
 
     /// Sets the bytes that are wrong.
-    #[must_use]
     pub(crate) fn at(self, bytes: Range<usize>) -> Self {
         Diagnostic { at: Some(bytes), ..self }
     }
 
     /// Sets what was probably meant in place of the wrong bytes, if that is known.
-    #[must_use]
     pub(crate) fn meant(self, meant: Option<impl Into<String>>) -> Self {
         Diagnostic { meant: meant.map(Into::into), ..self }
     }
 
     /// Sets a text that would work instead of the whole.
-    #[must_use]
     pub(crate) fn example(self, example: impl Into<String>) -> Self {
         Diagnostic { example: Some(example.into()), ..self }
     }
 
     /// Sets a text that would work instead of the whole, unless something better is known.
-    #[must_use]
     pub(crate) fn meant_whole(self, example: impl Into<String>) -> Self {
-        match self.meant {
-            Some(_) => self,
-            None => self.example(example),
-        }
+        if self.meant.is_some() { self } else { self.example(example) }
     }
 
     /// Moves the diagnostic to another text, which has the diagnosed part of `length` bytes at `start`.
-    #[must_use]
     pub(crate) fn in_part(self, start: usize, length: usize) -> Self {
         let at = self.at.unwrap_or(0..length);
         // An example for the part is none for the whole.
@@ -71,14 +66,14 @@ impl Diagnostic {
         if text.get(at.clone()).is_some() { at } else { 0..text.len() }
     }
 
-    /// Returns the text as it was probably meant, or else one that would work instead, if either is known.
+    /// The text as it was probably meant, or else one that would work instead, if either is known.
     pub(crate) fn corrected(&self, text: &str) -> Option<String> {
         let Range { start, end } = self.range(text);
         let meant = self.meant.as_ref().map(|meant| [&text[..start], meant, &text[end..]].concat());
         meant.or_else(|| self.example.clone())
     }
 
-    /// Returns the text, and a line with carets under the error and what was probably meant. Cuts a long text around
+    /// The text, and a line with carets under the error and what was probably meant. Cuts a long text around
     /// the error.
     pub(crate) fn draw(&self, text: &str) -> [String; 2] {
         let Range { start, end } = self.range(text);
@@ -96,8 +91,7 @@ impl Diagnostic {
         let head = if first > 0 { "…" } else { "" };
         let mut shown = head.to_owned();
         let mut columns = 0;
-        let mut rest = text[first..].chars();
-        for c in rest.by_ref().take_while(|c| {
+        for c in text[first..].chars().take_while(|c| {
             columns += wide(*c);
             columns <= SHOWN
         }) {
@@ -121,14 +115,14 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// Returns the name that a word probably misspells.
+/// The name that a word probably misspells.
 pub(crate) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let word = word.to_lowercase();
     let scored = names.into_iter().map(|name| (strsim::jaro_winkler(&word, name), name));
     scored.filter(|(score, _)| *score > NEAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
-/// Returns the only name that a word abbreviates: both begin alike, and the name has the word's letters in their order.
+/// The only name that a word abbreviates: both begin alike, and the name has the word's letters in their order.
 pub(crate) fn abbreviated<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     const SHORTEST: usize = 3;
     let is_of = |name: &&str| {
@@ -183,6 +177,73 @@ pub(crate) fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
+}
+
+/// The name of the program.
+pub(crate) const PROGRAM: &str = "tcompact";
+
+/// What to try after an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Advice {
+    /// The command that failed, changed.
+    Command {
+        /// A variable to set for the command, `NAME=value`; nothing otherwise.
+        variable: Option<String>,
+        /// An input that the command goes without; nothing otherwise.
+        without: Option<String>,
+        /// What the command needs: flags, their values, files.
+        words: Vec<String>,
+        /// What the command is for, and what else may help.
+        note: Option<&'static str>,
+    },
+    /// A line that is not a command of tcompact.
+    Line(String),
+}
+
+impl Advice {
+    /// The advice to try the command with these words: flags, their values, files.
+    pub(crate) fn command<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Self {
+        let words = words.into_iter().map(Into::into).collect();
+        Advice::Command { variable: None, without: None, words, note: None }
+    }
+
+    /// The advice to set a variable for the command, `NAME=value`.
+    #[cfg(feature = "cli")]
+    pub(crate) fn variable(variable: String) -> Self {
+        Advice::Command { variable: Some(variable), without: None, words: Vec::new(), note: None }
+    }
+
+    /// The advice to try the command without an input.
+    #[cfg(feature = "cli")]
+    pub(crate) fn without(input: String) -> Self {
+        Advice::Command { variable: None, without: Some(input), words: Vec::new(), note: None }
+    }
+
+    /// Adds what a command is for.
+    pub(crate) fn note(mut self, what: &'static str) -> Self {
+        if let Advice::Command { note, .. } = &mut self {
+            *note = Some(what);
+        }
+        self
+    }
+
+    /// The lines that show it. A note has its own, since whoever pastes a command pastes its line.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        match self {
+            Advice::Command { variable, words, note, .. } => {
+                let line = [variable.as_deref().unwrap_or_default(), PROGRAM, &joined(words)].join(" ");
+                let note = note.map(|note| format!("  {note}"));
+                [format!("try: {}", line.trim())].into_iter().chain(note).collect()
+            }
+            Advice::Line(line) => vec![format!("try: {line}")],
+        }
+    }
+}
+
+/// Words as a shell takes them.
+pub(crate) fn joined(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

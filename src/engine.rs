@@ -39,7 +39,7 @@ mod search;
 mod show;
 mod shown;
 mod sink;
-mod summaries;
+pub(crate) mod summaries;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -53,8 +53,8 @@ use crate::events::{Ending, Event, Listener, Totals};
 use crate::exit::Exit;
 use crate::files::output;
 use crate::interrupt;
+use crate::report::columns;
 use crate::report::reporter::{self, Reporter};
-use crate::report::tables;
 use crate::settings::{Action, Destination, Mode, Settings, Volume};
 use crate::standard_streams::metadata_of_stdin;
 use crate::tokens::Counter;
@@ -74,7 +74,7 @@ use summaries::{RunCache, remove_pending};
 /// The reason that the run stopped. Nothing is written then, except lines of a stream.
 pub(crate) fn run(mode: &Mode) -> Result<Exit> {
     match mode {
-        Mode::List(table) => output::print(&tables::draw(*table)).map(|()| Exit::Success),
+        Mode::List(table) => output::print(&columns::list_table(*table)).map(|()| Exit::Success),
         Mode::Generate(generated) => output::print(generated.file().1).map(|()| Exit::Success),
         Mode::Restore(settings) => restore(settings),
         Mode::Search(settings, pattern) => search::search(settings, pattern),
@@ -199,7 +199,7 @@ fn report_counted(settings: &Settings, totals: &Totals, reporter: &Reporter) -> 
     Ok(())
 }
 
-/// Returns where the original of a result is, and how to see it or the change. `input` is the path of the only input, or
+/// Where the original of a result is, and how to see it or the change. `input` is the path of the only input, or
 /// nothing for standard input. Of masked secrets, nothing is said.
 fn rest_of_file(settings: &Settings, input: Option<&str>, ending: &Ending) -> String {
     if !ending.removes() {
@@ -239,7 +239,7 @@ fn rest_of_file(settings: &Settings, input: Option<&str>, ending: &Ending) -> St
     place + &see
 }
 
-/// Returns the same for several files.
+/// The same as `rest_of_file`, for several files.
 fn rest_of_files(settings: &Settings) -> String {
     match (&settings.output.destination, &settings.policy.archive) {
         (Destination::InPlace(Some(suffix)), _) => format!("; the originals end in {}", quoted(suffix)),

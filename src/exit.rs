@@ -3,8 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use crate::advice::Advice;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Advice, Diagnostic};
 
 /// How the program ends. Scripts depend on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +49,7 @@ impl From<Exit> for ExitCode {
 
 /// An error with its exit code. Its message completes the sentence `tcompact: …` and says what to do.
 #[derive(Debug)]
+#[must_use]
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
@@ -89,44 +89,37 @@ impl Failure {
     }
 
     /// Sets why the file may be something other than a transcript.
-    #[must_use]
     pub(crate) fn of_other_file(self, why: Option<String>) -> Self {
         Failure { other_file: why, ..self }
     }
 
     /// Sets the flag with the error.
-    #[must_use]
     pub(crate) fn about(self, flag: &'static str) -> Self {
         Failure { flag: Some(flag), ..self }
     }
 
     /// Sets whether the report row of a conversation has the error already.
-    #[must_use]
     pub(crate) fn reported(self, is_reported: bool) -> Self {
         Failure { is_reported, ..self }
     }
 
     /// Adds the wrong text, with carets under it.
-    #[must_use]
     pub(crate) fn showing(mut self, text: &str, diagnostic: &Diagnostic) -> Self {
         self.drawn.extend(diagnostic.draw(text));
         self
     }
 
     /// Sets whether the error was reported for the whole run.
-    #[must_use]
     pub(crate) fn known(self, is_known: bool) -> Self {
         Failure { is_known, ..self }
     }
 
     /// Adds what to try next.
-    #[must_use]
     pub(crate) fn try_next(self, advice: Advice) -> Self {
         Failure { advice: Some(Box::new(advice)), ..self }
     }
 
     /// Names the source of the value at the start of the message.
-    #[must_use]
     pub(crate) fn of(self, source: impl fmt::Display) -> Self {
         Failure { message: format!("{source}: {}", self.message), ..self }
     }

@@ -35,17 +35,15 @@ pub(crate) struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.part {
+        let what = match self.part {
             ProgramPart::Ledger => "the ledger hits a bug in tcompact",
             ProgramPart::Extractive => "the embedded summarizer hits a bug in tcompact",
             ProgramPart::Page => "the page hits a bug in tcompact",
             ProgramPart::Input => "this transcript hits a bug in tcompact",
             ProgramPart::Program => "this is a bug in tcompact",
-        })?;
-        match &self.place {
-            Some(place) => write!(f, " ({place}), please report it"),
-            None => f.write_str(", please report it"),
-        }
+        };
+        let place = self.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        write!(f, "{what}{place}, please report it")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ring::digest::{Context, SHA256};
 
-/// Returns the hash of bytes.
+/// The hash of bytes.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     let mut hasher = Hasher::default();
     hasher.add(bytes);
@@ -25,7 +25,7 @@ impl Hasher {
         self.0.update(bytes);
     }
 
-    /// Returns the hash of all bytes.
+    /// The hash of all bytes.
     pub(crate) fn end(self) -> String {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xf)]].map(char::from);

@@ -2,8 +2,6 @@
 //! signal these: each has a process group of its own.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 #[cfg(unix)]
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 #[cfg(unix)]
 use std::sync::Arc;
 use std::sync::{Mutex, TryLockError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use tempfile::NamedTempFile;
 

@@ -50,7 +50,8 @@
 //! - `plan`: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins. Which rules of its
 //!   provider a transcript violates, what a compaction saves, and after how many turns it has paid.
 //! - `redact`: masks secrets, before any text is cut; and no cut parts a mask.
-//! - `rewrite`: the edits that replace a history by a summary, and their reversal; repairing violations.
+//! - `rewrite`: the edits that replace a history by a summary, and their reversal; repairing violations; applying updates
+//!   of `LangGraph`.
 //! - `prune`: what can be removed before anything is summarized, as edits: a file for each rule.
 //! - `digest`: what code can say of a history without a model: the embedded summary, and what stands beside a model's.
 //! - `summary`: a model's summary: the prompt, the exchange with summarizers, and whether an answer is accepted.
@@ -75,8 +76,8 @@
 //! `laws` checks the promises of all modules: in tests, and with the feature `laws` in `fuzz/` and `benches/`.
 //!
 //! Any module may import these: `exit` (exit codes and errors), `interrupt` (signals), `fault` (panics), `hash`, `sanitize`
-//! (characters that a terminal obeys), `advice` (what to try after an error), `diagnostic` (what is wrong with a text, and
-//! what was probably meant), `sync` (locks), `pattern` (regular expressions) and `wording`.
+//! (characters that a terminal obeys), `diagnostic` (what is wrong with a text, what was probably meant, and what to try),
+//! `sync` (locks), `standard_streams`, `pattern` (regular expressions) and `wording`.
 //!
 //! Nothing is written until all steps that can fail have succeeded. Tests check all rules on this page.
 //!
@@ -101,7 +102,6 @@
     )
 )]
 
-mod advice;
 #[cfg(test)]
 #[path = "../tests/integration/all_cases.rs"]
 mod all_cases;
@@ -152,7 +152,7 @@ pub use compact::{
 };
 pub use diagnostic::Diagnostic;
 pub use exit::{Exit, Failure};
-pub use plan::pairs::Pairs;
+pub use plan::cutoff::Pairs;
 pub use plan::pins::Pin;
 pub use plan::size::Size;
 pub use plan::{CutPolicy, Parted, Plan};

@@ -5,17 +5,14 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 
-use crate::advice::Advice;
 use crate::cli::{self, Typed, When};
-use crate::engine;
+use crate::diagnostic::Advice;
 use crate::exit::{Exit, Failure};
-use crate::fault;
-use crate::interrupt;
 use crate::sanitize::sanitize_line;
 use crate::settings::Mode;
 use crate::settings::layers::CommandLine;
 use crate::standard_streams::{check_stdout, complain};
-use crate::wording;
+use crate::{engine, fault, interrupt, wording};
 
 /// Runs the program: parses the arguments, runs the mode, and turns an error into a message and an exit code.
 pub fn run_program() -> ExitCode {
@@ -66,7 +63,7 @@ fn not_understood(error: &clap::Error) -> ExitCode {
     Exit::Usage.into()
 }
 
-/// Returns what the user gave.
+/// What the user gave.
 fn typed() -> Typed {
     let flag = |name: &str| Some(format!("--{}", name.strip_prefix("TCOMPACT_")?.to_lowercase().replace('_', "-")));
     let given = std::env::vars_os().filter(|(_, value)| !value.is_empty());
@@ -74,7 +71,7 @@ fn typed() -> Typed {
     Typed { words: words(), by_variable }
 }
 
-/// Returns the words of the command line.
+/// The words of the command line.
 fn words() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }

@@ -3,7 +3,6 @@
 //! This is the only place that knows these characters. All output of foreign text uses it, on a terminal, in a report
 //! and on a page.
 
-use std::fmt::Write;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -46,7 +45,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Returns a text without the sequences that a terminal obeys; nothing if it has none.
+    /// A text without the sequences that a terminal obeys; nothing if it has none.
     pub(crate) fn new(source: &str) -> Option<Self> {
         // Most texts have none, which these tell faster than the pattern.
         let has = |part: &str| memchr::memmem::find(source.as_bytes(), part.as_bytes()).is_some();
@@ -64,7 +63,7 @@ impl Shown {
         Some(Shown { text, removed })
     }
 
-    /// Returns a range in the source: with the sequences inside it, and without those around it.
+    /// A range in the source: with the sequences inside it, and without those around it.
     pub(crate) fn in_source(&self, range: &Range<usize>) -> Range<usize> {
         let shift = |sequences: usize| sequences.checked_sub(1).map_or(0, |last| self.removed[last].1);
         let before = self.removed.partition_point(|(at, _)| *at <= range.start);
@@ -98,8 +97,7 @@ pub(crate) fn reveal(text: &str) -> String {
     while let Some(c) = chars.next() {
         let ends_line = c == '\n' || c == '\r' && chars.peek() == Some(&'\n');
         if is_obeyed(c) && c != '\t' && !ends_line {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            out.extend(c.escape_unicode());
         } else {
             out.push(c);
         }
@@ -132,10 +130,7 @@ pub(crate) fn sanitize_json(json: &str) -> String {
     for c in json.chars() {
         if is_control(c) && !c.is_ascii_whitespace() {
             // JSON has such characters only in strings.
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\u{unit:04x}");
-            }
+            out.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
         } else {
             out.push(c);
         }

@@ -3,14 +3,11 @@
 //!
 //! [`layers`] decides which layer wins.
 
-mod environment;
-mod file;
 mod keys;
 pub(crate) mod layers;
 mod mode;
-mod names;
 mod policy;
-mod request_json;
+mod sources;
 pub(crate) mod summarizer;
 
 use std::io::{self, IsTerminal};
@@ -18,26 +15,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
-use crate::advice::Advice;
 use crate::cli::{CliArguments, NO_SUFFIX, When};
-use crate::compact::{CompactionPolicy, Emit, Redaction, SummarizerKind, is_no_model};
+use crate::compact::{CompactionPolicy, Emit, Redaction, SummarizerKind};
+use crate::diagnostic::Advice;
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
-use crate::plan;
-use crate::presets;
 use crate::rewrite::repair::Repair;
 use crate::sync::cores_of_machine;
 use crate::transcript::formats::Format;
 use crate::transcript::framing::Lines;
+use crate::{plan, presets};
 
+use keys::{find_format, unlisted};
 use layers::Resolved;
-use names::{find_format, unlisted};
 use policy::policy;
-use summarizer::{
-    is_preview, may_request, open_cache, summarizer, unencrypted_host, unlisted_summarizer, with_provider,
-};
+use summarizer::{is_of_others, is_preview, open_cache, summarizer, unencrypted_host, with_provider};
 
 pub(crate) use mode::{LookupSettings, Mode, RestoreSettings};
 pub(crate) use policy::archive_among;
@@ -235,7 +231,8 @@ impl Settings {
     pub(crate) fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let Resolved { arguments, summary_prompt, disabled, notices, origins, given, rules, chosen } = resolved;
         let preview = is_preview(&arguments, &given);
-        let asks = may_request(&arguments, preview) && disabled.is_none();
+        let only_looks = arguments.check || arguments.count || arguments.dry_run && !preview;
+        let asks = !only_looks && disabled.is_none();
         let is_of_layer = |flag: &str| given.iter().any(|value| value.flag == flag);
         if arguments.archive_note.is_some() && arguments.archive.is_none() && !is_of_layer("archive-note") {
             let why = "--archive-note: there is no archive to name; give --archive FILE";
@@ -253,7 +250,6 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Returns notes on the settings for the user.
     fn notices(&self, asks: bool) -> Vec<String> {
         let Settings { policy: CompactionPolicy { cut, summary, disabled, unlisted_reader, .. }, summarizer, .. } =
             self;
@@ -273,8 +269,9 @@ impl Settings {
             notices.extend(told.map(unlisted));
         }
         // Most models of own servers are in no table, and run all the same.
-        if asks && self.stderr.volume == Volume::Verbose && told != Some(summary.name.as_str()) {
-            notices.extend(unlisted_summarizer(&summary.name, summary.summarizer, summary.model));
+        let is_unlisted = summary.summarizer == SummarizerKind::Model && summary.model.window.is_none();
+        if is_unlisted && asks && self.stderr.volume == Volume::Verbose && told != Some(summary.name.as_str()) {
+            notices.push(unlisted(&summary.name));
         }
         if summary.template.has_no_place() {
             notices.push("the prompt has no {messages}, so the summarizer gets none of the history".to_owned());
@@ -287,7 +284,7 @@ impl Settings {
         notices
     }
 
-    /// Returns the most conversations to work on at once.
+    /// The most conversations to work on at once.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs.unwrap_or_else(cores_of_machine)
     }
@@ -386,7 +383,7 @@ fn volume(arguments: &CliArguments) -> Volume {
     }
 }
 
-/// Returns the destination of results, if they can go there.
+/// The destination of results, if they can go there.
 fn destination(arguments: &CliArguments) -> Result<Destination> {
     let destination = match (&arguments.output, &arguments.output_dir, &arguments.in_place) {
         (_, Some(folder), _) => Destination::Folder(folder.clone()),
@@ -403,11 +400,8 @@ fn destination(arguments: &CliArguments) -> Result<Destination> {
             wrong("in-place", &format!("--in-place={suffix}: expected the end of a file name, as in --in-place=.bak"))
         }
         Destination::InPlace(_) if arguments.emit != Emit::Messages => {
-            let what = match arguments.emit {
-                Emit::Update => "update",
-                Emit::Handoff => "handoff",
-                Emit::Summary | Emit::Messages => "summary",
-            };
+            let what = arguments.emit.to_possible_value();
+            let what = what.as_ref().map_or("", PossibleValue::get_name);
             let why = "with --in-place it would take the place of the transcript; write it to --output-dir";
             wrong("emit", &format!("--emit {what}: {why}"))
         }
@@ -418,12 +412,11 @@ fn destination(arguments: &CliArguments) -> Result<Destination> {
     }
 }
 
-/// Returns the number of jobs that the user gave, or the default for summarizers that others run.
+/// The number of jobs that the user gave, or the default for summarizers that others run.
 fn jobs(arguments: &CliArguments) -> Option<usize> {
     const OF_OTHERS: usize = 8;
-    let asks = arguments.summarizer_cmd.is_some() || arguments.model.as_ref().is_some_and(|model| !is_no_model(model));
     let given = arguments.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));
-    given.or(asks.then_some(OF_OTHERS))
+    given.or(is_of_others(arguments).then_some(OF_OTHERS))
 }
 
 #[cfg(test)]

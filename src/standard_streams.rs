@@ -49,12 +49,12 @@ fn check(was_closed: &AtomicBool) -> io::Result<()> {
     if was_closed.load(Ordering::Relaxed) { Err(io::Error::other("it is closed")) } else { Ok(()) }
 }
 
-/// Returns the metadata of the file behind standard input, on systems that tell.
+/// The metadata of the file behind standard input, on systems that tell.
 pub(crate) fn metadata_of_stdin() -> Option<Metadata> {
     metadata_of(io::stdin())
 }
 
-/// Returns the metadata of the file behind standard output, on systems that tell.
+/// The metadata of the file behind standard output, on systems that tell.
 pub(crate) fn metadata_of_stdout() -> Option<Metadata> {
     metadata_of(io::stdout())
 }

@@ -7,20 +7,20 @@ use std::io;
 #[cfg(feature = "cli")]
 use serde_json::Value;
 
-/// Returns a number and its noun: `1 file`, `2 files`. Every number before a noun goes through here.
+/// A number and its noun: `1 file`, `2 files`. Every number before a noun goes through here.
 pub(crate) fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{ending}")
 }
 
-/// Returns a number with a comma between thousands, and its noun: `10,655 tokens`.
+/// A number with a comma between thousands, and its noun: `10,655 tokens`.
 #[cfg(feature = "cli")]
 pub(crate) fn grouped_and_counted(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", grouped(number))
 }
 
-/// Returns a number, its noun, and the verb that agrees with them: `1 file is`, `2 files are`.
+/// A number, its noun, and the verb that agrees with them: `1 file is`, `2 files are`.
 pub(crate) fn counted_and<N: Display + PartialEq + From<u8>>(
     number: N,
     noun: &str,
@@ -30,18 +30,11 @@ pub(crate) fn counted_and<N: Display + PartialEq + From<u8>>(
     format!("{} {verb}", counted(number, noun))
 }
 
-/// Returns a number with a comma between thousands: `10,655`.
+/// A number with a comma between thousands: `10,655`.
 #[cfg(feature = "cli")]
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
 }
 
 /// Says what a session recorded of its own size, and how much of that is in no message.
@@ -53,7 +46,7 @@ pub(crate) fn self_recorded(tokens: u64, beside: u64) -> String {
     format!("the session itself recorded {}{beside}", grouped(tokens))
 }
 
-/// Returns the name of a source for a sentence, with its line if it has one.
+/// The name of a source for a sentence, with its line if it has one.
 pub(crate) fn readable_source(name: &str) -> Cow<'_, str> {
     match name.strip_prefix('-') {
         Some("") => Cow::Borrowed("standard input"),
@@ -62,17 +55,17 @@ pub(crate) fn readable_source(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the message that something cannot be written, and why.
+/// The message that something cannot be written, and why.
 pub(crate) fn unwritable(name: impl Display, error: &io::Error) -> String {
     format!("{name} cannot be written: {}", reason(error))
 }
 
-/// Returns a text on one line, with one space between its words.
+/// A text on one line, with one space between its words.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the message of a system error, without its number.
+/// The message of a system error, without its number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let full = error.to_string();
     let message = full.rsplit_once(" (os error").map_or(full.as_str(), |(message, _)| message);
@@ -80,7 +73,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
     chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
 }
 
-/// Returns a value of a config file for an error.
+/// A value of a config file for an error.
 #[cfg(feature = "cli")]
 pub(crate) fn found(json: &Value) -> String {
     const MOST: usize = 60;

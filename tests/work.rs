@@ -7,12 +7,11 @@
 
 #![allow(clippy::print_stdout, reason = "without a harness, it prints what it found itself")]
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 

@@ -2,17 +2,12 @@
 //! meant, and what to try next.
 
 use clap::Arg;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
 
-use crate::advice::{Advice, joined};
-use crate::cli::attempt::{NEEDED, attempt, help};
 use crate::cli::command;
-use crate::cli::correction::{diagnostic, listed, strings, text};
+use crate::cli::correction::{MOST_MISTAKES, NEEDED, attempt, diagnostic, help, listed, strings, text};
 use crate::cli::retry::{Correction, Typed, flag_named, is_same, may_hold_a_secret, name, parsed, value_at};
-use crate::diagnostic::{Diagnostic, nearest, quoted};
-
-/// The most mistakes of a command line that are corrected.
-const MOST_MISTAKES: usize = 8;
+use crate::diagnostic::{Advice, Diagnostic, joined, nearest, quoted};
 
 /// What is wrong with a command line, and what to try.
 struct Description {
@@ -60,7 +55,7 @@ fn is_alone(words: &[String]) -> bool {
     words.iter().any(|word| matches!(word.as_str(), "--list" | "--help" | "--generate"))
 }
 
-/// Returns words of which those that are wrong, too, are corrected or left out, but for those to try.
+/// Words of which those that are wrong, too, are corrected or left out, but for those to try.
 fn without_mistakes(words: Vec<String>, advised: &[String], mistakes: usize) -> Option<Vec<String>> {
     let Err(error) = parsed(&words) else { return Some(words) };
     let typed = Typed { words: [vec![String::new()], words].concat(), by_variable: Vec::new() };
@@ -74,14 +69,14 @@ fn without_mistakes(words: Vec<String>, advised: &[String], mistakes: usize) -> 
     without_mistakes(corrected, advised, mistakes.checked_sub(1)?)
 }
 
-/// Returns the flag to leave out of those that exclude each other, where one of them is to be tried. Of two that were
-/// typed, nobody can say which was meant: one may only look, and the other write.
+/// The flag to leave out of those that exclude each other, where one of them is to be tried. Of two that were typed,
+/// nobody can say which was meant: one may only look, and the other write.
 fn left_out(error: &clap::Error, advised: &[String]) -> Option<String> {
     let command = command();
     let is_advised = |flag: &String| advised.iter().any(|word| is_same(&command, name(word), flag));
     let flag = text(error, ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::ArgumentConflict)?;
-    let flags = prior(error).into_iter().chain([flag]).map(|flag| name(&flag).to_owned());
-    let flags: Vec<String> = flags.collect();
+    let prior = strings(error, ContextKind::PriorArg).iter();
+    let flags: Vec<String> = prior.chain([&flag]).map(|flag| name(flag).to_owned()).collect();
     flags.iter().any(&is_advised).then(|| flags.into_iter().find(|flag| !is_advised(flag))).flatten()
 }
 
@@ -119,12 +114,8 @@ fn invalid_value(error: &clap::Error, typed: &Typed) -> Option<Description> {
 fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let mut flag = text(error, ContextKind::InvalidArg)?;
     if flag == "-=" {
-        return typed
-            .words
-            .iter()
-            .skip(1)
-            .find_map(|word| short_switch_with_value(word))
-            .map(|long| needless_value(&long, typed));
+        let switch = typed.words.iter().skip(1).find_map(|word| short_switch_with_value(word));
+        return switch.map(|switch| needless_value(&switch, typed));
     }
     let mut meant = near_flag(&flag).map(|long| format!("--{long}"));
     if let Some((word, long)) = with_one_hyphen(&flag, &typed.words) {
@@ -145,13 +136,13 @@ fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     Some(Description { lines, advice: Some(advice), wrong: flag })
 }
 
-/// Returns what stands as the value of an unknown flag.
+/// What stands as the value of an unknown flag.
 fn value_of<'w>(flag: &str, words: &'w [String]) -> Option<&'w str> {
     let at = words.iter().position(|word| name(word) == flag)?;
     value_at(words, at, flag).filter(|value| words[at] != flag || !value.starts_with('-'))
 }
 
-/// Returns the long name of the switch in a word like `-n=true`.
+/// The long name of the switch in a word like `-n=true`.
 fn short_switch_with_value(word: &str) -> Option<String> {
     let short = name(word.strip_prefix('-').filter(|_| word.contains('='))?).chars().next_back()?;
     let command = command();
@@ -165,7 +156,7 @@ fn needless_value(switch: &str, typed: &Typed) -> Description {
     Description { lines: vec![line], advice: Some(attempt(switch, None, typed)), wrong: switch.to_owned() }
 }
 
-/// Returns the flag that a misspelled or unfinished flag means; one letter of every four may be wrong.
+/// The flag that a misspelled or unfinished flag means; one letter of every four may be wrong.
 fn near_flag(flag: &str) -> Option<String> {
     let word = flag.strip_prefix("--")?;
     let command = command();
@@ -176,7 +167,7 @@ fn near_flag(flag: &str) -> Option<String> {
     slip.or_else(|| longs.iter().find(begins).copied()).map(str::to_owned)
 }
 
-/// Returns a word like `-keep`, in which clap found no short flag, and the long flag that it means.
+/// A word like `-keep`, in which clap found no short flag, and the long flag that it means.
 fn with_one_hyphen(flag: &str, words: &[String]) -> Option<(String, String)> {
     let short = flag.strip_prefix('-').filter(|short| !short.starts_with('-'))?;
     let word = words.iter().skip(1).find(|word| {
@@ -194,7 +185,7 @@ fn conflict(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let flag = text(error, ContextKind::InvalidArg)?;
     let wrong = name(&flag).to_owned();
     let mut advice = None;
-    let what = match prior(error).as_slice() {
+    let what = match strings(error, ContextKind::PriorArg) {
         [] => "with anything else; give it alone".to_owned(),
         [other] if *other == flag => {
             advice = Some(Advice::command([wrong.clone()].into_iter().chain(typed.value(&wrong))));
@@ -210,15 +201,6 @@ fn conflict(error: &clap::Error, typed: &Typed) -> Option<Description> {
     Some(Description { lines: vec![format!("the argument '{flag}' cannot be used {what}")], advice, wrong })
 }
 
-/// Returns the flags that a flag excludes.
-fn prior(error: &clap::Error) -> Vec<String> {
-    match error.get(ContextKind::PriorArg) {
-        Some(ContextValue::String(other)) => vec![other.clone()],
-        Some(ContextValue::Strings(others)) => others.clone(),
-        _ => vec![],
-    }
-}
-
 /// Describes a flag that needs another flag beside it.
 fn missing_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let missing = text(error, ContextKind::InvalidArg)?;
@@ -229,7 +211,7 @@ fn missing_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     Some(Description { lines: vec![line], advice, wrong: String::new() })
 }
 
-/// Returns the message of clap for all other errors, with what to try.
+/// The message of clap for all other errors, with what to try.
 fn other_error(error: &clap::Error, typed: &Typed) -> Description {
     let rendered = error.render().to_string();
     let rendered = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 
-use crate::advice::PROGRAM;
 use crate::cli::{command, is_variable_name};
+use crate::diagnostic::PROGRAM;
 use crate::redact::Redactor;
 
 /// What the user gave: the command line, and flags as variables.
@@ -24,7 +24,7 @@ impl Typed {
         self.by_variable.iter().any(|given| given == flag) || self.last_use(flag).is_some()
     }
 
-    /// Returns the last value of a flag on the command line.
+    /// The last value of a flag on the command line.
     pub(super) fn value(&self, flag: &str) -> Option<String> {
         self.last_use(flag)?.value
     }
@@ -61,7 +61,7 @@ impl<'w> Correction<'w> {
         Correction { command: command(), advised, wrong }
     }
 
-    /// Returns words with the wrong flag replaced, and without the input `without`. What stood nowhere comes first.
+    /// Words with the wrong flag replaced, and without the input `without`. What stood nowhere comes first.
     pub(super) fn applied(&self, typed: &[String], without: Option<&str>) -> Vec<String> {
         let advised = self.parts(self.advised);
         let (mut words, mut replaced) = (Vec::new(), Vec::new());
@@ -81,7 +81,7 @@ impl<'w> Correction<'w> {
         words
     }
 
-    /// Returns the words of an advised part, with the flag as the user spelled it.
+    /// The words of an advised part, with the flag as the user spelled it.
     fn spelled_as(&self, advised: &Part, replaced: &[(usize, Part)]) -> Vec<String> {
         let flag = advised.flag.as_deref().unwrap_or_default();
         let typed = replaced.iter().map(|(_, part)| part).rfind(|part| self.is_use(part, flag));
@@ -129,7 +129,7 @@ impl<'w> Correction<'w> {
         while let Some(letter) = letters.next() {
             let flag = format!("-{letter}");
             let rest = letters.as_str();
-            let takes_rest = flag_named(&self.command, &flag).is_some_and(|arg| takes_value(arg) && !needs_equals(arg));
+            let takes_rest = flag_named(&self.command, &flag).is_some_and(takes_next);
             let joined = rest.strip_prefix('=').or(Some(rest).filter(|rest| takes_rest && !rest.is_empty()));
             let own = joined.map_or(flag.clone(), |_| format!("{flag}{rest}"));
             parts.push(self.part(&flag, joined, &own, next.filter(|_| rest.is_empty())));
@@ -157,15 +157,17 @@ impl<'w> Correction<'w> {
         let is_wrong = self.is_wrong(flag);
         let arg = flag_named(&self.command, flag);
         let takes_value = match arg {
-            Some(arg) => takes_value(arg) && !needs_equals(arg),
+            Some(arg) => takes_next(arg),
             // A misspelled flag takes a value if the flag that it means takes one.
             None => {
                 let mut meant = self.advised.iter().filter_map(|word| flag_named(&self.command, word));
-                is_wrong && !flag.starts_with("--no-") && meant.any(|arg| takes_value(arg) && !needs_equals(arg))
+                is_wrong && !flag.starts_with("--no-") && meant.any(takes_next)
             }
         };
         // An existing file behind the wrong flag is a value only if the flag takes a file: the flag may lack its value.
-        let is_input = is_wrong && Path::new(next).exists() && !arg.is_some_and(takes_file);
+        let takes_file =
+            arg.is_some_and(|arg| matches!(arg.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath));
+        let is_input = is_wrong && Path::new(next).exists() && !takes_file;
         let is_any = arg.is_some_and(Arg::is_allow_hyphen_values_set);
         takes_value && (is_any || self.advised.contains(next) || !self.is_flag(next) && !is_input)
     }
@@ -209,25 +211,20 @@ pub(super) fn parsed(words: &[String]) -> Result<(), clap::Error> {
     command().try_get_matches_from(words).map(drop)
 }
 
-/// Whether words hold a key in the place of a variable's name, or an address with a password or a query.
-fn holds_a_secret(words: &[String]) -> bool {
+/// Whether words hold a key, also in the place of a variable's name; an address with a password or a query; or free text
+/// that can contain a key.
+pub(super) fn may_hold_a_secret(words: &[String]) -> bool {
+    const FREE_TEXT: [&str; 3] = ["--request-json", "--summarizer-cmd", "--counter-cmd"];
     (0..words.len()).any(|at| {
         words[at].contains("://") && words[at].contains('@')
             || value_at(words, at, "--base-url").is_some_and(|address| address.contains(['?', '#']))
             || value_at(words, at, "--api-key-env").is_some_and(|name| !is_variable_name(name))
+            || FREE_TEXT.iter().find_map(|flag| value_at(words, at, flag)).is_some_and(looks_like_a_key)
+            || has_a_known_key(&words[at])
     })
 }
 
-/// Whether words hold a key, or free text that can contain one.
-pub(super) fn may_hold_a_secret(words: &[String]) -> bool {
-    let is_free_text =
-        |at| ["--request-json", "--summarizer-cmd", "--counter-cmd"].iter().find_map(|flag| value_at(words, at, flag));
-    holds_a_secret(words)
-        || (0..words.len()).filter_map(is_free_text).any(looks_like_a_key)
-        || words.iter().any(|word| has_a_known_key(word))
-}
-
-/// Returns the value of a flag that is used at a place.
+/// The value of a flag that is used at a place.
 pub(crate) fn value_at<'w>(words: &'w [String], at: usize, flag: &str) -> Option<&'w str> {
     let rest = words[at].strip_prefix(flag)?;
     rest.strip_prefix('=').or_else(|| words.get(at + 1).filter(|_| rest.is_empty()).map(String::as_str))
@@ -248,7 +245,7 @@ fn has_a_known_key(text: &str) -> bool {
     text.split(|c| !is_part(c)).any(|word| word.starts_with("sk-")) || Redactor::default().mask(text) != text
 }
 
-/// Returns the name of a flag without the value that clap or a command line shows.
+/// The name of a flag without the value that clap or a command line shows.
 pub(super) fn name(flag: &str) -> &str {
     flag.split([' ', '[', '=']).next().unwrap_or(flag)
 }
@@ -259,20 +256,12 @@ pub(super) fn is_same(command: &Command, word: &str, flag: &str) -> bool {
     word == flag || id(word).is_some_and(|id_of_word| Some(id_of_word) == id(flag))
 }
 
-fn takes_file(arg: &Arg) -> bool {
-    matches!(arg.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath)
+/// Whether the next word can be the value of a flag: not where a value must follow `=`.
+fn takes_next(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::Set | ArgAction::Append) && !arg.is_require_equals_set()
 }
 
-fn takes_value(arg: &Arg) -> bool {
-    matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)
-}
-
-/// Whether a value must follow `=`: the next word is never the value.
-fn needs_equals(arg: &Arg) -> bool {
-    arg.is_require_equals_set()
-}
-
-/// Returns the argument that a word like `--keep` or `-k` names.
+/// The argument that a word like `--keep` or `-k` names.
 pub(super) fn flag_named<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     let is_named = |arg: &&Arg| match word.strip_prefix("--") {
         Some(long) => arg.get_long() == Some(long),

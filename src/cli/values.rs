@@ -101,11 +101,7 @@ pub(super) fn search_pattern(text: &str) -> Result<Regex, Diagnostic> {
 
 /// The name of a tool.
 pub(super) fn tool_name(text: &str) -> Result<String, &'static str> {
-    if text.trim().is_empty() {
-        Err("expected the names of tools, with a comma between them")
-    } else {
-        Ok(text.to_owned())
-    }
+    not_blank(text).ok_or("expected the names of tools, with a comma between them")
 }
 
 /// What a message says of the archive.
@@ -119,7 +115,11 @@ pub(super) fn archive_note(text: &str) -> Result<ArchiveNote, &'static str> {
 
 /// A command for the shell.
 pub(super) fn shell_command(text: &str) -> Result<String, &'static str> {
-    if text.trim().is_empty() { Err("expected a command") } else { Ok(text.to_owned()) }
+    not_blank(text).ok_or("expected a command")
+}
+
+fn not_blank(text: &str) -> Option<String> {
+    (!text.trim().is_empty()).then(|| text.to_owned())
 }
 
 /// Whether a text is the name of an environment variable, and not a key that was given in its place.
@@ -217,7 +217,7 @@ pub(crate) enum Generated {
 }
 
 impl Generated {
-    /// Returns the name and the content of the committed file.
+    /// The name and the content of the committed file.
     pub(crate) fn file(self) -> (&'static str, &'static str) {
         match self {
             Generated::Bash => ("tcompact.bash", include_str!("../../completions/tcompact.bash")),
@@ -230,9 +230,10 @@ impl Generated {
     }
 }
 
-/// Implements `ValueEnum` for a type of a module that knows no flags: each value with its name and its help.
+/// Implements `ValueEnum` for a type of a module that knows no flags: each value with its name and its help, `without`
+/// the one that counts where the flag is not given.
 macro_rules! values_of {
-    ($type:ty: $($value:path => $name:literal, $help:literal;)+) => {
+    ($type:ident $(without $unnamed:path)?: $($value:path => $name:literal, $help:literal;)+) => {
         impl ValueEnum for $type {
             fn value_variants<'a>() -> &'a [Self] {
                 &[$($value),+]
@@ -241,6 +242,7 @@ macro_rules! values_of {
             fn to_possible_value(&self) -> Option<PossibleValue> {
                 Some(match self {
                     $($value => PossibleValue::new($name).help($help),)+
+                    $($unnamed => return None,)?
                 })
             }
         }
@@ -276,19 +278,9 @@ values_of! { OnError:
     OnError::Embed => "embed", "Put the text of the error in the summary; the history is lost";
 }
 
-impl ValueEnum for Redaction {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Redaction::Sent, Redaction::All]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            // Without the flag.
-            Redaction::Off => None,
-            Redaction::Sent => Some(PossibleValue::new("sent").help("What a summarizer is sent, and the summary")),
-            Redaction::All => Some(PossibleValue::new("all").help("All that is written, kept messages too")),
-        }
-    }
+values_of! { Redaction without Redaction::Off:
+    Redaction::Sent => "sent", "What a summarizer is sent, and the summary";
+    Redaction::All => "all", "All that is written, kept messages too";
 }
 
 values_of! { Accept:

@@ -13,7 +13,8 @@ use crate::prune::{Choice, chosen};
 use crate::transcript::view::Arena;
 
 impl CompactionContext<'_> {
-    /// Returns a flag with a value that would change a conversation which a plan leaves unchanged.
+    /// A flag, with its value, that would change a conversation that the plan leaves unchanged; none where no attempt
+    /// works.
     pub(crate) fn advice(&self, fitted: &Fitted<'_>) -> Option<String> {
         let transcript = fitted.decided.transcript;
         let works = |policy: &CompactionPolicy| {
@@ -27,7 +28,7 @@ impl CompactionContext<'_> {
     }
 }
 
-/// Returns flags that may change a conversation, the most useful first, each with its policy.
+/// Flags that may change a conversation, the most useful first, each with its policy.
 fn attempts(fitted: &Fitted<'_>) -> Vec<(String, CompactionPolicy)> {
     let policy = fitted.decided.policy;
     let tokens = fitted.tokens();

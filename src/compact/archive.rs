@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::advice::PROGRAM;
-use crate::diagnostic::quoted;
+use crate::diagnostic::{PROGRAM, quoted};
 use crate::hash::sha256;
 use crate::plan::carried::{KEPT, REACHED};
 use crate::presets::buffer::Buffer;
@@ -61,7 +60,7 @@ pub(crate) struct Archived {
 }
 
 impl Section {
-    /// Returns messages of a source as text for people, who may show it on a terminal.
+    /// Writes messages as text for people. They may show it on a terminal, so control characters are made visible.
     pub(super) fn readable<'m, 'a: 'm>(source: &str, messages: impl IntoIterator<Item = &'m Message<'a>>) -> Section {
         Section::Text(reveal(&format!("From {source}:\n\n{}", Buffer::Own.write(messages))))
     }
@@ -125,7 +124,7 @@ pub(crate) fn archive_contents(records: bool, source: &[u8], changed: Vec<Change
     contents
 }
 
-/// Returns the hashes of those of some messages that are not removed, as the edits leave them, by their indices.
+/// The hashes of those messages that are not removed, as the edits leave them, by index.
 fn hashes_of_staying(transcript: &Transcript<'_>, edits: &[Edit], indices: &[usize]) -> Map<String, Value> {
     let is_removed = |span: Range<usize>| {
         let next = edits.partition_point(|edit| edit.range.start <= span.start);
@@ -139,7 +138,7 @@ fn hashes_of_staying(transcript: &Transcript<'_>, edits: &[Edit], indices: &[usi
     staying.filter_map(hash).collect()
 }
 
-/// Returns the record of the messages with some indices, and of the text of the summary that stands for them.
+/// An archive's record of the messages with these indices. Of the `summary` that stands for them it has only the hash.
 pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize], summary: Option<&str>) -> Value {
     let messages = indices.iter().map(|&index| transcript.messages[index].json.raw());
     let mut record = json!({
@@ -156,9 +155,9 @@ pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize
 }
 
 impl ArchivePlace {
-    /// Returns the folder beside the archive for files of a kind, in the layout of `DeepAgents`: media beside its
-    /// histories, results of tools beside the folder of these. Ids of calls are unique only within a conversation, so
-    /// each conversation of a file has its own folder.
+    /// The folder beside the archive for files of a kind, in the layout of `DeepAgents`: media beside its histories,
+    /// results of tools beside the folder of these. Ids of calls are unique only within a conversation, so each
+    /// conversation of a file has its own folder.
     pub(super) fn folder(&self, name: &str) -> PathBuf {
         let histories = self.file.parent().unwrap_or(Path::new(""));
         if name == MEDIA {
@@ -173,8 +172,8 @@ impl ArchivePlace {
         }
     }
 
-    /// Returns the path as messages name it. Most are shown as they are. One that could end the remark that it stands in,
-    /// or the line, is shown as a string of JSON.
+    /// The path as messages name it. Most are shown as they are. One that could end the remark that it stands in, or
+    /// the line, is shown as a string of JSON.
     pub(super) fn shown(&self) -> String {
         let name = self.file.display().to_string();
         let plain = shown(&self.file);
@@ -184,7 +183,7 @@ impl ArchivePlace {
         sanitize_json(&Value::from(&*fence::without_fences(&name)).to_string())
     }
 
-    /// Returns the text of a summary message that names the archive.
+    /// The text of a summary message. It names the archive.
     pub(super) fn introduce(&self, prefix: &str, summary: &str) -> String {
         let file = self.shown();
         if self.wraps {
@@ -197,7 +196,8 @@ impl ArchivePlace {
         format!("{prefix}{summary}{remark}")
     }
 
-    /// Returns what a message says of the archive, as a sentence on one line; `kept` are the words before its place.
+    /// What a message says of the archive, as a sentence on one line; none where nothing is to be said. `kept` are the
+    /// words before its place.
     pub(super) fn remark(&self, kept: &str) -> Option<String> {
         let remark = match &self.note {
             ArchiveNote::Off => return None,
@@ -222,7 +222,6 @@ impl ArchivePlace {
     }
 }
 
-/// Returns the archive of a conversation, where there is one.
 pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {
     let line = transcript.line.map(|line| (line, transcript.nth_of_line));
     let note = policy.archive_note.clone();
@@ -235,8 +234,7 @@ pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> O
     })
 }
 
-/// Returns the edits that move media out of some messages, and the files with it. `DeepAgents` does so before it
-/// summarizes.
+/// The edits that move media out of some messages, and the files with it. `DeepAgents` does so before it summarizes.
 pub(super) fn media_moved_out(
     policy: &CompactionPolicy,
     transcript: &Transcript<'_>,
@@ -250,7 +248,7 @@ pub(super) fn media_moved_out(
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
 }
 
-/// Returns a path as messages name it: on one line, and without the tags of a summary's fence.
+/// A path as messages name it: on one line, and without the tags of a summary's fence.
 pub(super) fn shown(path: &Path) -> String {
     fence::without_fences(&sanitize_line(&path.display().to_string())).into_owned()
 }

@@ -13,7 +13,7 @@ use crate::summary::parts::{Measure, indivisible_runs, truncate_to_fit, whole_li
 use crate::summary::prompt::{self, Template};
 use crate::transcript::fence;
 
-use crate::compact::event::CompactionEvent;
+use crate::compact::context::CompactionEvent;
 use crate::compact::policy::{Accept, SummarizerModel};
 use crate::compact::summarize::on_error::NoSummary;
 use crate::compact::summarize::{Session, Summarization};
@@ -31,7 +31,7 @@ pub(super) struct Terms<'s> {
 }
 
 impl Summarization<'_, '_> {
-    /// Returns the terms of the settings, or those for a window that a server named.
+    /// The terms of the settings, or those for a window that a server named.
     pub(super) fn terms(&self, learned: Option<u64>) -> Terms<'_> {
         let policy = &self.policy.summary;
         let model = learned.map_or(policy.model, |window| policy.model.within(window));
@@ -88,7 +88,7 @@ impl Summarization<'_, '_> {
         }))
     }
 
-    /// Returns the answer to a request. Where that is refused, the same request is sent again with the reason.
+    /// Where the answer is refused, sends the request once more, with the reason.
     fn ask_again_if_refused(
         &self,
         session: &mut Session,
@@ -113,7 +113,7 @@ impl Summarization<'_, '_> {
         })
     }
 
-    /// Returns the answer to a request as it may be shown.
+    /// Asks the backend. The reply comes without its wrapping where the recipe says so, and with its secrets masked.
     fn answer(&self, session: &mut Session, request: &Request) -> Result<Reply, NoAnswer> {
         let reply = self.backend.answer(request, &mut session.bill)?;
         let unwraps = self.policy.summary.recipe.unwraps;
@@ -175,7 +175,7 @@ impl Summarization<'_, '_> {
         }
     }
 
-    /// Returns why a summary in parts is refused, with the window that needs no parts.
+    /// Why a summary in parts is refused, with the window that needs no parts.
     fn needs_more(&self, refusal: Refusal, indices: &[usize], terms: &Terms<'_>) -> NoSummary {
         const THOUSAND: u64 = 1000;
         let messages = self.messages_as_sent(indices);
@@ -192,7 +192,7 @@ impl Summarization<'_, '_> {
         NoSummary { message, ..failed }
     }
 
-    /// Returns the next part: as many groups of messages as fit beside the notes, and at least one.
+    /// The next part: as many groups of messages as fit beside the notes, and at least one.
     fn part(&self, notes: Option<&str>, groups: &[&[usize]], room: Option<u64>, terms: &Terms<'_>) -> HistoryPart {
         let measure = self.measure(terms);
         let mut left = room.unwrap_or(u64::MAX);
@@ -224,7 +224,7 @@ impl Summarization<'_, '_> {
         Measure { counter: self.policy.summary.model.counter, is_small }
     }
 
-    /// Returns the most tokens that a part can have, where the summarizer's window is known.
+    /// The most tokens that a part can have; none where the summarizer's window is not known.
     ///
     /// # Errors
     /// The window is too small for any part.

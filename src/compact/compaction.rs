@@ -1,25 +1,27 @@
 //! The result of a compaction, with all that is known of it.
+//!
+//! Also: what the compaction of a conversation is worth: estimated before it, and computed after it.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-
-use crate::plan::Plan;
-use crate::plan::economy::Economy;
-use crate::redact::Redactor;
-use crate::rewrite::{self, Edit, Placed, thinking};
-use crate::summary::exchange::Bill;
-use crate::transcript::Transcript;
-use crate::transcript::formats::read_entry;
-use crate::transcript::reset::Reset;
 
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
 use crate::compact::earlier::EarlierSummary;
 use crate::compact::fit::Fitted;
 use crate::compact::masks::FileMasks;
 use crate::compact::message::{message_bytes, whole_text};
-use crate::compact::policy::{CompactionPolicy, is_lines};
+use crate::compact::policy::{CompactionPolicy, SummarizerKind, is_lines};
 use crate::compact::summarize::Summary;
+use crate::plan::Plan;
+use crate::plan::economy::{Economy, Prices};
+use crate::redact::Redactor;
+use crate::rewrite::{self, Edit, Placed, thinking};
+use crate::summary::exchange::Bill;
+use crate::tokens::models::PRICES_OF;
+use crate::transcript::Transcript;
+use crate::transcript::compaction::Reset;
+use crate::transcript::formats::read_entry;
 
 /// The compaction of a conversation, done or fitted.
 pub(crate) struct Compaction<'t> {
@@ -75,12 +77,11 @@ pub(super) struct Edits {
 }
 
 impl Compaction<'_> {
-    /// Returns the tokens that the conversation lost.
+    /// In tokens; 0 where they were not counted.
     pub(crate) fn lost(&self) -> u64 {
         self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
     }
 
-    /// Returns how many messages the result has.
     pub(crate) fn messages_after(&self) -> usize {
         let transcript = self.fitted.decided.transcript;
         let new = match self.summary.as_ref().map(|summary| &summary.placed) {
@@ -102,13 +103,13 @@ impl Compaction<'_> {
         stays && !self.fitted.pruned.savings(self.plan.cutoff).is_empty()
     }
 
-    /// Returns the tokens that the messages that stay lost.
+    /// The tokens that pruning took from the messages that stay.
     pub(crate) fn pruned_tokens(&self) -> u64 {
         let savings = self.fitted.pruned.savings(self.plan.cutoff);
         savings.iter().filter(|_| self.is_pruned()).map(|one| one.tokens).sum()
     }
 
-    /// Returns the bytes of the messages as they are written, with what stands between a summary's entries.
+    /// The bytes of the messages as they are written, with what stands between a summary's entries.
     pub(super) fn written_bytes(&self) -> u64 {
         let transcript = self.fitted.decided.transcript;
         let placed = self.summary.as_ref().map(|summary| rewrite::placed(transcript, &self.plan, &summary.placed));
@@ -141,7 +142,6 @@ impl Compaction<'_> {
 }
 
 impl<'t, 'a> ChangedConversation<'t, 'a> {
-    /// Returns a conversation of this name as a compaction changed it.
     pub(crate) fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
         let Compaction { plan, summary, edits, resets, archived, .. } = done;
         // What a plan would have replaced stays where there is no summary.
@@ -156,14 +156,13 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
         ChangedConversation { transcript, source, edits, changed, pinned, summary, archived }
     }
 
-    /// Returns a conversation of this name that was only repaired.
     pub(crate) fn repaired(transcript: &'t Transcript<'a>, source: String, edits: Vec<Edit>) -> Self {
         let (changed, archived) = (changed_messages(transcript, Vec::new(), &edits), Archived::default());
         ChangedConversation { transcript, source, edits, changed, pinned: Vec::new(), summary: None, archived }
     }
 
-    /// Returns the change of the conversation as it was before all of its secrets were masked: number `at` of its file,
-    /// which masked is `text`.
+    /// The change of the conversation as it was before all of its secrets were masked: number `at` of its file, which
+    /// masked is `text`.
     pub(crate) fn before_masks<'o>(
         self,
         original: &'o Transcript<'o>,
@@ -186,7 +185,7 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
     }
 }
 
-/// Returns the indices of messages that are replaced or edited, in order.
+/// The indices of messages that are replaced or edited, in order.
 fn changed_messages(transcript: &Transcript<'_>, mut replaced: Vec<usize>, edits: &[Edit]) -> Vec<usize> {
     let edited = edits.iter().filter_map(|edit| {
         let index = thinking::message_at(transcript, edit);
@@ -197,4 +196,59 @@ fn changed_messages(transcript: &Transcript<'_>, mut replaced: Vec<usize>, edits
     replaced.sort_unstable();
     replaced.dedup();
     replaced
+}
+
+/// Estimates what a plan is worth; nothing for a plan without a change. The estimate assumes a summary as large as
+/// `--summary-tokens`, but no larger than the messages that it replaces, and one request with the whole history.
+pub(crate) fn estimated_economy(fitted: &Fitted<'_>) -> Option<Economy> {
+    let Fitted { plan, pruned, decided, .. } = fitted;
+    let (tally, policy) = (&decided.tally, decided.policy);
+    let before = fitted.tokens();
+    let pruned: u64 = pruned.savings(plan.cutoff).iter().map(|one| one.tokens).sum();
+    let shortened = pruned + fitted.thinking_tokens();
+    if plan.cutoff == 0 {
+        return fitted.is_change().then(|| of(policy, before, before.saturating_sub(shortened), Some(0.0)));
+    }
+    let summary_policy = &policy.summary;
+    let model = &summary_policy.model;
+    let replaced = tally.sum(&plan.superseded());
+    let most = fitted.fit.map_or(u64::MAX, |fit| fit.room).min(replaced);
+    let summary = model.asked_tokens.min(most);
+    let prompt = || {
+        let history = tally.sum(&plan.summarized()).min(summary_policy.trim_tokens.unwrap_or(u64::MAX));
+        let around = summary_policy.template.fill("").unwrap_or_default();
+        let system = summary_policy.recipe.system.unwrap_or_default();
+        history.saturating_add(model.counter.count_text(&around) + model.counter.count_text(system))
+    };
+    let cost = match summary_policy.summarizer {
+        SummarizerKind::Embedded | SummarizerKind::Off => Some(0.0),
+        SummarizerKind::Command => None,
+        SummarizerKind::Model => prices(policy).writer.and_then(|_| prices(policy).of_summary(prompt(), summary)),
+    };
+    let after = before.saturating_sub(replaced + shortened).saturating_add(summary);
+    Some(of(policy, before, after, cost))
+}
+
+/// What a compaction from `before` to `after` tokens was worth, with the bill for its summary.
+pub(crate) fn actual_economy(policy: &CompactionPolicy, before: u64, after: u64, bill: &Bill) -> Economy {
+    let has_asked = bill.requests > 0;
+    let cost = match policy.summary.summarizer {
+        // The cost of a command is unknown.
+        SummarizerKind::Command if has_asked => None,
+        SummarizerKind::Model if has_asked => bill.usage.and_then(|usage| policy.summary.model.billed(usage).cost_usd),
+        _ => Some(0.0),
+    };
+    of(policy, before, after, cost)
+}
+
+fn of(policy: &CompactionPolicy, before: u64, after: u64, cost: Option<f64>) -> Economy {
+    let prices = prices(policy);
+    let economy = Economy::new(before, after, cost, prices);
+    let uses = prices.reader.is_some() || prices.writer.is_some() && cost.is_some_and(|cost| cost > 0.0);
+    if uses { economy.with_prices_of(PRICES_OF) } else { economy }
+}
+
+fn prices(policy: &CompactionPolicy) -> Prices {
+    let reader = policy.reader.as_ref().map(Prices::of_reader).unwrap_or_default();
+    Prices { writer: policy.summary.model.prices, ..reader }
 }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use anyhow::Result;
 
-use crate::advice::Advice;
+use crate::diagnostic::Advice;
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::{self, Plan, Rules, no_such_place, plan, total};
-use crate::presets::pairs::moved_cut;
+use crate::presets::recipe::moved_cut;
 use crate::prune::{Pruned, Rule, Scene, prune};
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::rewrite::{Edit, Masked};
@@ -20,7 +20,7 @@ use crate::transcript::foreign::{self, Bytes};
 use crate::transcript::view::Arena;
 
 use crate::compact::archive;
-use crate::compact::masking::{edited, masked_before_cuts};
+use crate::compact::masks::{edited, masked_before_cuts};
 use crate::compact::message::{note_tokens, summary_tokens};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 
@@ -106,17 +106,18 @@ impl Decided<'_> {
         self.policy.summary.summarizer != SummarizerKind::Off
     }
 
-    /// Returns the tokens of the whole conversation, as it was counted.
+    /// The tokens of the whole conversation, as it was counted.
     pub(crate) fn tokens(&self) -> u64 {
         total(self.view, &self.tally, &self.policy.cut)
     }
 
-    /// Returns the tokens that triggers compare with, where the session recorded them itself.
+    /// The tokens that the session recorded itself, for triggers to compare with; none where it did not, and where the
+    /// policy does not ask for them.
     pub(crate) fn recorded(&self) -> Option<u64> {
         plan::recorded(self.view, &self.tally, &self.policy.cut)
     }
 
-    /// Returns the names in `--prune-except` that no call has.
+    /// The names in `--prune-except` that no call has.
     pub(crate) fn unknown_tools(&self) -> Vec<&str> {
         let mut unknown: Vec<&str> = self.policy.pruning.except.iter().map(String::as_str).collect();
         let calls = self.transcript.messages.iter().flat_map(|message| &message.calls);
@@ -124,24 +125,24 @@ impl Decided<'_> {
         unknown
     }
 
-    /// Returns the plan with a cut at one place; without a cut where no summary can be smaller than the history.
+    /// The plan with a cut at one place, or without a cut where no summary can be smaller than the history.
     pub(super) fn cut_at(&self, cut: usize) -> Plan {
         let plan = plan::cut_at(self.view, &self.tally, &self.policy.cut, moved_cut, cut);
         uncut_without_gain(plan, &self.tally, || smallest_summary(self.view, self.policy))
     }
 
-    /// Returns the messages before a cut that are pinned, in order.
+    /// The messages before a cut that are pinned, as indices in order.
     pub(super) fn pinned_before(&self, cut: usize) -> Vec<usize> {
         plan::pinned(self.transcript, &self.tally, &self.policy.cut, cut)
     }
 
-    /// Returns the tokens of a message once it is pruned, with the thinking that is removed later.
+    /// The tokens of a message once it is pruned, with the thinking that is removed later.
     pub(super) fn pruned_size(&self, pruned: &Pruned, index: usize) -> u64 {
         pruned.sizes.get(&index).copied().unwrap_or_else(|| self.tally.message(index))
     }
 
-    /// Returns the effect of some rules on those messages that are free. With a goal, the rules stop as soon as they save
-    /// so many tokens.
+    /// The effect of some rules on those messages that are free. With a goal, the rules stop as soon as they save so
+    /// many tokens.
     pub(super) fn pruned(&self, is_free: impl Fn(usize) -> bool, rules: &[Rule], goal: Option<u64>) -> Pruned {
         let messages = &self.transcript.messages;
         // The early edits are a preset's own shortening: no rule shortens those messages again.
@@ -183,7 +184,7 @@ impl Decided<'_> {
         foreign > known.saturating_sub(removed)
     }
 
-    /// Returns the thinking that is removed from messages behind the first change: none without a change.
+    /// The thinking that is removed from messages behind the first change: none without a change.
     pub(super) fn thinking_removed(&self, plan: &Plan, pruned: &Pruned) -> Removal {
         let Plan { cutoff, pinned, .. } = plan;
         let edits = pruned.edits.iter().map(|edit| message_at(self.transcript, edit));
@@ -197,7 +198,7 @@ impl Decided<'_> {
     }
 }
 
-/// Returns the edits that a preset makes before anything is counted: it cuts arguments.
+/// The edits that a preset makes before anything is counted: it cuts arguments.
 fn early_edits(transcript: &Transcript<'_>, masked: Option<&Masked<'_>>, policy: &CompactionPolicy) -> Vec<Edit> {
     let truncation = policy.truncation.as_ref().filter(|_| policy.disabled.is_none());
     let Some(truncation) = truncation else { return Vec::new() };
@@ -209,13 +210,13 @@ fn early_edits(transcript: &Transcript<'_>, masked: Option<&Masked<'_>>, policy:
     }
 }
 
-/// Returns the plan, or one without a cut where no summary can be smaller than the history.
+/// The plan, or one without a cut where no summary can be smaller than the history.
 fn uncut_without_gain(plan: Plan, tally: &Tally<'_, '_>, smallest_summary: impl FnOnce() -> u64) -> Plan {
     if plan.cutoff == 0 { plan } else { plan.uncut_if_no_larger_than(smallest_summary(), tally) }
 }
 
-/// Returns the tokens of the smallest summary message. A history that is no larger is not summarized. 0 where the size
-/// does not matter.
+/// The tokens of the smallest summary message. A history that is no larger is not summarized. 0 where the size does not
+/// matter.
 fn smallest_summary(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> u64 {
     // The embedded summarizer never writes more than it replaces. With tcompact's own rules, a dry run must not promise
     // a summary that it cannot write.

@@ -9,8 +9,7 @@ use crate::compact::fit::Fitted;
 use crate::compact::masks::FileMasks;
 use crate::compact::policy::CompactionPolicy;
 use crate::plan::summaries::mark_summaries;
-use crate::rewrite::thinking;
-use crate::rewrite::{self, Edit};
+use crate::rewrite::{self, Edit, thinking};
 use crate::transcript::Transcript;
 use crate::transcript::formats::Format;
 use crate::transcript::framing::{self, Document, Lines, ReadError};
@@ -90,15 +89,15 @@ impl CompactionContext<'_> {
 }
 
 impl<'t> Changes<'t> {
-    /// Returns the edits of all conversations, in order.
+    /// The edits of all conversations, in order.
     pub(crate) fn edits(&self) -> Vec<Edit> {
         let mut edits: Vec<Edit> = self.0.iter().flat_map(|(_, one)| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
         edits
     }
 
-    /// Returns the edits of the file with these bytes and the contents of its archive, which has what it takes to restore
-    /// the file where `has_records` says so.
+    /// The edits of the file with these bytes and the contents of its archive, which has what it takes to restore the
+    /// file where `has_records` says so.
     pub(crate) fn into_contents(
         self,
         original: Option<&'t Original<'t>>,

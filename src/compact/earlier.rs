@@ -34,8 +34,8 @@ impl EarlierSummary {
     }
 }
 
-/// Returns the earlier summaries that a plan replaces, and what the new summary has of them; that is not known of one that
-/// a model wrote.
+/// The earlier summaries that a plan replaces, and how much of each the new summary carries on. That is not known of a
+/// summary that a model wrote.
 pub(crate) fn earlier_summaries(fitted: &Fitted<'_>, summary: Option<&str>) -> Vec<EarlierSummary> {
     let prefix = &fitted.decided.policy.cut.summary_prefix;
     let earlier = |(index, text): (Option<usize>, String)| {
@@ -45,7 +45,7 @@ pub(crate) fn earlier_summaries(fitted: &Fitted<'_>, summary: Option<&str>) -> V
     texts(fitted).into_iter().map(earlier).collect()
 }
 
-/// Returns the texts of the earlier summaries that a plan replaces, with the indices of those that are messages.
+/// The texts of the earlier summaries that a plan replaces, with the indices of those that are messages.
 fn texts(fitted: &Fitted<'_>) -> Vec<(Option<usize>, String)> {
     let beside =
         carried(fitted.decided.transcript, &fitted.decided.policy.cut).map(|one| (one.index, one.text.into_owned()));
@@ -55,7 +55,7 @@ fn texts(fitted: &Fitted<'_>) -> Vec<(Option<usize>, String)> {
     beside.into_iter().chain(among).collect()
 }
 
-/// Returns the text of a message that is an earlier summary.
+/// The text of an earlier summary; none where the message is not one.
 fn text_of(message: &Message<'_>) -> Option<String> {
     if let Some(ProviderCompaction::Readable(text)) = message.compaction() {
         return Some(text.decode().into_owned());

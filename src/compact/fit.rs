@@ -121,7 +121,7 @@ pub(super) fn without_draft(decided: Rc<Decided<'_>>, limit: Option<u64>) -> Fit
     Fitted::new(decided, Found { best, pruned_alone, unmet })
 }
 
-/// Returns the limit of `--fit` in tokens, where it is known.
+/// The limit of `--fit` in tokens, where it is known.
 pub(super) fn limit_of(policy: &CompactionPolicy) -> Option<u64> {
     policy.fit.and_then(|size| size.in_tokens(policy.cut.context_window))
 }
@@ -157,7 +157,7 @@ fn prune(decided: &Decided<'_>) -> Candidate {
     }
 }
 
-/// Returns for each entry that is not a message whether the plan removes it.
+/// For each entry that is not a message whether the plan removes it.
 fn notes_gone(decided: &Decided<'_>) -> Vec<bool> {
     let Decided { plan, transcript, .. } = decided;
     if plan.cutoff == 0 {
@@ -169,13 +169,13 @@ fn notes_gone(decided: &Decided<'_>) -> Vec<bool> {
 }
 
 impl Candidate {
-    /// Returns the plan as it was decided.
+    /// The plan as it was decided.
     fn of(decided: &Decided<'_>) -> Self {
         let plan = decided.plan.clone();
         Candidate { kept_from: plan.cutoff, plan, pruned: Pruned::default(), fit: None }
     }
 
-    /// Returns a candidate that changes nothing, for a reason.
+    /// A candidate that changes nothing, for a reason.
     fn unchanged(decided: &Decided<'_>, reason: String) -> Self {
         let plan = Plan { reason: Some(reason), ..decided.plan.clone().without_cut() };
         Candidate { plan, kept_from: 0, pruned: Pruned::default(), fit: None }
@@ -196,7 +196,7 @@ impl<'t> Fitted<'t> {
         Fitted { decided, plan, kept_from, pruned, thinking, fit, unmet, draft, pruned_alone, thinking_sizes }
     }
 
-    /// Returns a better plan beside a summary of so many tokens, where that leaves room: more messages stay behind the
+    /// A better plan beside a summary of so many tokens, where that leaves room: more messages stay behind the
     /// summary, and less of them is pruned.
     fn beside(&self, summary: u64) -> Option<Self> {
         let fit = self.fit.filter(|_| self.unmet.is_none())?;
@@ -217,7 +217,7 @@ impl<'t> Fitted<'t> {
         self.pruned_alone.is_some()
     }
 
-    /// Returns the plan that only prunes, where that meets the limit; else this plan.
+    /// The plan that only prunes, where that meets the limit; else this plan.
     pub(super) fn or_pruned_alone(self) -> Self {
         match self.pruned_alone {
             Some(candidate) => Fitted::new(self.decided, candidate.into()),
@@ -225,12 +225,12 @@ impl<'t> Fitted<'t> {
         }
     }
 
-    /// Returns the plan for a limit of bytes that cannot be met.
+    /// The plan for a limit of bytes that cannot be met.
     fn with_least_bytes(self, least: u64) -> Self {
         Fitted { unmet: Some(Unmet::Bytes(least)), ..self }
     }
 
-    /// Returns the tokens of the whole conversation, as it was counted.
+    /// The tokens of the whole conversation, as it was counted.
     pub(crate) fn tokens(&self) -> u64 {
         self.decided.tokens()
     }
@@ -240,7 +240,7 @@ impl<'t> Fitted<'t> {
         self.plan.cutoff > 0 || !self.pruned.is_empty()
     }
 
-    /// Returns the messages between the summary and the kept part that are not pinned, in order; none without pruning.
+    /// The messages between the summary and the kept part that are not pinned, in order; none without pruning.
     pub(crate) fn middle(&self) -> Vec<usize> {
         let pinned = |index: &usize| self.plan.pinned.binary_search(index).is_ok();
         (self.plan.cutoff..self.kept_from).filter(|index| !pinned(index)).collect()
@@ -281,29 +281,29 @@ impl<'t> Fitted<'t> {
         decide(transcript, unmasked, &policy, &arena).is_ok_and(|decided| can_be_met(&decided, limit))
     }
 
-    /// Returns what each rule did: with `--fit` to messages that stay, else to the whole history.
+    /// What each rule did: with `--fit` to messages that stay, else to the whole history.
     pub(crate) fn savings(&self) -> Vec<RuleSavings> {
         self.pruned.savings(if self.fit.is_some() { self.plan.cutoff } else { 0 })
     }
 
-    /// Returns the pruned messages that stay, each with the tokens that it keeps.
+    /// The pruned messages that stay, each with the tokens that it keeps.
     pub(crate) fn pruned_sizes(&self) -> BTreeMap<usize, u64> {
         let stays = |index: &usize| *index >= self.plan.cutoff;
         self.pruned.sizes.iter().filter(|(index, _)| stays(index)).map(|(index, tokens)| (*index, *tokens)).collect()
     }
 
-    /// Returns the tokens of the result without a summary.
+    /// The tokens of the result without a summary.
     pub(crate) fn tokens_without_summary(&self) -> u64 {
         let kept = self.plan.pinned.iter().copied().chain(self.plan.cutoff..self.decided.view.messages.len());
         self.decided.tally.overhead() + kept.map(|index| self.size(index)).sum::<u64>()
     }
 
-    /// Returns the tokens of a message in the result.
+    /// The tokens of a message in the result.
     pub(crate) fn size(&self, index: usize) -> u64 {
         self.thinking_sizes().get(&index).copied().unwrap_or_else(|| self.decided.pruned_size(&self.pruned, index))
     }
 
-    /// Returns the tokens that messages with removed thinking keep.
+    /// The tokens that messages with removed thinking keep.
     fn thinking_sizes(&self) -> &BTreeMap<usize, u64> {
         self.thinking_sizes.get_or_init(|| {
             let Removal { edits, emptied, messages, .. } = &self.thinking;
@@ -324,13 +324,13 @@ impl<'t> Fitted<'t> {
         })
     }
 
-    /// Returns the tokens of the thinking that is removed from messages that stay.
+    /// The tokens of the thinking that is removed from messages that stay.
     pub(crate) fn thinking_tokens(&self) -> u64 {
         let sizes = self.thinking_sizes().iter();
         sizes.map(|(index, tokens)| self.decided.pruned_size(&self.pruned, *index).saturating_sub(*tokens)).sum()
     }
 
-    /// Returns the edits with which the summarizer reads the history.
+    /// The edits with which the summarizer reads the history.
     pub(super) fn history_edits(&self) -> Vec<Edit> {
         // The embedded summarizer reads the whole history: that costs nothing.
         if self.decided.policy.summary.is_embedded() && self.fit.is_some() {

@@ -1,7 +1,7 @@
 //! The size limit of `--fit`: how a plan meets it, or why none can.
 
-use crate::advice::Advice;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
+use crate::diagnostic::Advice;
 use crate::exit::{Exit, Failure};
 use crate::plan::size::Size;
 use crate::tokens::models::Model;
@@ -45,7 +45,7 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// Returns the size of the summary's message with which the result reaches the limit.
+    /// The size of the summary's message with which the result reaches the limit.
     pub(crate) fn most_room(&self) -> u64 {
         self.room + (self.limit - self.target)
     }
@@ -76,7 +76,7 @@ pub(super) struct Parts {
 }
 
 impl Unmet {
-    /// Returns the size of the smallest result, where that is known.
+    /// The size of the smallest result, where that is known.
     pub(super) fn least(self) -> u64 {
         match self {
             Unmet::Tokens(Parts { overhead, pinned, before, kept }) => overhead + pinned + before + kept,
@@ -85,7 +85,7 @@ impl Unmet {
         }
     }
 
-    /// Returns the error for a limit that cannot be met, with the `least` one that can. `without_pins` says whether
+    /// The error for a limit that cannot be met, with the `least` one that can. `without_pins` says whether
     /// `--pin none` is enough to meet the limit.
     pub(super) fn failure(self, source: &str, limit_name: &str, least: u64, without_pins: bool) -> Failure {
         let parts = match self {
@@ -119,13 +119,13 @@ impl Unmet {
     }
 }
 
-/// Returns the error that a conversation has more bytes than `--fit bytes:N` says, with a number that it can have.
+/// The error that a conversation has more bytes than `--fit bytes:N` says, with a number that it can have.
 pub(super) fn bytes_failure(source: &str, what: &str, least: u64) -> Failure {
     let larger = Advice::command(["--fit", &format!("bytes:{least}")]).note("or keep less with --keep");
     Failure::new(Exit::SummaryRefused, format!("{}: {what}", readable_source(source))).try_next(larger)
 }
 
-/// Returns the advice to fit so many tokens.
+/// The advice to fit so many tokens.
 pub(super) fn larger_fit(tokens: u64) -> Advice {
     Advice::command(["--fit", &format!("tokens:{tokens}")])
 }

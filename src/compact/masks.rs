@@ -4,18 +4,24 @@
 //! Everything is masked before anything is decided, so that no step has to know of it: messages and what is around and
 //! between them, ids and names, keys, lines that are not JSON. The archive and the record of a restoration get what was
 //! there.
+//!
+//! Also: views of a conversation: with edits applied, and with its secrets masked.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
+use anyhow::Result;
+
+use crate::compact::policy::{CompactionPolicy, Redaction};
 use crate::exit::Failure;
 use crate::redact::Redactor;
-use crate::rewrite::Edit;
+use crate::rewrite::{Edit, Masked};
 use crate::transcript::edit::composed;
 use crate::transcript::framing::Document;
+use crate::transcript::pieces::all_tool_data;
 use crate::transcript::source::Source;
 use crate::transcript::thoughts::{ThoughtMark, thoughts};
-use crate::transcript::tool_data::all_tool_data;
+use crate::transcript::view::{Arena, view};
 use crate::transcript::{MaskMark, Transcript};
 
 /// The masks of a file.
@@ -54,7 +60,7 @@ impl FileMasks {
         let mut masks = FileMasks { edits: Vec::new(), conversations: Vec::new() };
         masks.conversations.resize_with(transcripts.len(), ConversationMasks::default);
         let values = source.values().map(|value| (value.span(), Some(value)));
-        let mut parts: Vec<_> = values.chain(source.broken_lines().iter().cloned().map(|line| (line, None))).collect();
+        let mut parts: Vec<_> = values.chain(source.broken_lines.iter().cloned().map(|line| (line, None))).collect();
         parts.sort_by_key(|(span, _)| span.start);
         let mut seen = HashSet::new();
         for (span, value) in parts {
@@ -123,30 +129,30 @@ impl FileMasks {
         Ok(())
     }
 
-    /// Returns the edits of the file that mask a conversation and then edit it: `edits` are of the masked text.
+    /// The edits of the file that mask a conversation and then edit it: `edits` are of the masked text.
     pub(crate) fn with_edits(&self, at: usize, masked: &str, edits: &[Edit]) -> Vec<Edit> {
         let own = &self.conversations[at];
         composed(masked, &self.edits[own.edits.clone()], edits, own.shift)
     }
 
-    /// Returns how many places of each kind are masked in a conversation.
+    /// How many places of each kind are masked in a conversation.
     pub(crate) fn places(&self, at: usize) -> &BTreeMap<&'static str, u64> {
         &self.conversations[at].places
     }
 
-    /// Returns how many secrets of each kind are masked in a conversation, however often each is there.
+    /// How many secrets of each kind are masked in a conversation, however often each is there.
     pub(crate) fn secrets(&self, at: usize) -> &BTreeMap<&'static str, u64> {
         &self.conversations[at].secrets
     }
 
-    /// Returns the indices of a conversation's messages with masks, in order.
+    /// The indices of a conversation's messages with masks, in order.
     pub(crate) fn messages(&self, at: usize) -> impl Iterator<Item = usize> {
         self.conversations[at].marks.iter().map(|(index, _)| *index)
     }
 }
 
-/// Returns where conversations begin, with what is around them: on a line of its own with the line. An empty list, of
-/// which nothing is known, begins with the next.
+/// Where conversations begin, with what is around them: on a line of its own with the line. An empty list, of which
+/// nothing is known, begins with the next.
 fn starts(text: &str, transcripts: &[Transcript<'_>]) -> Vec<usize> {
     let mut next = text.len();
     let start = |transcript: &Transcript<'_>| {
@@ -166,7 +172,7 @@ fn starts(text: &str, transcripts: &[Transcript<'_>]) -> Vec<usize> {
     starts
 }
 
-/// Returns the edits that mask the secrets in a line that is not JSON. Bytes that are not UTF-8 stand as NUL.
+/// The edits that mask the secrets in a line that is not JSON. Bytes that are not UTF-8 stand as NUL.
 fn line_edits(redactor: &mut Redactor, text: &str, line: Range<usize>) -> Vec<Edit> {
     let mut start = line.start;
     let mut edits = Vec::new();
@@ -179,7 +185,7 @@ fn line_edits(redactor: &mut Redactor, text: &str, line: Range<usize>) -> Vec<Ed
     edits
 }
 
-/// Returns the messages that edits are in, each with what they mask.
+/// The messages that edits are in, each with what they mask.
 fn marks(transcript: &Transcript<'_>, edits: &[Edit]) -> Vec<(usize, MaskMark)> {
     let mut marks: Vec<(usize, MaskMark)> = Vec::new();
     let mut signed: Vec<Range<usize>> = Vec::new();
@@ -200,4 +206,62 @@ fn marks(transcript: &Transcript<'_>, edits: &[Edit]) -> Vec<(usize, MaskMark)> 
         }
     }
     marks
+}
+
+/// A conversation with edits applied.
+///
+/// # Errors
+/// The conversation cannot be read with these edits.
+pub(super) fn edited<'t>(
+    transcript: &'t Transcript<'t>,
+    edits: &[Edit],
+    arena: &'t Arena<'t>,
+) -> Result<&'t Transcript<'t>> {
+    let unreadable = |error| Failure::unreadable(format!("a conversation with its arguments cut {error}"));
+    Ok(view(transcript, edits, arena).map_err(unreadable)?)
+}
+
+/// A redactor that uses no placeholder that the conversation already contains.
+pub(crate) fn redactor(transcript: &Transcript<'_>) -> Redactor {
+    let mut redactor = Redactor::default();
+    transcript.messages.iter().for_each(|message| redactor.reserve_placeholders(message.json.raw()));
+    redactor
+}
+
+/// Masks the secrets of a conversation before anything of it is cut; nothing where nothing is cut or masked.
+///
+/// # Errors
+/// The conversation cannot be read with its secrets masked.
+pub(super) fn masked_before_cuts<'t>(
+    transcript: &'t Transcript<'t>,
+    policy: &CompactionPolicy,
+    arena: &'t Arena<'t>,
+) -> Result<Option<Masked<'t>>> {
+    let cuts = policy.truncation.is_some() || !policy.pruning.rules.is_empty() || policy.habits.files;
+    // With `--redact=all`, all of it is masked already.
+    if policy.redact != Redaction::Sent || !(cuts || policy.fit.is_some()) {
+        return Ok(None);
+    }
+    let unreadable = |error| Failure::unreadable(format!("a conversation with its secrets masked {error}"));
+    let masked = Masked::new(transcript, arena).map_err(unreadable)?;
+    if masked.transcript.messages.len() != transcript.messages.len() {
+        return Err(Failure::unreadable("the messages cannot be told apart with their secrets masked").into());
+    }
+    Ok(Some(masked))
+}
+
+/// A conversation with edits applied, and with its secrets masked where `masks` is given.
+///
+/// # Errors
+/// The conversation cannot be read like this.
+pub(crate) fn masked<'t>(
+    transcript: &'t Transcript<'t>,
+    edits: &[Edit],
+    masks: Option<&mut Redactor>,
+    arena: &'t Arena<'t>,
+) -> Result<&'t Transcript<'t>> {
+    let unmasked = edited(transcript, edits, arena)?;
+    let all: Vec<usize> = (0..unmasked.messages.len()).collect();
+    let masking = masks.map(|masks| masks.edits(unmasked, &all)).unwrap_or_default();
+    edited(unmasked, &masking, arena)
 }

@@ -4,12 +4,11 @@
 use std::borrow::Cow;
 
 use crate::digest;
-use crate::plan::removal_note::RemovalNote;
+use crate::plan::summaries::RemovalNote;
 use crate::rewrite::Placed;
 use crate::tokens::Counter;
-use crate::transcript::Transcript;
-use crate::transcript::fence;
 use crate::transcript::formats::{Format, InsertionPoint, SummaryMessage, read_entry};
+use crate::transcript::{Transcript, fence};
 
 use crate::compact::archive::{self, ArchivePlace};
 use crate::compact::policy::CompactionPolicy;
@@ -17,8 +16,8 @@ use crate::compact::policy::CompactionPolicy;
 /// The smallest useful summary, in tokens.
 pub(super) const LEAST_SUMMARY: u64 = 24;
 
-/// Returns the text of a summary message: the summary, in its fence where it has one, between the words around it.
-/// From the second round on it names the round.
+/// The text of a summary message: the summary, in its fence where it has one, between the words around it. From the
+/// second round on it names the round.
 pub(super) fn introduced(
     policy: &CompactionPolicy,
     transcript: &Transcript<'_>,
@@ -35,18 +34,17 @@ pub(super) fn introduced(
     }
 }
 
-/// Returns the bytes of the messages of a conversation.
 pub(super) fn message_bytes(transcript: &Transcript<'_>) -> u64 {
     transcript.messages.iter().map(|message| message.span().len() as u64).sum()
 }
 
-/// Returns the tokens of entries that are not part of a transcript yet. Entries that are not messages have none.
+/// The tokens of entries that are not part of a transcript yet. Entries that are not messages have none.
 pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
     let of_one = |entry: &serde_json::Value| read_entry(format, &entry.to_string(), |message| counter.count(message));
     entries.iter().filter_map(of_one).sum()
 }
 
-/// Returns the whole text of a summary's message, as it is read again.
+/// The whole text of a summary's message, as it is read again.
 pub(super) fn whole_text(transcript: &Transcript<'_>, summary: &Placed) -> Option<String> {
     match summary {
         Placed::Beside(text) => Some(text.clone()),
@@ -57,14 +55,14 @@ pub(super) fn whole_text(transcript: &Transcript<'_>, summary: &Placed) -> Optio
     }
 }
 
-/// Returns the tokens of the message for a summary with this text.
+/// The tokens of the message for a summary with this text.
 pub(super) fn summary_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>, text: &str) -> u64 {
     let place = archive::place(policy, transcript);
     tokens_of(policy, transcript, &introduced(policy, transcript, place.as_ref(), text))
 }
 
-/// Returns the note that takes the place of these messages with `--model none`. `tokens` are those of each message. What
-/// an earlier note counts, this one counts, too.
+/// The note that takes the place of these messages with `--model none`. `tokens` are those of each message. What an
+/// earlier note counts, this one counts, too.
 pub(super) fn note(
     policy: &CompactionPolicy,
     transcript: &Transcript<'_>,
@@ -86,7 +84,7 @@ pub(super) fn note(
     note.to_string()
 }
 
-/// Returns the most tokens that such a note can have.
+/// The most tokens that a note can have.
 pub(super) fn note_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> u64 {
     const MOST: u64 = 999_999_999;
     let all: Vec<usize> = (0..transcript.messages.len()).collect();

@@ -22,15 +22,11 @@ mod context;
 mod decide;
 mod driver;
 mod earlier;
-pub(crate) mod economy;
-mod event;
 mod fit;
 mod handoff;
 mod limit;
-mod masking;
 mod masks;
 mod message;
-mod offload;
 mod policy;
 mod rewriting;
 mod summarize;
@@ -44,27 +40,25 @@ use crate::plan::size::Size;
 use crate::redact::Redactor;
 use crate::rewrite::Masked;
 use crate::transcript::Transcript;
-use crate::transcript::reset::ResetCounts;
+use crate::transcript::compaction::ResetCounts;
 use crate::transcript::view::Arena;
 use crate::wording::counted;
 
 pub(crate) use archive::{Archived, ChangedConversation, Section, archive_contents};
-pub(crate) use compaction::Compaction;
+pub(crate) use compaction::{Compaction, estimated_economy};
 pub use compactor::{CompactedText, Compactor, restore};
 
-pub(crate) use context::CompactionContext;
+pub(crate) use context::{CompactionContext, CompactionEvent};
 pub(crate) use decide::{Decided, decide};
 pub(crate) use driver::{Changes, Original, Watch, read};
 pub(crate) use earlier::EarlierSummary;
-pub(crate) use event::CompactionEvent;
 pub(crate) use fit::Fitted;
-pub(crate) use masking::{masked, redactor};
-pub(crate) use masks::FileMasks;
-pub(crate) use offload::certain_files;
+pub(crate) use masks::{FileMasks, masked, redactor};
 pub use policy::{Accept, CompactionPolicy, OnError, Pruning, Redaction, SummaryPolicy};
 pub(crate) use policy::{
     ArchiveNote, EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, is_lines, is_no_model, ledger_room,
 };
+pub(crate) use rewriting::certain_files;
 pub(crate) use summarize::{Summary, SummarySource};
 
 use compaction::Edits;
@@ -93,29 +87,35 @@ impl<'c> CompactionContext<'c> {
     where
         'c: 't,
     {
-        let decided = decide(transcript, unmasked, self.policy, arena)?;
+        let decided = Rc::new(decide(transcript, unmasked, self.policy, arena)?);
         decided.check_rules()?;
-        Ok(self.fit(Rc::new(decided)))
-    }
-
-    /// The second step: makes a conversation fit `--fit`, where that is given.
-    fn fit<'t>(&self, decided: Rc<Decided<'t>>) -> Fitted<'t> {
         let silent = CompactionContext { listen: &|_, _| (), counts: false, ..*self };
         let draft = |fitted: &Fitted<'t>| {
             attempt(&silent, "", fitted).summary.map(|Summary { text, tokens, .. }| fit::Draft { text, tokens })
         };
-        match self.policy.fit {
+        Ok(match self.policy.fit {
             Some(Size::Bytes(limit)) => {
                 let fit_tokens = |tokens| fit::fit(decided.clone(), Some(tokens), draft);
                 fit::fit_bytes(decided.clone(), limit, fit_tokens, |fitted| silent.written_bytes(fitted))
             }
             _ => fit::fit(decided, fit::limit_of(self.policy), draft),
-        }
+        })
     }
 
     /// The last two steps: asks for the summary of a plan, and makes the edits.
     pub(crate) fn carry_out<'t>(&self, source: &str, fitted: Fitted<'t>) -> Compaction<'t> {
-        self.checked(source, self.rewrite(source, self.summarize(source, fitted)))
+        let mut done = self.rewrite(source, self.summarize(source, fitted));
+        let checked = if done.failure.is_some() {
+            Ok(())
+        } else if self.policy.emit == Emit::Handoff {
+            handoff::handoff(self.policy, source, &mut done).map(|text| done.handoff = Some(text))
+        } else {
+            self.check_bytes(source, &done)
+        };
+        if let Err(failure) = checked {
+            (done.error, done.failure) = (Some(failure.to_string()), Some(failure));
+        }
+        done
     }
 
     /// The third step: asks for the summary of a plan that needs one.
@@ -145,7 +145,7 @@ impl<'c> CompactionContext<'c> {
         }
     }
 
-    /// Returns the compaction of a plan that is not carried out, because of a failure.
+    /// The compaction of a plan that is not carried out, because of a failure.
     pub(crate) fn refused<'t>(&self, fitted: Fitted<'t>, failure: anyhow::Error) -> Compaction<'t> {
         let attempt = SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() };
         self.rewrite("", Summarized { fitted, attempt })
@@ -173,7 +173,7 @@ impl<'c> CompactionContext<'c> {
         }
         let placed = summary.as_ref().map(|summary| &summary.placed);
         let is_change = failure.is_none() && (summary.is_some() || !edits.edits.is_empty());
-        let result_tokens = || offload::result_tokens(self.policy, transcript, &edits, placed);
+        let result_tokens = || rewriting::result_tokens(self.policy, transcript, &edits, placed);
         let tokens_after = (self.counts && is_change).then(result_tokens);
         if failure.is_none() {
             self.check_window(source, &fitted, tokens_after, result_tokens);
@@ -214,31 +214,15 @@ impl<'c> CompactionContext<'c> {
         Compaction { economy: self.economy(source, &done), ..done }
     }
 
-    /// Checks the bytes of a result, and writes it as text with `--emit handoff`.
-    fn checked<'t>(&self, source: &str, mut done: Compaction<'t>) -> Compaction<'t> {
-        self.check_bytes(source, &mut done);
-        if self.policy.emit == Emit::Handoff && done.failure.is_none() {
-            match handoff::handoff(self.policy, source, &mut done) {
-                Ok(text) => done.handoff = Some(text),
-                Err(failure) => (done.error, done.failure) = (Some(failure.to_string()), Some(failure)),
-            }
-        }
-        done
-    }
-
     /// Checks that the messages have no more bytes than `--fit bytes:N` says: a model's summary can be long.
-    fn check_bytes(&self, source: &str, done: &mut Compaction<'_>) {
-        let Some(Size::Bytes(limit)) = self.policy.fit else { return };
-        if done.failure.is_none()
-            && done.is_change()
-            && self.policy.emit != Emit::Handoff
-            && done.written_bytes() > limit
-        {
-            let bytes = done.written_bytes();
+    fn check_bytes(&self, source: &str, done: &Compaction<'_>) -> Result<()> {
+        let Some(Size::Bytes(limit)) = self.policy.fit.filter(|_| done.is_change()) else { return Ok(()) };
+        let bytes = done.written_bytes();
+        if bytes > limit {
             let what = format!("the result would have {}, more than --fit bytes:{limit}", counted(bytes, "byte"));
-            let failure = bytes_failure(source, &what, bytes);
-            (done.error, done.failure) = (Some(failure.to_string()), Some(failure.into()));
+            return Err(bytes_failure(source, &what, bytes).into());
         }
+        Ok(())
     }
 
     /// Counts the secrets that were masked: in the history, and in texts of the result that were cut.
@@ -272,11 +256,11 @@ impl<'c> CompactionContext<'c> {
         }
     }
 
-    /// Returns what a compaction is worth, and reports it.
+    /// Reports what a compaction is worth, and returns it; none where nothing was saved or counted.
     fn economy(&self, source: &str, done: &Compaction<'_>) -> Option<Economy> {
         let (before, after) = done.tokens_before.zip(done.tokens_after)?;
         let has_saved = done.summary.is_some() || done.is_pruned();
-        let economy = has_saved.then(|| economy::actual(self.policy, before, after, &done.bill))?;
+        let economy = has_saved.then(|| compaction::actual_economy(self.policy, before, after, &done.bill))?;
         self.report(source, CompactionEvent::Economy(&economy));
         Some(economy)
     }

@@ -112,7 +112,6 @@ impl CompactionPolicy {
         self.archive.as_deref().is_some_and(is_lines) && self.emit == Emit::Messages
     }
 
-    /// Returns the sizes of a conversation.
     pub(crate) fn tally<'m, 'a>(&self, transcript: &'m Transcript<'a>) -> Tally<'m, 'a> {
         let counter = self.message_counter(transcript);
         let tally = Tally::of(counter, transcript, self.cut.overhead_tokens);
@@ -120,8 +119,8 @@ impl CompactionPolicy {
         if is_recorded { recorded::as_recorded(transcript, tally) } else { tally }
     }
 
-    /// Returns how the messages of a conversation are counted: media as the model that will read the result counts them,
-    /// or else the conversation's own.
+    /// How the messages of a conversation are counted: media as the model that will read the result counts them, or
+    /// else the conversation's own.
     pub(crate) fn message_counter(&self, transcript: &Transcript<'_>) -> MessageCounter {
         let has_media = || transcript.messages.iter().any(Message::has_media);
         let own = || if has_media() { model_of(transcript) } else { None };
@@ -137,7 +136,7 @@ impl CompactionPolicy {
         MessageCounter { counter, media }
     }
 
-    /// Returns the name of the model that will read the result, where it is known.
+    /// The name of the model that will read the result; none where it is not known.
     pub(crate) fn reader_name(&self) -> Option<&str> {
         let unlisted = || Some(self.unlisted_reader.as_deref()?.split_once(':')?.1);
         self.reader.map(|model| model.name).or_else(unlisted)
@@ -204,7 +203,7 @@ impl SummaryPolicy {
     }
 }
 
-/// Returns the most tokens of what is appended to a model's summary of `summary_tokens`, where the user names no number.
+/// The most tokens of what is appended to a model's summary of `summary_tokens`, where the user names no number.
 pub(crate) fn ledger_room(summary_tokens: u64) -> u64 {
     /// Has room for the user's last message and some rules.
     const LEAST: u64 = 200;
@@ -326,7 +325,7 @@ pub(crate) struct SummarizerModel {
 }
 
 impl SummarizerModel {
-    /// Returns the same model with the context window that its server named.
+    /// The same model with the context window that its server named.
     #[must_use]
     pub(crate) fn within(self, window: u64) -> Self {
         let quarter = (window / 4).max(1);
@@ -334,7 +333,7 @@ impl SummarizerModel {
         SummarizerModel { window: Some(window), asked_tokens, thought_tokens, ..self }
     }
 
-    /// Returns the cost of tokens: from the provider, or else from the table of models.
+    /// The cost of tokens: from the provider, or else from the table of models.
     pub(crate) fn billed(&self, usage: Usage) -> Billed {
         let by_table = Prices { writer: self.prices, ..Prices::default() }.of_summary(usage.input, usage.output);
         Billed {

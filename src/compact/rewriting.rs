@@ -1,4 +1,6 @@
 //! The last step: the edits of the messages that stay.
+//!
+//! Also: large results in files, as in `DeepAgents`: they move there where the kept part is too large for the model.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -6,29 +8,30 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::compact::archive::{self, Files, MEDIA, Section};
+use crate::compact::archive::{self, Files, MEDIA, RESULTS, Section, shown};
 use crate::compact::compaction::Edits;
-use crate::compact::context::CompactionContext;
+use crate::compact::context::{CompactionContext, CompactionEvent};
 use crate::compact::decide::Decided;
-use crate::compact::event::CompactionEvent;
 use crate::compact::fit::Fitted;
 use crate::compact::limit::{Fit, larger_fit, limit_name};
 use crate::compact::message::message_bytes;
-use crate::compact::offload;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind, is_lines};
 use crate::compact::summarize::Summary;
 use crate::exit::{Exit, Failure};
-use crate::plan::Plan;
 use crate::plan::size::Size;
+use crate::plan::{Plan, total};
 use crate::presets::deepagents;
 use crate::rewrite::thinking::{self, Removal};
-use crate::rewrite::{self, Edit, Placed};
-use crate::transcript::Transcript;
-use crate::transcript::reset::Reset;
+use crate::rewrite::{self, Edit, Masked, Placed};
+use crate::tokens::Tally;
+use crate::transcript::compaction::Reset;
+use crate::transcript::source::Source;
+use crate::transcript::view::list;
+use crate::transcript::{Transcript, framing};
 use crate::wording::{counted, readable_source};
 
 impl CompactionContext<'_> {
-    /// Returns the edits of a plan, with its summary or without one.
+    /// The edits of a plan, with its summary or without one.
     ///
     /// # Errors
     /// The result is larger than it may be.
@@ -42,7 +45,7 @@ impl CompactionContext<'_> {
         if summary.is_none() && fitted.pruned.is_empty() {
             let mut edits = self.shorten(source, fitted);
             if plan.triggered {
-                edits = offload::fit_results(self.policy, source, fitted, None, edits)?;
+                edits = fit_results(self.policy, source, fitted, None, edits)?;
             }
             let (arguments, results) = (!fitted.decided.edits.is_empty(), !edits.files.is_empty());
             self.report(source, CompactionEvent::NotSummarized { arguments, results });
@@ -50,7 +53,7 @@ impl CompactionContext<'_> {
         }
         let placed = summary.map(|summary| &summary.placed);
         let edits = match placed {
-            Some(_) => offload::fit_results(self.policy, source, fitted, placed, self.edit_kept(source, fitted))?,
+            Some(_) => fit_results(self.policy, source, fitted, placed, self.edit_kept(source, fitted))?,
             None => self.prune(source, fitted),
         };
         self.report(source, CompactionEvent::Pruned(&fitted.savings()));
@@ -131,7 +134,7 @@ impl CompactionContext<'_> {
         Edits { plan: Plan { emptied, ..plan.clone() }, edits, files, ..Edits::default() }
     }
 
-    /// Returns the bytes of the messages of a plan. Nobody is asked for a summary: one by a model is as long as its room.
+    /// The bytes of the messages of a plan. Nobody is asked for a summary: one by a model is as long as its room.
     pub(super) fn written_bytes(&self, fitted: Fitted<'_>) -> Option<u64> {
         let Decided { policy, transcript, .. } = &*fitted.decided;
         let is_asked = matches!(policy.summary.summarizer, SummarizerKind::Model | SummarizerKind::Command);
@@ -161,7 +164,7 @@ impl CompactionContext<'_> {
         // Bytes are checked once all edits are known.
         let by_bytes = matches!(self.policy.fit, Some(Size::Bytes(_)));
         let Some(Fit { limit, .. }) = fitted.fit.filter(|_| !by_bytes) else { return Ok(()) };
-        let tokens = offload::result_tokens(self.policy, fitted.decided.transcript, edits, placed);
+        let tokens = result_tokens(self.policy, fitted.decided.transcript, edits, placed);
         if tokens <= limit {
             return Ok(());
         }
@@ -178,15 +181,15 @@ fn stays(transcript: &Transcript<'_>, plan: &Plan, edit: &Edit) -> bool {
     index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok()
 }
 
-/// Returns the content for the archive of a conversation that was only pruned: the pruned messages as they were, where
-/// the archive is for reading. An archive of records gets them with the changes that restoring undoes.
+/// The content for the archive of a conversation that was only pruned: the pruned messages as they were, where the
+/// archive is for reading. An archive of records gets them with the changes that restoring undoes.
 fn pruned_sections(policy: &CompactionPolicy, source: &str, fitted: &Fitted<'_>) -> Vec<Section> {
     let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
     let touched = fitted.pruned.sizes.keys().map(|&index| &fitted.decided.unmasked.messages[index]);
     for_reading.map(|_| Section::readable(source, touched)).into_iter().collect()
 }
 
-/// Returns the files with the bytes of pruned media.
+/// The files with the bytes of pruned media.
 fn pruned_files(policy: &CompactionPolicy, fitted: &Fitted<'_>) -> Files {
     let Some(place) = archive::place(policy, fitted.decided.transcript) else { return Files::new() };
     let folder: PathBuf = place.folder(MEDIA);
@@ -194,7 +197,7 @@ fn pruned_files(policy: &CompactionPolicy, fitted: &Fitted<'_>) -> Files {
     files.map(|file| (folder.join(&file.name), file.bytes.clone())).collect()
 }
 
-/// Returns the resets beside a summary, or where messages were only pruned, in order. `tokens` counts the result.
+/// The resets beside a summary, or where messages were only pruned, in order. `tokens` counts the result.
 pub(super) fn resets(
     transcript: &Transcript<'_>,
     plan: &Plan,
@@ -217,4 +220,83 @@ pub(super) fn resets(
     resets.retain(|reset| !is_emptied(reset));
     resets.sort_by_key(|reset| reset.edit.range.start);
     resets
+}
+
+/// Adds to the edits those that move the results at the end to files, where the result is larger than the budget for the
+/// model.
+///
+/// # Errors
+/// The result is still too large.
+pub(super) fn fit_results(
+    policy: &CompactionPolicy,
+    source: &str,
+    fitted: &Fitted<'_>,
+    placed: Option<&Placed>,
+    edits: Edits,
+) -> Result<Edits> {
+    let Decided { transcript, unmasked, masked, .. } = &*fitted.decided;
+    let budget = policy.cut.budget.filter(|_| policy.habits.files);
+    let is_larger = |budget: &u64, edits: &Edits| result_tokens(policy, transcript, edits, placed) > *budget;
+    let Some(budget) = budget.filter(|budget| is_larger(budget, &edits)) else { return Ok(edits) };
+    let (moved, mut moved_files) = large_results(policy, transcript, masked.as_ref(), &edits.plan);
+    if !std::ptr::eq(*transcript, *unmasked) {
+        moved_files = large_results(policy, unmasked, None, &edits.plan).1;
+    }
+    let Edits { edits: mut all, mut files, .. } = edits;
+    all.extend(moved);
+    rewrite::sort(&mut all);
+    files.extend(moved_files);
+    let edits = Edits { edits: all, files, plan: edits.plan, sections: edits.sections };
+    match result_tokens(policy, transcript, &edits, placed) {
+        tokens if tokens > budget => {
+            let message = format!(
+                "{}: what would be left has {}, more than the {budget} that may be sent to a model with this context window; keep less",
+                readable_source(source),
+                counted(tokens, "token")
+            );
+            Err(Failure::new(Exit::SummaryRefused, message).into())
+        }
+        _ => Ok(edits),
+    }
+}
+
+/// The edits that move the results at the end of a conversation, and the files with them.
+fn large_results(
+    policy: &CompactionPolicy,
+    transcript: &Transcript<'_>,
+    masked: Option<&Masked<'_>>,
+    plan: &Plan,
+) -> (Vec<Edit>, Files) {
+    let folder = archive::place(policy, transcript).map(|archive| archive.folder(RESULTS)).unwrap_or_default();
+    let (mut moved, files) = deepagents::shorten_results(transcript, plan.cutoff, &shown(&folder));
+    // The files have the results as they were. What is shown of them is cut from masked ones.
+    if let Some(masked) = masked {
+        moved = masked.edits_in_source(deepagents::shorten_results(masked.transcript, plan.cutoff, &shown(&folder)).0);
+    }
+    (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
+}
+
+/// The files to which results move whatever the summary is.
+pub(crate) fn certain_files(policy: &CompactionPolicy, fitted: &Fitted<'_>) -> Files {
+    let (Decided { view, tally, .. }, plan) = (&*fitted.decided, &fitted.plan);
+    let Some(budget) = policy.cut.budget.filter(|_| policy.habits.files) else { return Files::new() };
+    let kept: Vec<usize> = (plan.cutoff..view.messages.len()).collect();
+    if tally.reaches(&kept, budget + 1) { large_results(policy, view, None, plan).1 } else { Files::new() }
+}
+
+pub(super) fn result_tokens(
+    policy: &CompactionPolicy,
+    transcript: &Transcript<'_>,
+    edits: &Edits,
+    placed: Option<&Placed>,
+) -> u64 {
+    let messages = list(rewrite::remaining(transcript, &edits.plan, placed, &edits.edits));
+    let source = Source::of(&messages).ok();
+    let document = source.as_ref().and_then(|source| framing::read(source, Some(transcript.format), None).ok());
+    let read = document.and_then(|document| document.transcripts.into_iter().next());
+    // A result that cannot be read fits no limit.
+    read.map_or(u64::MAX, |read| {
+        let counted = policy.tally(transcript);
+        total(&read, &Tally::of(counted.message_counter(), &read, Some(counted.overhead())), &policy.cut)
+    })
 }

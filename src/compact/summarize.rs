@@ -1,9 +1,7 @@
 //! The third step: the summary of one conversation. It selects what is sent, asks the summarizer, judges the answer,
 //! and falls back on `--on-error`.
 
-mod archived;
 mod embedded;
-mod facts;
 pub(super) mod on_error;
 mod sent;
 
@@ -24,12 +22,11 @@ use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
 
-use crate::compact::archive::{self, ArchivePlace, Archived};
-use crate::compact::context::CompactionContext;
+use crate::compact::archive::{self, ArchivePlace, Archived, Files};
+use crate::compact::context::{CompactionContext, CompactionEvent};
 use crate::compact::decide::Decided;
-use crate::compact::event::CompactionEvent;
 use crate::compact::fit::Fitted;
-use crate::compact::masking::{edited, redactor};
+use crate::compact::masks::{edited, redactor};
 use crate::compact::message::{introduced, message_tokens, note, whole_text};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 use crate::compact::summarize::on_error::NoSummary;
@@ -97,7 +94,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Returns the text of the message in a transcript: the summary, and the words around it.
+    /// The text of the message in a transcript: the summary, and the words around it.
     pub(crate) fn message(&self, transcript: &Transcript<'_>) -> Option<String> {
         whole_text(transcript, &self.placed)
     }
@@ -174,49 +171,10 @@ fn run(
         archive: archive.as_ref(),
         place: rewrite::summary_place(transcript, plan),
     };
-    let accepted = match policy.summary.summarizer {
-        SummarizerKind::Off => Ok(summarization.note()),
-        _ => summarization.summary(session).and_then(|reply| summarization.accept(session, &reply)),
-    };
-    let (instead, error) = match accepted {
-        Ok(accepted) => (Instead::Text(accepted), None),
-        Err(failed) => {
-            let instead = summarization.fall_back(session, &failed)?;
-            let is_expected = policy.summary.is_embedded() && matches!(instead, Instead::Nothing { left: Some(_) });
-            (instead, (!is_expected).then_some(failed.message))
-        }
-    };
-    let Accepted { text, by } = match instead {
-        Instead::Text(accepted) => accepted,
-        Instead::Nothing { left } => return Ok(SummaryAttempt { left, error, ..SummaryAttempt::default() }),
-    };
-    let text = match by {
-        SummarySource::Summarizer => summarization.with_facts(text),
-        // A server can write what it likes into an error.
-        SummarySource::ErrorText => digest::without_own_headings(&text),
-        SummarySource::Embedded | SummarySource::Note => text,
-    };
-    let placed = summarization.placed(&text);
-    let mut archived = summarization.archived(&placed);
-    archived.files.extend(files);
-    let tokens = summarization.message_tokens(&text);
-    let saved = summarization.replaced_tokens().saturating_sub(tokens);
-    summarization.report(CompactionEvent::Summarized {
-        messages: plan.summarized().len(),
-        tokens,
-        billed: session.bill.usage.map(|usage| policy.summary.model.billed(usage)),
-        cached: session.bill.cached > 0,
-        is_note: by == SummarySource::Note,
-    });
-    Ok(SummaryAttempt {
-        summary: Some(Summary { text, by, tokens, saved, placed }),
-        archived,
-        error,
-        ..SummaryAttempt::default()
-    })
+    summarization.outcome(session, files)
 }
 
-/// Returns the conversation as the summarizer reads it, before and after its secrets are masked. `moved` are the edits that
+/// The conversation as the summarizer reads it, before and after its secrets are masked. `moved` are the edits that
 /// move media to files.
 fn histories<'t>(
     fitted: &Fitted<'t>,
@@ -263,7 +221,52 @@ impl Summarization<'_, '_> {
         (self.listen)(self.source, what);
     }
 
-    /// Returns the note that takes the place of the history with `--model none`.
+    /// Asks for the summary, judges the answer, and falls back where that fails. `files` are the media that it moves out.
+    fn outcome(&self, session: &mut Session, files: Files) -> Result<SummaryAttempt> {
+        let accepted = match self.policy.summary.summarizer {
+            SummarizerKind::Off => Ok(self.note()),
+            _ => self.summary(session).and_then(|reply| self.accept(session, &reply)),
+        };
+        let (instead, error) = match accepted {
+            Ok(accepted) => (Instead::Text(accepted), None),
+            Err(failed) => {
+                let instead = self.fall_back(session, &failed)?;
+                let is_expected =
+                    self.policy.summary.is_embedded() && matches!(instead, Instead::Nothing { left: Some(_) });
+                (instead, (!is_expected).then_some(failed.message))
+            }
+        };
+        let Accepted { text, by } = match instead {
+            Instead::Text(accepted) => accepted,
+            Instead::Nothing { left } => return Ok(SummaryAttempt { left, error, ..SummaryAttempt::default() }),
+        };
+        let text = match by {
+            SummarySource::Summarizer => self.with_facts(text),
+            // A server can write what it likes into an error.
+            SummarySource::ErrorText => digest::without_own_headings(&text),
+            SummarySource::Embedded | SummarySource::Note => text,
+        };
+        let placed = self.placed(&text);
+        let mut archived = self.archived(&placed);
+        archived.files.extend(files);
+        let tokens = self.message_tokens(&text);
+        let saved = self.replaced_tokens().saturating_sub(tokens);
+        self.report(CompactionEvent::Summarized {
+            messages: self.fitted.plan.summarized().len(),
+            tokens,
+            billed: session.bill.usage.map(|usage| self.policy.summary.model.billed(usage)),
+            cached: session.bill.cached > 0,
+            is_note: by == SummarySource::Note,
+        });
+        Ok(SummaryAttempt {
+            summary: Some(Summary { text, by, tokens, saved, placed }),
+            archived,
+            error,
+            ..SummaryAttempt::default()
+        })
+    }
+
+    /// The note that takes the place of the history with `--model none`.
     fn note(&self) -> Accepted {
         let Fitted { plan, decided, .. } = self.fitted;
         // The messages as the input has them, and as the report counts them: pruned tokens are removed, too.
@@ -272,7 +275,7 @@ impl Summarization<'_, '_> {
         Accepted { text, by: SummarySource::Note }
     }
 
-    /// Returns the most tokens that the summary's message can have.
+    /// The most tokens that the summary's message can have.
     fn most_tokens(&self) -> u64 {
         let smaller = self.replaced_tokens().saturating_sub(1);
         self.fitted.fit.map_or(smaller, |fit| fit.room.min(smaller))
@@ -389,26 +392,26 @@ impl Summarization<'_, '_> {
         indices.iter().map(|&index| &self.history.messages[index])
     }
 
-    /// Returns messages in the order in which their agent sends them: its own summary comes before what it kept.
+    /// Messages in the order in which their agent sends them: its own summary comes before what it kept.
     pub(super) fn messages_as_sent<'s>(&'s self, indices: &'s [usize]) -> impl Iterator<Item = &'s Message<'s>> {
         let summary = self.history.summary_of_kept().filter(|summary| indices.binary_search(summary).is_ok());
         let rest = indices.iter().copied().filter(move |index| Some(*index) != summary);
         summary.into_iter().chain(rest).map(|index| &self.history.messages[index])
     }
 
-    /// Returns the tokens of the messages that the summary replaces, and of an earlier summary that the model was sent
-    /// beside them.
+    /// The tokens of the messages that the summary replaces, and of an earlier summary that the model was sent beside
+    /// them.
     pub(super) fn replaced_tokens(&self) -> u64 {
         let beside = self.sent_beside().map_or(0, |message| self.tally.counter().count(message));
         self.tally.sum(&self.fitted.plan.superseded()).saturating_add(beside)
     }
 
-    /// Returns the tokens of the summary's message.
+    /// The tokens of the summary's message with this text.
     pub(super) fn message_tokens(&self, text: &str) -> u64 {
         message_tokens(self.fitted.decided.transcript.format, self.tally.counter(), &self.message(text))
     }
 
-    /// Returns the summary message, as the format writes it.
+    /// The summary message, as the format writes it.
     fn message(&self, text: &str) -> Vec<serde_json::Value> {
         let content = match self.policy.summary.summarizer {
             SummarizerKind::Off => text.to_owned(),
@@ -423,7 +426,7 @@ impl Summarization<'_, '_> {
         self.fitted.decided.transcript.format.summary(&summary, &self.place)
     }
 
-    /// Returns the summary with the place where it is put.
+    /// The summary with the place where it is put.
     fn placed(&self, text: &str) -> Placed {
         if self.policy.cut.rules.carries && carried::place(self.fitted.decided.transcript).is_some() {
             let named = self.archive.map(|place| place.introduce("", text));

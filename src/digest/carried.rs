@@ -9,14 +9,13 @@ use crate::digest::grammar::{
     TRIED_EDIT, USER, bracketed, is_heading, read_call_places, read_more, split_alike,
 };
 use crate::digest::outcome::Ended;
-use crate::digest::plan::TodoItem;
 use crate::digest::runs::CallRun;
 use crate::digest::said::{Said, SaidKind};
+use crate::digest::state::TodoItem;
 use crate::digest::user::UserMessage;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::tools::ToolUse;
-use crate::transcript::tools::actions::FileAction;
-use crate::transcript::tools::purpose::purpose_of;
+use crate::transcript::tools::actions::{FileAction, purpose_of};
 
 /// Reads an earlier summary of ours into a digest: a whole one, or what stands beside a model's summary. Returns whether
 /// it is one. `round` is that of the summary.
@@ -71,7 +70,7 @@ pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, round: u32, s
     true
 }
 
-/// Returns the places in a list of files, each with what follows.
+/// The places in a list of files, each with what follows.
 fn listed(item: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_list = FileAction::ALL.into_iter().any(|action| item.starts_with(&format!("{action:?}: ")));
     item.split(" [").skip(1).filter(move |_| is_list).filter_map(|rest| rest.split_once(']'))

@@ -1,7 +1,14 @@
 //! Cuts a text into pieces that make sense alone: sentences, list items, lines of code. What is chosen of them is shown
 //! word for word, with `…` where something is left out.
+//!
+//! Also: the values of a JSON document, as text: `name: Mia, flights: (number date) HAT1 2024-05-01; HAT2 2024-05-02`.
+//!
+//! Where room lacks, long texts are clipped first. Then a table loses rows, never cells of a row, and an object loses what it
+//! holds besides its plain values. Whatever is lost shows.
 
 use std::ops::Range;
+
+use serde_json::{Map, Value};
 
 use crate::redact::{cut_before, cut_behind};
 use crate::wording::one_line;
@@ -86,7 +93,7 @@ pub(super) fn chunks(text: &str, part: Range<usize>, longest: usize) -> Vec<Rang
     found
 }
 
-/// Returns the ranges of the sentences on a line. None ends inside a code span.
+/// The ranges of the sentences on a line. None ends inside a code span.
 fn sentences(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
     let shown = &text[line.clone()];
     let (mut start, mut is_code) = (line.start, false);
@@ -128,7 +135,7 @@ pub(super) fn is_heading(line: &str) -> bool {
         || tag.is_some_and(|tag| !tag.contains(['<', ' ']))
 }
 
-/// Returns a range without white space and marks of gaps at its ends.
+/// A range without white space and marks of gaps at its ends.
 fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let is_blank = |c: char| c == GAP || c.is_whitespace();
     let shown = &text[range.clone()];
@@ -136,8 +143,8 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     start..(start + shown.trim_matches(is_blank).len())
 }
 
-/// Returns the chosen ranges of a text, with marks where something is left out. What stood on a line of its own still does,
-/// so that the pieces are the same when they are read back.
+/// The chosen ranges of a text, with marks where something is left out. What stood on a line of its own still does, so
+/// that the pieces are the same when they are read back.
 pub(super) fn shown(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     ranges.sort_by_key(|range| range.start);
     let (mut out, mut end) = (String::new(), 0);
@@ -156,7 +163,7 @@ pub(super) fn shown(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     out
 }
 
-/// Returns the ranges but for headings and announcements of which no line is among them.
+/// The ranges, without headings and announcements of which no line is among them.
 pub(super) fn without_lone_headings(text: &str, mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let (mut next, mut follows_line) = (text.len(), false);
     ranges.sort_by_key(|range| std::cmp::Reverse(range.start));
@@ -172,7 +179,7 @@ pub(super) fn without_lone_headings(text: &str, mut ranges: Vec<Range<usize>>) -
     ranges
 }
 
-/// Returns as much of a text as `most` bytes allow, in whole pieces: of its beginning, and a third of its end. A text whose
+/// As much of a text as `most` bytes allow, in whole pieces: of its beginning, and a third of its end. A text whose
 /// pieces are too long is cut.
 pub(super) fn clipped(text: &str, most: usize) -> String {
     let pieces = pieces_up_to(text, LONGEST);
@@ -190,8 +197,8 @@ pub(super) fn clipped(text: &str, most: usize) -> String {
     if ranges.is_empty() || text.trim().len() <= most { cut(text, most) } else { shown(text, ranges) }
 }
 
-/// Returns where a text is cut that has to end within `most` bytes, in the second half of these where it can: behind a line,
-/// a sentence or a command, else between words, else in a code span. Only a word that is longer than all is cut itself.
+/// Where a text is cut that has to end within `most` bytes, in the second half of these where it can: behind a line, a
+/// sentence or a command, else between words, else in a code span. Only a word that is longer than all is cut itself.
 fn cut_at(text: &str, most: usize) -> usize {
     let most = cut_before(text, most);
     if most == text.len() {
@@ -216,7 +223,7 @@ fn cut_at(text: &str, most: usize) -> usize {
     if best.1 > 0 { best.1 } else { text[..most].rfind([',', ';']).map_or(most, |at| at + 1) }
 }
 
-/// Returns the beginning of a text in at most `most` bytes.
+/// The beginning of a text in at most `most` bytes.
 pub(super) fn cut(text: &str, most: usize) -> String {
     let text = text.trim();
     if text.len() <= most {
@@ -225,7 +232,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     format!("{} {GAP}", text[..cut_at(text, most.saturating_sub(" …".len()))].trim_end_matches([' ', '\n', GAP]))
 }
 
-/// Returns the beginning of a text on one line, in at most `most` bytes where the first word is not longer.
+/// The beginning of a text on one line, in at most `most` bytes where the first word is not longer.
 pub(super) fn line(text: &str, most: usize) -> String {
     const LONGEST_WORD: usize = 400;
     const LOOK: usize = 8_000;
@@ -234,7 +241,7 @@ pub(super) fn line(text: &str, most: usize) -> String {
     cut(&line, if first <= LONGEST_WORD { most.max(first + " …".len()) } else { most })
 }
 
-/// Returns both ends of a text on one line, in at most `most` bytes, or some more where the first word is longer.
+/// Both ends of a text on one line, in at most `most` bytes, or some more where the first word is longer.
 pub(super) fn ends(text: &str, most: usize) -> String {
     const LOOK: usize = 16_000;
     let whole = if text.len() <= LOOK { one_line(text) } else { line(text, most) };
@@ -245,17 +252,133 @@ pub(super) fn ends(text: &str, most: usize) -> String {
     format!("{} {tail}", line(&whole, most * 3 / 5)).trim_end().to_owned()
 }
 
-/// Returns a text if it fits, or some beginning that does.
+/// The text, or the longest beginning of those tried that fits; none where none fits.
 pub(super) fn beginning(text: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
     const LONGEST: usize = 8_000;
     let sizes = std::iter::successors(Some(text.len().min(LONGEST)), |most| Some(most * 7 / 8));
     sizes.take_while(|most| *most > " …".len()).map(|most| cut(text, most)).find(|text| fits(text))
 }
 
-/// Returns a text as an item of a digest: its lines behind the first are indented, so that none of them looks like a line
-/// of the digest's own. Blank lines go.
+/// A text as an item of a digest: its lines behind the first are indented, so that none of them looks like a line of
+/// the digest's own. Blank lines go.
 pub(super) fn indented(text: &str) -> String {
     const ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
     let lines = text.split(ENDS).map(str::trim_end).filter(|line| !line.trim().is_empty());
     lines.collect::<Vec<_>>().join("\n  ").trim_start().to_owned()
+}
+
+/// Most rows of a table.
+const MOST_ROWS: usize = 64;
+
+/// Bytes of a text among other values, the most that have room.
+const TEXTS: [usize; 5] = [640, 160, 80, 40, 20];
+
+/// As many values as fit in `most` bytes.
+pub(super) fn told_values(value: &Value, most: usize) -> String {
+    let whole = TEXTS.iter().map(|texts| flat(value, *texts)).find(|text| text.len() <= most);
+    whole.unwrap_or_else(|| {
+        let some = match (value, value.as_object().and_then(as_rows)) {
+            (Value::Array(rows), _) => some_rows(rows, most),
+            (_, Some(rows)) => some_rows(&rows, most),
+            (Value::Object(members), None) => some_members(members, most),
+            (plain, _) => line(&flat(plain, TEXTS[0]), most),
+        };
+        format!("{} {GAP}", some.trim_end_matches([' ', GAP]))
+    })
+}
+
+/// Whether a document is nested so deeply that its text is told as it stands.
+pub(super) fn is_deep(value: &Value, most: usize) -> bool {
+    match value {
+        _ if most == 0 => true,
+        Value::Object(members) => members.values().any(|value| is_deep(value, most - 1)),
+        Value::Array(rows) => rows.iter().any(|row| is_deep(row, most - 1)),
+        _ => false,
+    }
+}
+
+/// An object whose members are all objects, as the rows of a table, with the keys in the first column.
+fn as_rows(members: &Map<String, Value>) -> Option<Vec<Value>> {
+    let row = |(key, value): (&String, &Value)| {
+        let others = value.as_object()?.iter().filter(|(_, value)| value.as_str() != Some(key));
+        let others = others.map(|(key, value)| (key.clone(), value.clone()));
+        Some([(String::new(), Value::from(key.as_str()))].into_iter().chain(others).collect())
+    };
+    let are_rows = members.len() > 1 && members.values().all(Value::is_object);
+    are_rows.then(|| members.iter().filter_map(row).collect())
+}
+
+/// The plain members that fit, and then as much of the others as fits.
+fn some_members(members: &Map<String, Value>, most: usize) -> String {
+    let is_deep = |(_, value): &(&String, &Value)| value.is_object() || value.is_array();
+    let (deep, plain): (Vec<_>, Vec<_>) = members.iter().partition(is_deep);
+    // Those behind share what those before leave.
+    let shares = std::iter::repeat_n(1, plain.len()).chain((1..=deep.len()).rev());
+    let (mut left, mut parts) = (most.saturating_sub(" …".len()), Vec::new());
+    for ((key, value), shares) in plain.iter().chain(&deep).zip(shares) {
+        let most = (left / shares).saturating_sub(key.len() + ": (), ".len());
+        let part = member(key, value, &told_values(value, most));
+        if part.contains(char::is_alphanumeric) && part.len() + ", ".len() <= left {
+            left -= part.len() + ", ".len();
+            parts.push(part);
+        }
+    }
+    parts.join(", ")
+}
+
+/// The first rows that fit: as many as do with the shortest texts, and then texts as long as fit.
+fn some_rows(rows: &[Value], most: usize) -> String {
+    let fitting = TEXTS.iter().rev().filter_map(|texts| {
+        let some = (1..=rows.len().min(MOST_ROWS)).map(|count| (count, table(&rows[..count], *texts)));
+        some.take_while(|(_, text)| text.len() + " …".len() <= most).last()
+    });
+    let fitting = fitting.max_by_key(|(count, _)| *count).map(|(_, text)| text);
+    fitting.unwrap_or_else(|| rows.first().map_or(String::new(), |row| told_values(row, most)))
+}
+
+/// All values of a document on one line, with at most `texts` bytes of each text.
+fn flat(value: &Value, texts: usize) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => line(text, texts),
+        Value::Object(members) => match as_rows(members) {
+            Some(rows) => table(&rows, texts),
+            None => joined(members.iter().map(|(key, value)| member(key, value, &flat(value, texts))), ", "),
+        },
+        Value::Array(rows) => table(rows, texts),
+        plain => plain.to_string(),
+    }
+}
+
+fn member(key: &str, value: &Value, text: &str) -> String {
+    match text.trim() {
+        "" => String::new(),
+        text if value.is_object() => format!("{key}: ({text})"),
+        text if key.is_empty() => text.to_owned(),
+        text => format!("{key}: {text}"),
+    }
+}
+
+fn joined(parts: impl Iterator<Item = String>, separator: &str) -> String {
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator)
+}
+
+/// A list; if its items are objects with the same keys, their keys stand once in front.
+fn table(rows: &[Value], texts: usize) -> String {
+    let keys = |row: &Value| Some(row.as_object()?.keys().cloned().collect::<Vec<String>>());
+    let heading = rows.first().and_then(keys).filter(|_| rows.len() > 1);
+    let heading = heading.filter(|first| rows.iter().take(MOST_ROWS).all(|row| keys(row).as_ref() == Some(first)));
+    let cell = |value: &Value| match flat(value, texts) {
+        text if text.is_empty() => "-".to_owned(),
+        text if value.is_object() || value.is_array() => format!("({text})"),
+        text => text,
+    };
+    let row = |row: &Value| match row {
+        Value::Object(members) if heading.is_some() => joined(members.values().map(cell), " "),
+        row => flat(row, texts),
+    };
+    let separator = if rows.iter().any(|row| row.is_object() || row.is_array()) { "; " } else { ", " };
+    let gap = if rows.len() > MOST_ROWS { format!("{separator}{GAP}") } else { String::new() };
+    let heading = heading.as_ref().map_or(String::new(), |keys| format!("({}) ", keys.join(" ").trim_start()));
+    format!("{heading}{}{gap}", joined(rows.iter().take(MOST_ROWS).map(row), separator))
 }

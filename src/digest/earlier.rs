@@ -2,13 +2,18 @@
 //!
 //! Lines with a cue come first, then the first line below each heading, the second, and so on. They are shown in their
 //! order, each below its own headings.
+//!
+//! Also: which lines of an earlier summary stand in a new one.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::digest::clip::{self, add_pieces, indented};
 use crate::digest::cues::has_cue;
+use crate::digest::grammar::{LEFT_OUT, SourcePlace, is_heading};
 use crate::tokens::Counter;
+use crate::transcript::fence;
+use crate::transcript::tools::actions::FileAction;
 
 /// The sentences of Claude Code before and behind its summaries, each a paragraph.
 const OPENING: &str = "This session is being continued from a previous conversation that ran out of context.";
@@ -19,7 +24,7 @@ const CLOSINGS: [&str; 4] = [
     "If you need specific details from before compaction",
 ];
 
-/// Returns a summary without the frame of its agent: the model's analysis before it, the tags around it, and Claude Code's
+/// A summary without the frame of its agent: the model's analysis before it, the tags around it, and Claude Code's
 /// sentences. What stands elsewhere in the text is of the summary.
 pub(super) fn without_frame(summary: &str) -> &str {
     let mut rest = summary.trim();
@@ -59,7 +64,7 @@ struct SummaryPiece {
     is_heading: bool,
 }
 
-/// Returns what is told of a summary in at most `most` tokens, and how many of its lines are left out.
+/// What is told of a summary in at most `most` tokens, and how many of its lines are left out.
 pub(super) fn told(text: &str, counter: Counter, most: u64) -> (String, usize) {
     let pieces = pieces(text);
     let mut left = most;
@@ -81,7 +86,7 @@ pub(super) fn told(text: &str, counter: Counter, most: u64) -> (String, usize) {
     (shown, lines.len() - told.len())
 }
 
-/// Returns the pieces that are not headings, in the order in which they are chosen.
+/// The pieces that are not headings, in the order in which they are chosen.
 fn order(text: &str, pieces: &[SummaryPiece]) -> Vec<usize> {
     // How many lines stand below each heading so far.
     let mut below = vec![0_usize; pieces.len() + 1];
@@ -145,6 +150,37 @@ fn pieces(text: &str) -> Vec<SummaryPiece> {
         pieces.extend(ranges.into_iter().map(|range| SummaryPiece { range, line, parent, is_heading }));
     }
     pieces
+}
+
+/// How many lines an earlier summary has, and how many of them stand in `summary`. Headings of digests and counts do
+/// not count. The earlier summary is a whole message of ours with this `prefix`, or the text of another agent's.
+pub(crate) fn lines_standing(earlier: &str, prefix: &str, summary: &str) -> (usize, usize) {
+    let inside = earlier.strip_prefix(prefix.trim_end()).map_or(earlier, fence::opened);
+    let summary = squeezed(summary);
+    let lines = without_frame(inside).lines().map(str::trim);
+    let lines = lines.filter(|line| !is_heading(line) && !line.starts_with(&format!("- {LEFT_OUT}")));
+    let lines: Vec<&str> = lines.filter(|line| !squeezed(line).is_empty()).collect();
+    let standing = lines.iter().filter(|line| stands(line, &summary)).count();
+    (lines.len(), standing)
+}
+
+/// Whether a line stands in a text without white space, whatever place it bears. Of a list of files each can.
+fn stands(line: &str, summary: &str) -> bool {
+    let item = line.strip_prefix("- ").unwrap_or(line);
+    let behind = item.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    let is_place = |place: &str| SourcePlace::parse(place).is_some();
+    let item = behind.filter(|(place, _)| is_place(place)).map_or(item, |(_, rest)| rest);
+    let files = FileAction::ALL.into_iter().find_map(|action| item.strip_prefix(&format!("{action:?}: ")));
+    let is_there = |part: &str| summary.contains(&squeezed(part));
+    match files {
+        Some(files) => files.split(", ").all(|file| is_there(file.split(" [").next().unwrap_or(file))),
+        None => is_there(item),
+    }
+}
+
+/// A text without white space and marks of gaps. The fence escapes what could end it.
+fn squeezed(text: &str) -> String {
+    text.replace("&lt;", "<").chars().filter(|c| !c.is_whitespace() && *c != '…').collect()
 }
 
 #[cfg(test)]
@@ -222,5 +258,21 @@ mod tests {
         );
         let (shown, left_out) = told(&text, Counter::APPROX, 12);
         assert_eq!((shown.as_str(), left_out), ("… You must never deploy on Fridays. …", 0));
+    }
+}
+
+#[cfg(test)]
+mod line_tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_all_kinds() {
+        let digest = "## State\n- Changed: a.md [3], b.md [1:4]\n- Left out: 2 lines of the state.\n## Commands and calls, the last run of each\n- [5] `make` → ok";
+        let next = "## State\n- Changed: b.md [1:4], c.md [1], a.md [2:3]";
+        let ours = format!("Earlier:\n\n{}", fence::wrap(digest));
+        assert_eq!(lines_standing(&ours, "Earlier:\n\n", next), (2, 1));
+        assert_eq!(lines_standing(&ours, "Earlier:\n\n", ""), (2, 0));
+        let foreign = "<summary>\n## A\n- never\n\n- only</summary>";
+        assert_eq!(lines_standing(foreign, "Earlier:\n\n", "- [0] ## A\n  - never …\n- Left out: 1 line"), (3, 2));
     }
 }

@@ -154,7 +154,7 @@ impl EditsInForce {
         }
     }
 
-    /// Returns the edits that are told, with the paths of their files, the largest first.
+    /// The edits that are told, with the paths of their files, the largest first.
     pub(super) fn largest_first(&self) -> Vec<EditsOfFile<'_>> {
         let files = self.files.iter().filter_map(|(path, edits)| Some((path.as_str(), edits.place?, edits)));
         let changed = |edits: &FileEdits| edits.lines().iter().flatten().map(Vec::len).sum::<usize>();
@@ -213,13 +213,13 @@ impl FileEdits {
         self.passages.retain(|passage| passage.old != passage.new);
     }
 
-    /// Returns the lines of each passage.
+    /// For each passage, the lines that went and those that came.
     fn lines(&self) -> &[[Vec<String>; 2]] {
         self.lines.get_or_init(|| self.passages.iter().map(Passage::lines).collect())
     }
 
-    /// Returns the lines that went and those that came, with signs, in at most some `most` bytes: the largest changes, as
-    /// they stand in order. Once something has no room, nothing smaller is taken, so that more room never loses a line.
+    /// The lines that went and those that came, with signs, in at most some `most` bytes: the largest changes, as they
+    /// stand in order. Once something has no room, nothing smaller is taken, so that more room never loses a line.
     pub(super) fn shown(&self, most: usize) -> String {
         let lines = self.lines();
         let bytes = |lines: &[String]| lines.iter().map(|line| cost(line)).sum::<usize>();
@@ -252,7 +252,7 @@ impl Passage {
         self.old.len() + self.new.len()
     }
 
-    /// Returns the lines that went and those that came, with signs: not blank ones, and none that both sides have.
+    /// The lines that went and those that came, with signs: not blank ones, and none that both sides have.
     fn lines(&self) -> [Vec<String>; 2] {
         let lines =
             [&self.old, &self.new].map(|text| text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>());
@@ -277,7 +277,7 @@ impl Passage {
     }
 }
 
-/// Returns the place of a part that a text has once, not inside a word.
+/// The place of a part that stands in a text once, and not inside a word; none otherwise.
 fn only_place(text: &str, part: &str) -> Option<usize> {
     let mut places = text.match_indices(part).map(|(at, _)| at);
     let at = places.next().filter(|_| !part.is_empty() && places.next().is_none())?;
@@ -285,7 +285,7 @@ fn only_place(text: &str, part: &str) -> Option<usize> {
     Some(at).filter(|_| !joins(&text[..at], part) && !joins(part, &text[at + part.len()..]))
 }
 
-/// Returns a line with its sign, cut where it is long. Nothing else than its end begins a new one.
+/// A line with its sign, cut where it is long. Nothing else than its end begins a new one.
 fn signed(sign: char, line: &str) -> String {
     const LONGEST: usize = 240;
     let ends = |c: char| c.is_control() && c != '\t' || matches!(c, '\u{2028}' | '\u{2029}');
@@ -294,13 +294,13 @@ fn signed(sign: char, line: &str) -> String {
     if is_long { format!("{sign} {} {GAP}", &line[..cut_before(&line, LONGEST)]) } else { format!("{sign} {line}") }
 }
 
-/// Returns the bytes that a line with its sign takes. The mark of lines that are left out takes none, so that a text that
-/// was cut once is not cut again.
+/// The bytes that a line with its sign takes. The mark of lines that are left out takes none, so that a text that was
+/// cut once is not cut again.
 fn cost(line: &str) -> usize {
     if line.ends_with(GAP) && line.len() == "- …".len() { 0 } else { line.len() + "\n  ".len() }
 }
 
-/// Returns as many lines as `most` bytes allow, with a mark where there are more.
+/// As many lines as `most` bytes allow, with a mark where there are more.
 fn first_lines(lines: &[String], most: usize) -> Vec<String> {
     let mut left = most;
     let fits = |line: &&String| {

@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::digest::clip::clipped;
+use crate::digest::cues;
 use crate::digest::edits::EditsInForce;
 use crate::digest::grammar::{FAILED_EDIT, Place, SourcePlace, TRIED_EDIT, joined};
 use crate::digest::outcome::reads_as_error;
-use crate::digest::words;
 use crate::transcript::tools::ToolUse;
 use crate::transcript::tools::actions::{EVERYTHING, FileAction, FileChange, KnownPaths, RENAMED_TO, file_actions};
+use crate::transcript::tools::commands::ScriptWrites;
 use crate::transcript::tools::edits::{TextEdit, Undoable, edits_of_call};
-use crate::transcript::tools::scripts::ScriptWrites;
 use crate::wording::one_line;
 
 /// The last use of a file, or its creation.
@@ -31,7 +31,7 @@ impl FileHistory {
         FileHistory { path, action, place, places: vec![place.source] }
     }
 
-    /// Returns the path with its places.
+    /// The path with its places.
     pub(super) fn shown(&self) -> String {
         const MOST_RANGES: usize = 3;
         format!("{} {}", self.path, joined(self.places.clone(), MOST_RANGES))
@@ -49,7 +49,6 @@ pub(super) struct FailedEdit {
 }
 
 impl FailedEdit {
-    /// Returns the label.
     pub(super) fn label(&self) -> &'static str {
         if self.has_failed { FAILED_EDIT } else { TRIED_EDIT }
     }
@@ -94,7 +93,7 @@ impl Files {
         let CallText { name, given, arguments, result, succeeded, exited_well } = call;
         let (place, of_result) = places;
         let command = tool.command.as_deref().unwrap_or("");
-        let denies = |line: &str| words::has(&line.to_lowercase(), DENIALS);
+        let denies = |line: &str| cues::has(&line.to_lowercase(), DENIALS);
         let edits = edits_of_call(name, given, arguments, tool);
         let with_text: HashSet<String> = edits.iter().map(|edit| edit.path.clone()).collect();
         let mut changed: HashSet<String> = HashSet::new();
@@ -221,7 +220,7 @@ impl Files {
         known.places.extend(places);
     }
 
-    /// Returns the files, those used last first; not what was read as one and is the folder of others.
+    /// The files, those used last first; not what was read as one and is the folder of others.
     pub(super) fn newest_first(&self) -> Vec<&FileHistory> {
         let folders: HashSet<&str> =
             self.uses.keys().flat_map(|path| path.match_indices('/').map(|(at, _)| &path[..at])).collect();
@@ -232,7 +231,7 @@ impl Files {
         uses
     }
 
-    /// Returns the changes of files, not what was only read or tried, those used last first.
+    /// The changes of files, not what was only read or tried, those used last first.
     pub(super) fn changes(&self) -> impl Iterator<Item = &FileHistory> {
         self.newest_first().into_iter().filter(|file| !matches!(file.action, FileAction::Read | FileAction::Tried))
     }
@@ -264,8 +263,8 @@ impl Files {
     }
 }
 
-/// Returns a text without a folder in front of the paths in it. Where the folder is a part of a longer path, it stays: a
-/// search for what is left finds the text.
+/// A text without a folder in front of the paths in it. Where the folder is a part of a longer path, it stays: a search
+/// for what is left finds the text.
 pub(super) fn without_folder(text: &str, folder: &str) -> String {
     let folder = format!("{folder}/");
     let mut shown = String::with_capacity(text.len());

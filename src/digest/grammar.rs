@@ -97,17 +97,17 @@ impl SourcePlace {
         (self.round.unwrap_or(u32::MAX), self.index, self.end)
     }
 
-    /// Returns how many messages stand between two places of one round.
+    /// How many messages stand between two places; none where they are of different rounds.
     fn gap(&self, next: &Self) -> Option<usize> {
         (self.round == next.round).then(|| next.index.saturating_sub(self.end))
     }
 
-    /// Returns the place of the last message.
+    /// The place of its last message alone.
     pub(super) fn last(self) -> Self {
         SourcePlace { index: self.end - 1, ..self }
     }
 
-    /// Returns the place as a later round tells it, where this is of a summary of `round`.
+    /// The place as a later round tells it, where this is of a summary of `round`.
     pub(super) fn in_round(self, round: u32) -> Self {
         SourcePlace { round: self.round.or(Some(round)), ..self }
     }
@@ -128,12 +128,12 @@ impl std::fmt::Display for SourcePlace {
 /// What stands between two calls that follow each other: a result.
 const BETWEEN: usize = 1;
 
-/// Returns the last places in brackets, the oldest first, as at most `most` ranges of places that follow each other.
+/// The last places in brackets, the oldest first, as at most `most` ranges of places that follow each other.
 pub(super) fn joined(places: Vec<SourcePlace>, most: usize) -> String {
     within(places, most, BETWEEN)
 }
 
-/// Returns all places in brackets as at most `most` ranges: the narrowest gaps between them are closed. The oldest rounds are
+/// All places in brackets as at most `most` ranges: the narrowest gaps between them are closed. The oldest rounds are
 /// left out where these are more.
 fn covered(mut places: Vec<SourcePlace>, most: usize) -> String {
     places.sort_unstable_by_key(SourcePlace::order);
@@ -144,7 +144,7 @@ fn covered(mut places: Vec<SourcePlace>, most: usize) -> String {
     within(places, most, closed.unwrap_or(0).max(BETWEEN))
 }
 
-/// Returns the last places in brackets, as at most `most` ranges without gaps of more than `closed` messages.
+/// The last places in brackets, as at most `most` ranges without gaps of more than `closed` messages.
 fn within(mut places: Vec<SourcePlace>, most: usize, closed: usize) -> String {
     places.sort_unstable_by_key(SourcePlace::order);
     let mut ranges: Vec<SourcePlace> = Vec::new();
@@ -159,29 +159,29 @@ fn within(mut places: Vec<SourcePlace>, most: usize, closed: usize) -> String {
 }
 
 impl Place {
-    /// Returns the place of a message of the history.
+    /// The place of a message of the history.
     pub(super) fn new(index: usize) -> Self {
         Place { is_new: true, order: index, source: SourcePlace { round: None, index, end: index + 1 } }
     }
 
-    /// Returns the place of a message that an earlier digest tells, the `order`-th that is read back.
+    /// The place of a message that an earlier digest tells, the `order`-th that is read back.
     pub(super) fn carried(order: usize, source: SourcePlace) -> Self {
         Place { is_new: false, order, source }
     }
 
-    /// Returns the place of a call as that of its `result`, where its line tells what the result holds.
+    /// The place of a call as that of its `result`, where its line tells what the result holds.
     pub(super) fn with_result(self, result: Place) -> Self {
         Place { source: result.source, ..self }
     }
 
-    /// Returns the place of a result with that of its call, where this is near: a line that cuts the call tells of both.
+    /// The place of a result with that of its call, where this is near: a line that cuts the call tells of both.
     pub(super) fn with_call(self) -> Self {
         const NEAR: usize = 3;
         let source = SourcePlace { index: self.source.index.min(self.order), ..self.source };
         if self.is_new && source.end - source.index <= NEAR { Place { source, ..self } } else { self }
     }
 
-    /// Returns what orders lines by what they tell: calls by their results.
+    /// What orders lines by what they tell: calls by their results.
     pub(super) fn by_result(self) -> impl Ord {
         (self.is_new, if self.is_new { self.source.end } else { self.order })
     }
@@ -210,7 +210,7 @@ pub(super) fn unlabelled(text: &str) -> String {
     if is_label || split_alike(text).0 > 1 { format!("\n  {text}") } else { text.to_owned() }
 }
 
-/// Returns the label of a message that stands for several which are equal but for digits.
+/// The label of a message that stands for several which are equal except for digits; empty for one message.
 pub(super) fn alike_label(number: usize) -> String {
     if number > 1 { format!("({number}{ALIKE}") } else { String::new() }
 }
@@ -221,7 +221,7 @@ pub(super) fn split_alike(text: &str) -> (usize, &str) {
     label.and_then(|(number, rest)| Some((number.parse().ok()?, rest))).unwrap_or((1, text))
 }
 
-/// Returns the end of a list that counts what it leaves out, and what earlier digests left out.
+/// The end of a list that counts what it leaves out, and what earlier digests left out; none where nothing is left out.
 pub(super) fn more(now: usize, earlier: usize) -> Option<String> {
     match (now, earlier) {
         (0, 0) => None,
@@ -237,7 +237,7 @@ pub(super) fn read_more(part: &str) -> Option<usize> {
     part.strip_suffix(MORE).or_else(|| part.strip_suffix(EARLIER_MORE))?.parse().ok()
 }
 
-/// Returns the line that counts what is left out.
+/// The line that counts what is left out; none where nothing is.
 pub(super) fn left_out_line(number: usize, noun: &str, of: &str) -> Option<String> {
     (number > 0).then(|| format!("- {LEFT_OUT}{}{of}.", counted(number, noun)))
 }
@@ -248,8 +248,8 @@ pub(super) const KINDS: [&str; 4] = ["run", "call", "edit", "read"];
 /// Calls by their kinds.
 pub(super) type CallPlaces = Vec<(&'static str, SourcePlace)>;
 
-/// Returns the line that counts the calls that are left out, and says where calls of each kind are, in at most `most` ranges
-/// of each.
+/// The line that counts the calls that are left out, and says where calls of each kind are, in at most `most` ranges of
+/// each; none where nothing is left out.
 pub(super) fn left_out_calls(number: usize, calls: &CallPlaces, most: usize) -> Option<String> {
     let of_kind = |kind| calls.iter().filter(move |call| call.0 == kind).map(|call| call.1).collect::<Vec<_>>();
     let kinds = KINDS.iter().filter(|_| most > 0).map(|kind| (kind, of_kind(*kind)));

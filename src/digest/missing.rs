@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::Digest;
 use crate::digest::clip::indented;
+use crate::digest::cues::words_of;
 use crate::digest::grammar::{ARROW, FOLDER, MISSING, THE_USER};
 use crate::digest::runs::{CallRun, outdated_check};
-use crate::digest::words::words_of;
 use crate::tokens::Counter;
-use crate::transcript::tools::actions::FileAction;
-use crate::transcript::tools::purpose::Purpose;
+use crate::transcript::tools::actions::{FileAction, Purpose};
 
 impl Digest<'_> {
     /// Writes what a summary lacks, as a section of at most `limit` tokens; nothing where it lacks nothing.

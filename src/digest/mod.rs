@@ -23,36 +23,30 @@ mod cues;
 mod earlier;
 mod edits;
 mod files;
-mod focus;
 mod grammar;
 mod missing;
 mod outcome;
-mod pieces;
-mod plan;
 mod reader;
 mod runs;
 mod said;
-mod standing;
 mod state;
 mod user;
-mod values;
-mod words;
 mod write;
 
 use std::collections::HashSet;
 
+use cues::Focus;
 use files::Files;
-use focus::Focus;
 use grammar::{CallPlaces, Place};
-use plan::TodoList;
 use runs::CallRun;
 use said::Said;
+use state::TodoList;
 use user::UserMessage;
 
+pub(crate) use cues::words_of;
+pub(crate) use earlier::lines_standing;
 pub(crate) use grammar::{has_earlier_places, without_own_headings};
 pub(crate) use reader::read;
-pub(crate) use standing::lines_standing;
-pub(crate) use words::words_of;
 
 /// What code can say of a history.
 #[derive(Debug, Default)]
@@ -82,7 +76,7 @@ pub(crate) struct Digest<'a> {
 }
 
 impl Digest<'_> {
-    /// Returns it with what the next work is about.
+    /// `text` says what the next work is about.
     pub(crate) fn focused_on(self, text: &str) -> Self {
         Digest { focus: Focus::new(text), ..self }
     }

@@ -7,12 +7,12 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::digest::clip::{self, GAP};
+use crate::digest::cues;
 use crate::digest::grammar::AT;
-use crate::digest::{values, words};
 use crate::pattern::pattern;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::status::{EDGE, Status, exit_status};
-use crate::transcript::tools::purpose::{Purpose, is_in};
+use crate::transcript::tools::actions::{Purpose, is_in};
 use crate::wording::one_line;
 
 /// How a call ended, by what is recorded.
@@ -36,7 +36,7 @@ impl Ended {
         matches!(self, Ended::With(status) if !status.is_failure())
     }
 
-    /// Returns the status as it is told; it is empty where none is recorded.
+    /// The status as the digest tells it; empty where there is nothing to tell.
     pub(super) fn status(self) -> String {
         match self {
             Ended::With(Status::Code(code)) => format!("{EXIT}{code}"),
@@ -64,8 +64,8 @@ const ERROR: &str = "is_error";
 const CANCELLED: &str = "cancelled by the user";
 pub(super) const OUTPUT: &str = "output";
 
-/// Returns how a call ended: by the status that its format records, and the one that its program writes at the edges of
-/// the result. Where only the program says that it failed, it is unknown.
+/// How a call ended: by the status that its format records, and the one that its program writes at the edges of the
+/// result. Where only the program says that it failed, it is unknown.
 pub(super) fn ended(result: &LazyText<'_>, recorded: Option<Status>) -> Ended {
     let (first, last) = result.edges(EDGE);
     match (recorded, exit_status(first, last)) {
@@ -80,13 +80,13 @@ pub(super) fn ended(result: &LazyText<'_>, recorded: Option<Status>) -> Ended {
 pub(super) fn reads_as_status(output: &str) -> bool {
     Ended::parse(output) != Ended::Unknown
         || output.starts_with(AT)
-        || words::opens_with(output, "ok|failed|passed|succeeded")
+        || cues::opens_with(output, "ok|failed|passed|succeeded")
 }
 
 /// Whether a result reads like an error. It decides only that a file is not told as changed or read.
 pub(super) fn reads_as_error(result: &str) -> bool {
     const OPENINGS: &str = "error|<tool_use_error>|failed|failure|no replacement|no match|no change|invalid|cannot|could not|unable to|your edit|your proposed edit|edit was|runtimeerror|permission denied|file not found|file does not exist|string to replace not found|traceback|patch failed|apply_patch verification|multiple occurrences|the user doesn't want|the user does not want|the user denied|the user rejected|user rejected|user denied|user declined|rejected by|exec command rejected|the operation was rejected|permission for this tool use was denied|用户拒绝|用户取消";
-    words::opens_with(result, OPENINGS)
+    cues::opens_with(result, OPENINGS)
 }
 
 /// How tools that change files tell of success: Claude Code and editors like its own; pi and Gemini CLI; Codex; opencode and
@@ -112,7 +112,7 @@ static FRAME: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Returns the lines of an output without what an agent's shell prints around it: tags, marks of the end, the command.
+/// The lines of an output without what an agent's shell prints around it: tags, marks of the end, the command.
 fn lines_of_output<'r>(output: &'r str, call: &ToldCall<'_>) -> Vec<&'r str> {
     // How replies of agents without native calls begin, and the tags around them.
     const LABELS: [&str; 4] = ["Observation:", "OBSERVATION:", "Code output:", "Command output:"];
@@ -141,8 +141,8 @@ pub(super) struct ToldCall<'c> {
 /// The separator of lines that are shown on one.
 const SEPARATOR: &str = " / ";
 
-/// Returns what a result tells in at most `most` bytes, on one line: a short one whole, the values of a JSON document, of
-/// a long output the lines that say how it went, of a long text its beginning and end.
+/// What a result tells in at most `most` bytes, on one line: a short one whole, the values of a JSON document, of a
+/// long output the lines that say how it went, of a long text its beginning and end.
 pub(super) fn telling(result: &str, call: &ToldCall<'_>, most: usize) -> String {
     /// Bytes at either end of an output that are looked at, and most bytes of a document.
     const LOOK: usize = 16_000;
@@ -156,12 +156,12 @@ pub(super) fn telling(result: &str, call: &ToldCall<'_>, most: usize) -> String 
     if start.starts_with(['{', '['])
         && result.len() <= LARGEST
         && let Ok(value) = serde_json::from_str::<Value>(start)
-        && !values::is_deep(&value, DEEPEST)
+        && !clip::is_deep(&value, DEEPEST)
     {
         if let Some(output) = text_in(&value) {
             return telling(&output, call, most);
         }
-        return values::told(&value, most);
+        return clip::told_values(&value, most);
     }
     let all = (result.len(), result.len());
     let ends = || (result.floor_char_boundary(LOOK), result.ceil_char_boundary(result.len() - LOOK));
@@ -176,8 +176,8 @@ pub(super) fn telling(result: &str, call: &ToldCall<'_>, most: usize) -> String 
     clip::clipped(&lines.join("\n"), most).replace('\n', SEPARATOR)
 }
 
-/// Returns the text from the blocks in which servers of MCP hand it over, or from the object in which some agents hand over
-/// the output of a command beside its status.
+/// The text from the blocks in which servers of MCP hand it over, or from the object in which some agents hand over the
+/// output of a command beside its status.
 fn text_in(value: &Value) -> Option<String> {
     let text = |name: &str| value.get(name).and_then(Value::as_str);
     if let Value::Array(blocks) = value {
@@ -231,7 +231,7 @@ fn any_of(forms: Vec<&str>) -> Regex {
     pattern(&forms.iter().map(|form| format!("(?:{form})")).collect::<Vec<_>>().join("|"))
 }
 
-/// Returns the deciding lines of an output, else its last three, in their order. Of more than have room, those that name the
+/// The deciding lines of an output, else its last three, in their order. Of more than have room, those that name the
 /// error of a failure come first, and of these the last and the first.
 fn telling_lines(lines: &[&str], call: &ToldCall<'_>, most: usize) -> String {
     /// Bytes of a line that a person reads, and lines that are chosen.

@@ -13,19 +13,15 @@ use crate::digest::said::{Said, SaidKind};
 use crate::digest::user::UserMessage;
 use crate::digest::{Digest, carried};
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::denial::Denial;
-use crate::transcript::fence;
-use crate::transcript::folder::recorded_folder;
 use crate::transcript::lazy_text::{LazyText, texts_of};
-use crate::transcript::loaded::loaded_tools;
 use crate::transcript::media::MediaKind;
+use crate::transcript::outputs::loaded_tools;
 use crate::transcript::pieces::Piece;
-use crate::transcript::speaker::{INTERRUPTION, is_handed_over, is_interruption, words_of_person};
-use crate::transcript::status::recorded_status;
+use crate::transcript::speaker::{INTERRUPTION, is_handed_over, is_interruption, recorded_folder, words_of_person};
+use crate::transcript::status::{Denial, recorded_status};
 use crate::transcript::text::Text;
-use crate::transcript::text_calls::{TextCall, shell_block};
-use crate::transcript::text_replies::{self, answered_call, feedback, is_reply, is_shell_output};
-use crate::transcript::{Content, Message, PartKind, Role};
+use crate::transcript::text_calls::{TextCall, answered_call, feedback, is_reply, is_shell_output, shell_block};
+use crate::transcript::{Content, Message, PartKind, Role, fence, text_calls};
 use crate::wording::counted;
 
 /// Reads messages, with their `indices` in the source. `prefix` is the opening of an earlier summary.
@@ -155,7 +151,7 @@ impl<'a> HistoryReader<'a, '_> {
         let all = text.read();
         let is_inserted = message.is_marked_as_inserted() && message.results.is_empty() && !self.follows_slash_command;
         self.follows_slash_command = all.trim_start().starts_with('<') && all.contains("<command-name>");
-        let answer = || next.map(|next| LazyText::new(texts_of(next).0).opening(text_replies::OPENING));
+        let answer = || next.map(|next| LazyText::new(texts_of(next).0).opening(text_calls::OPENING));
         let words = words_of_person(&all);
         if words.lines().any(is_interruption) {
             self.interrupted = self.calls;
@@ -239,10 +235,10 @@ impl<'a> HistoryReader<'a, '_> {
         }
     }
 
-    /// Returns the call in a text of the assistant: one that the next message answers, or that nothing follows.
+    /// The call in a text of the assistant: one that the next message answers, or that nothing follows.
     fn call_in_text(&mut self, message: &Message<'a>, text: &str, next: Option<&Message<'a>>) -> Option<TextCall> {
         let reply = next.filter(|next| next.role == Role::User).map(|next| LazyText::new(texts_of(next).0));
-        let opening = reply.as_ref().map(|reply| reply.opening(text_replies::OPENING)).unwrap_or_default();
+        let opening = reply.as_ref().map(|reply| reply.opening(text_calls::OPENING)).unwrap_or_default();
         if let Some(call) = answered_call(text, &opening) {
             self.awaited = Awaited::Reply;
             return Some(call);
@@ -281,7 +277,7 @@ impl<'a> HistoryReader<'a, '_> {
     }
 }
 
-/// Returns the text of a result; where it has none, what it holds in its place.
+/// The text of a result; where it has none, what it holds in its place.
 fn with_other_content<'a>(text: LazyText<'a>, content: &Content<'_>, loaded_tools: usize) -> LazyText<'a> {
     if !text.is_blank() {
         return text;

@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::digest::clip::{GAP, ends, line};
+use crate::digest::cues::Focus;
 use crate::digest::files::{Files, without_folder};
-use crate::digest::focus::Focus;
 use crate::digest::grammar::{ARROW, AT, CHANGED_AFTER, Lines, Place, THEN};
 use crate::digest::outcome::{Ended, OUTPUT, ToldCall, reads_as_status, telling};
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
-use crate::transcript::tools::actions::FileAction;
-use crate::transcript::tools::purpose::Purpose;
+use crate::transcript::tools::actions::{FileAction, Purpose};
 use crate::transcript::tools::{Access, ToolUse, command_argument, is_shell};
 use crate::wording::one_line;
 
@@ -62,8 +61,8 @@ impl<'a> CallRun<'a> {
         if before.ended.is_failure() { Some(Box::new(before)) } else { earlier }
     }
 
-    /// Returns the label: the command in backticks, or the call with its arguments; without a change to `folder`, and
-    /// without it in front of paths.
+    /// The label: the command in backticks, or the call with its arguments; without a change to `folder`, and without
+    /// it in front of paths.
     pub(super) fn label(&self, folder: Option<&str>) -> String {
         /// Bytes of a command, of a label, of one of what was done outside, and those that the value of an argument has at
         /// least.
@@ -117,12 +116,12 @@ impl<'a> CallRun<'a> {
         format!("{name}({})", arguments.join(", "))
     }
 
-    /// Returns the place of what the line tells: the result, and the call where its label is cut.
+    /// The place of what the line tells: the result, and the call where its label is cut.
     pub(super) fn place_of(&self, label: &str) -> Place {
         if label.contains(GAP) { self.place.with_call() } else { self.place }
     }
 
-    /// Returns its kind, where it is left out.
+    /// The kind under which it is listed where it is left out, one of `KINDS`.
     pub(super) fn kind(&self) -> &'static str {
         match self.purpose {
             Purpose::Reads | Purpose::LooksUp => "read",
@@ -131,7 +130,8 @@ impl<'a> CallRun<'a> {
         }
     }
 
-    /// Returns how the run ended, in at most `most` bytes of its result; behind the last failure of the same, where it is none.
+    /// How the run ended, in at most `most` bytes of its result. Where it did not fail, the last failure of the same
+    /// comes first.
     pub(super) fn outcome(&self, label: &str, most: usize) -> String {
         let failed = self.failed_before.as_deref().filter(|_| !self.ended.is_failure());
         let failed = failed.map(|run| format!("{AT}{} {}{THEN}", run.place, run.ending(label, most.min(OF_FAILURE))));
@@ -156,7 +156,7 @@ impl<'a> CallRun<'a> {
         one_line(&[&status, between, &lines].concat())
     }
 
-    /// Returns an upper bound of the bytes that its line can use well.
+    /// An upper bound of the bytes that its line can use well.
     pub(super) fn wanted_bytes(&self) -> usize {
         // Of what is only read, the files still have the rest. An output tells little besides how it went.
         let most = match self.purpose {
@@ -172,7 +172,7 @@ impl<'a> CallRun<'a> {
     }
 }
 
-/// Returns the place of the last check, with what is told of it where a file changed after it: the last one that was there
+/// The place of the last check, with what is told of it where a file changed after it: the last one that was there
 /// before, or else any. Among what is carried, the order of calls and files is not known.
 pub(super) fn outdated_check<'r>(
     runs: impl Iterator<Item = &'r CallRun<'r>>,
@@ -194,7 +194,7 @@ pub(super) struct LinesOfCalls<'l> {
     pub(super) focus: &'l Focus,
 }
 
-/// Returns the lines of calls in at most `room` tokens. First each gets a short line, as far as there is room, those of the
+/// The lines of calls in at most `room` tokens. First each gets a short line, as far as there is room, those of the
 /// focus and then those that act first; then they get longer ones.
 pub(super) fn lines(runs: &[&CallRun<'_>], room: u64, of: &LinesOfCalls<'_>) -> Lines {
     let LinesOfCalls { outdated, counter, folder, focus } = *of;
@@ -247,7 +247,7 @@ pub(super) fn lines(runs: &[&CallRun<'_>], room: u64, of: &LinesOfCalls<'_>) -> 
     chosen.into_values().map(|(_, place, text)| (place, text)).collect()
 }
 
-/// Returns the folder that a command changes to before all else.
+/// The folder that a command changes to before all else.
 fn folder_of_command(command: &str) -> Option<&str> {
     let (folder, _) = command.trim_start().strip_prefix("cd ")?.split_once("&&")?;
     Some(folder.trim()).filter(|folder| !folder.is_empty() && !folder.contains([';', '|', '\n', '`']))

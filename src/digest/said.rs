@@ -7,9 +7,8 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::digest::clip::{self, ClipPiece, PieceKind, indented};
-use crate::digest::focus::Focus;
+use crate::digest::cues::{Focus, has_word, words_of};
 use crate::digest::grammar::{Lines, Place, THOUGHT, unlabelled};
-use crate::digest::words::{has_word, words_of};
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
 
@@ -53,9 +52,9 @@ struct SaidPiece {
     heading: Option<Range<usize>>,
 }
 
-/// Returns lines of what the assistant said, in at most `room` tokens: the last report (in `for_report`) and the last
-/// steps, sentences of the focus, and then other pieces, those of reports and of later texts first. Of a text nothing is
-/// told behind what had no room.
+/// Lines of what the assistant said, in at most `room` tokens: the last report (in `for_report`) and the last steps,
+/// sentences of the focus, and then other pieces, those of reports and of later texts first. Of a text nothing is told
+/// behind what had no room.
 pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: u64, focus: &Focus) -> Lines {
     /// The last texts that are told as they are, and bytes that are looked at for each token of room.
     const LAST_TEXTS: usize = 3;
@@ -113,8 +112,9 @@ pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: 
     chosen.into_iter().filter_map(line).collect()
 }
 
-/// Returns the pieces of a text that may be told: not code, nor what only announces a call, nor what a later text says too,
-/// but for digits, marks and a few words: most of its phrases are `known`. The beginning of the last texts, of `last` tokens, is told as it is.
+/// The pieces of a text that may be told: not code, nor what only announces a call, nor what a later text says too, but
+/// for digits, marks and a few words: most of its phrases are `known`. The beginning of the last texts, of `last`
+/// tokens, is told as it is.
 fn new_pieces(text: &str, kind: SaidKind, age: usize, last: u64, known: &mut HashSet<String>) -> Vec<SaidPiece> {
     /// Words of a phrase, and bytes of a remark, which says nothing by itself unless it holds a name or a number.
     const PHRASE: usize = 4;
@@ -155,7 +155,7 @@ fn new_pieces(text: &str, kind: SaidKind, age: usize, last: u64, known: &mut Has
     found
 }
 
-/// Returns the text of an agent that must answer in JSON: the only member of an object.
+/// The text of an agent that must answer in JSON: the only member of an object.
 fn message_in(text: &str) -> Option<String> {
     let Value::Object(members) = serde_json::from_str(text).ok()? else { return None };
     let mut values = members.into_iter().map(|(_, value)| value);

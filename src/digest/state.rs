@@ -1,14 +1,19 @@
 //! The lines of the state: the plan, the files with the edits in force, edits that failed, calls without a result.
+//!
+//! Also: the plan of the work: its items with their marks, as the last calls left them.
 
-use crate::digest::clip::indented;
+use serde_json::Value;
+
+use crate::digest::clip::{cut, indented};
 use crate::digest::edits::EditsOfFile;
 use crate::digest::files::Files;
-use crate::digest::grammar::{EDITS, FOLDER, LOADED, SourcePlace, more};
+use crate::digest::grammar::{EDITS, FOLDER, LOADED, Place, SourcePlace, more};
 use crate::digest::outcome::Ended;
-use crate::digest::plan::{TodoList, TodoStatus};
 use crate::digest::{Digest, Loaded};
 use crate::tokens::Counter;
-use crate::transcript::tools::actions::FileAction;
+use crate::transcript::tools::actions::{FileAction, is_in};
+use crate::transcript::tools::{argument, words_of_name};
+use crate::wording::one_line;
 
 /// The room that is left, in tokens. Nothing that comes later is taken once something had no room, so that more room
 /// never loses a line.
@@ -46,7 +51,7 @@ pub(super) struct StateLines {
     pub(super) files: Vec<SourcePlace>,
 }
 
-/// Returns the lines of the state, as many as have room, the most important first.
+/// The lines of the state, as many as have room, the most important first.
 pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> StateLines {
     let Digest { plan, files, runs, folder, .. } = digest;
     let mut room = Room { counter, left: Some(most), refused: 0, shown: Vec::new() };
@@ -93,7 +98,7 @@ fn lengthen(edits: &mut [(EditsOfFile<'_>, String)], most: usize, room: &mut Roo
     }
 }
 
-/// Returns the line with the tools that results have loaded, the last ones where they are many.
+/// The line with the tools that results have loaded, the last ones where they are many.
 fn loaded_line(digest: &Digest<'_>) -> Option<String> {
     const MOST: usize = 12;
     let Loaded { names, place, left_out: earlier, .. } = &digest.loaded;
@@ -102,7 +107,7 @@ fn loaded_line(digest: &Digest<'_>) -> Option<String> {
     place.map(|place| format!("{place} {LOADED}{}", shown.join(", ")))
 }
 
-/// Returns the plan with the items that have room, open ones first.
+/// The plan with the items that have room, open ones first.
 fn plan_line(plan: &TodoList, room: &mut Room) -> Option<String> {
     let place = plan.place.filter(|_| !plan.items.is_empty())?;
     let has_room = room.take(&format!("- {place} Plan:"));
@@ -122,7 +127,7 @@ fn plan_line(plan: &TodoList, room: &mut Room) -> Option<String> {
     Some(format!("{place} Plan:{items}"))
 }
 
-/// Returns a line for each action with the files that have room, those used last first.
+/// A line for each action with the files that have room, those used last first.
 fn files_lines(files: &Files, room: &mut Room, wanted: impl Fn(FileAction) -> bool) -> Vec<String> {
     let mut paths: Vec<(Vec<String>, usize)> = vec![Default::default(); FileAction::ALL.len()];
     for file in files.newest_first().into_iter().filter(|file| wanted(file.action)) {
@@ -147,4 +152,136 @@ fn files_lines(files: &Files, room: &mut Room, wanted: impl Fn(FileAction) -> bo
         }
     }
     lines
+}
+
+/// The last plan, or todo list.
+#[derive(Debug, Default)]
+pub(super) struct TodoList {
+    /// The message that changed it last.
+    pub(super) place: Option<Place>,
+    pub(super) items: Vec<TodoItem>,
+    /// The number of items that an earlier digest had left out.
+    pub(super) left_out: usize,
+}
+
+/// An item of a plan: its status, and its text with the number by which later calls name it, `#3 Run the tests`.
+#[derive(Debug, Clone)]
+pub(super) struct TodoItem {
+    pub(super) status: TodoStatus,
+    text: String,
+}
+
+/// The status of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TodoStatus {
+    Open,
+    Going,
+    Done,
+}
+
+/// The most items of a plan. Each update of one looks through them.
+const MOST_ITEMS: usize = 200;
+
+/// The marks in front of items.
+const MARKS: [(&str, TodoStatus); 3] =
+    [("[ ] ", TodoStatus::Open), ("[>] ", TodoStatus::Going), ("[x] ", TodoStatus::Done)];
+
+impl TodoItem {
+    fn new(text: &str, status: TodoStatus) -> Self {
+        const LONGEST: usize = 160;
+        TodoItem { status, text: cut(&one_line(text), LONGEST) }
+    }
+
+    pub(super) fn line(&self) -> String {
+        let mark = MARKS.iter().find(|(_, status)| *status == self.status).map_or("", |(mark, _)| mark);
+        format!("{mark}{}", self.text)
+    }
+
+    /// Reads the line of an item again.
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        MARKS.iter().find_map(|(mark, status)| Some(TodoItem::new(line.strip_prefix(mark)?, *status)))
+    }
+}
+
+/// Reads the status of an item; `None` if it was dropped.
+fn status_of(status: &str) -> Option<TodoStatus> {
+    match status.to_lowercase().replace(['_', '-'], " ").as_str() {
+        "completed" | "done" | "complete" | "finished" => Some(TodoStatus::Done),
+        "in progress" | "doing" | "active" => Some(TodoStatus::Going),
+        "cancelled" | "canceled" | "dropped" | "deleted" => None,
+        _ => Some(TodoStatus::Open),
+    }
+}
+
+impl TodoList {
+    /// Updates the plan by a call that carries one or an item of it. Returns whether it does.
+    pub(super) fn update(&mut self, name: &str, given: &Value, result: &str, place: Place) -> bool {
+        let words = words_of_name(name);
+        let updated = match words.concat().as_str() {
+            "taskcreate" => self.create(given, result),
+            "taskupdate" => self.update_item(given),
+            _ => words.iter().any(|word| is_in(word, "todo|todos|plan|task|tasks")) && self.replace(given),
+        };
+        if updated {
+            self.place = Some(place);
+        }
+        updated
+    }
+
+    /// Replaces the plan by a list of items, each with its status.
+    fn replace(&mut self, given: &Value) -> bool {
+        const TEXTS: [&str; 8] = ["content", "task", "step", "title", "description", "text", "name", "subject"];
+        let item = |item: &Value| {
+            let status = argument(item, &["status", "state"])?;
+            Some(status_of(&status).zip(argument(item, &TEXTS)))
+        };
+        let lists = given.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_array());
+        let Some(list) = lists.max_by_key(|list| list.len()) else { return false };
+        let items: Vec<_> = list.iter().take(MOST_ITEMS).filter_map(item).collect();
+        if items.is_empty() && !list.is_empty() {
+            return false;
+        }
+        self.left_out = list.len().saturating_sub(MOST_ITEMS);
+        self.items = items.into_iter().flatten().map(|(status, text)| TodoItem::new(&text, status)).collect();
+        true
+    }
+
+    /// Adds one item. Its number is in the result: `Task #3 created successfully`, `{"task": {"id": "3"}}`.
+    fn create(&mut self, given: &Value, result: &str) -> bool {
+        let Some(text) = argument(given, &["subject", "title", "description"]) else { return false };
+        // A plan that is done makes room for the next one.
+        if self.items.iter().all(|item| item.status == TodoStatus::Done) {
+            self.items.clear();
+            self.left_out = 0;
+        }
+        let result = result.to_lowercase();
+        let behind = result.split_once("task #").or_else(|| result.split_once("\"id\":")).map_or("", |(_, rest)| rest);
+        let behind = behind.trim_start_matches(['"', ' ']);
+        let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let number = if digits > 0 { format!("#{} ", &behind[..digits]) } else { String::new() };
+        if self.items.len() == MOST_ITEMS {
+            let done = self.items.iter().position(|item| item.status == TodoStatus::Done);
+            self.items.remove(done.unwrap_or(0));
+            self.left_out += 1;
+        }
+        self.items.push(TodoItem::new(&format!("{number}{text}"), TodoStatus::Open));
+        true
+    }
+
+    /// Updates one item by its number.
+    fn update_item(&mut self, given: &Value) -> bool {
+        let Some(number) = ["taskId", "task_id", "id"].iter().find_map(|name| given.get(name)) else { return false };
+        let number = number.as_str().map_or_else(|| format!("#{number} "), |number| format!("#{number} "));
+        let Some(at) = self.items.iter().position(|item| item.text.starts_with(&number)) else { return true };
+        let item = &mut self.items[at];
+        if let Some(text) = argument(given, &["subject", "title"]) {
+            *item = TodoItem::new(&format!("{number}{text}"), item.status);
+        }
+        match argument(given, &["status", "state"]).map(|status| status_of(&status)) {
+            Some(Some(status)) => item.status = status,
+            Some(None) => drop(self.items.remove(at)),
+            None => {}
+        }
+        true
+    }
 }

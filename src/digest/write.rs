@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use crate::digest::clip::{beginning, indented};
-use crate::digest::focus::Focus;
+use crate::digest::cues::Focus;
 use crate::digest::grammar::{
     CallPlaces, EARLIER, EARLIER_AMONG, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, SourcePlace,
     THE_ASSISTANT, THE_USER, USER, left_out_calls, left_out_line,
@@ -21,7 +21,7 @@ use crate::digest::state::StateLines;
 use crate::digest::user::RankedUser;
 use crate::digest::{Digest, earlier, runs, said, state};
 use crate::tokens::Counter;
-use crate::transcript::tools::purpose::Purpose;
+use crate::transcript::tools::actions::Purpose;
 use crate::wording::counted;
 
 impl Digest<'_> {
@@ -47,7 +47,7 @@ impl Digest<'_> {
         }
     }
 
-    /// Returns a beginning of the user's last words, or else of any words, or how many messages there were.
+    /// A beginning of the user's last words, or else of any words, or how many messages there were.
     fn least(&self, user: &RankedUser<'_, '_>, counter: Counter, limit: u64) -> String {
         let of_user = user.first_piece().map(|(place, words)| (place, THE_USER, words));
         let of_others = || self.said.last().map(|said| (said.place, THE_ASSISTANT, said.text.read().trim().to_owned()));
@@ -109,7 +109,7 @@ impl DigestWriter<'_, '_> {
         out
     }
 
-    /// Returns what is told of the summaries of others in `room` tokens, and how many of their lines are left out.
+    /// What is told of the summaries of others in `room` tokens, and how many of their lines are left out.
     fn earlier_lines(&self, room: u64) -> (Lines, usize) {
         let Digest { earlier, left_out, .. } = self.digest;
         let (mut lines, mut not_told, mut left) = (Lines::new(), left_out.earlier, room);

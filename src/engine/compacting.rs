@@ -8,14 +8,13 @@ use anyhow::Result;
 
 use crate::compact::{
     Changes, Compaction, CompactionEvent, EXTRACTIVE, Emit, Fitted, SummarizerKind, Summary, SummarySource, Watch,
-    economy,
+    estimated_economy,
 };
 use crate::events::{Drawn, Ending, Event, NO_SUMMARY, PlanRow, ReportRow, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, ProgramPart};
 use crate::presets::langgraph;
-use crate::report::json;
-use crate::report::terminal;
+use crate::report::{json, terminal};
 use crate::sanitize::{sanitize, sanitize_json};
 use crate::settings::Destination;
 use crate::transcript::framing::Document;
@@ -86,7 +85,7 @@ impl Task<'_> {
         self.context(&listen).compact(document, original, &mut reported)
     }
 
-    /// Returns what is written of a conversation in place of its messages.
+    /// What is written of a conversation in place of its messages.
     fn emitted(&self, transcript: &Transcript<'_>, at: usize, done: &mut Compaction<'_>, has_change: bool) -> String {
         match self.policy.emit {
             Emit::Messages => String::new(),
@@ -102,11 +101,11 @@ impl Task<'_> {
                 let update = langgraph::update(transcript, &done.plan, placed, &done.edits);
                 if self.is_shown() { sanitize_json(&update) } else { update }
             }
-            Emit::Update => langgraph::no_update(),
+            Emit::Update => langgraph::NO_UPDATE.to_owned(),
         }
     }
 
-    /// Returns the output for a conversation with `--emit summary`.
+    /// The output for a conversation with `--emit summary`.
     fn summary_line(&self, transcript: &Transcript<'_>, compaction: Option<&Compaction<'_>>) -> String {
         let summary = compaction.and_then(|compaction| Some((compaction, compaction.summary.as_ref()?)));
         match (self.settings.output.json, summary) {
@@ -125,7 +124,7 @@ impl Task<'_> {
         }
     }
 
-    /// Returns the text of a summary for a program that puts it into a fence.
+    /// The text of a summary for a program that puts it into a fence.
     fn fenceless<'s>(&self, summary: &'s Summary) -> Cow<'s, str> {
         if self.policy.habits.escapes { fence::without_fences(&summary.text) } else { Cow::Borrowed(&summary.text) }
     }
@@ -138,7 +137,7 @@ impl Task<'_> {
         })
     }
 
-    /// Returns what a person is told of a conversation that was changed.
+    /// What a person is told of a conversation that was changed.
     fn ending(&self, compaction: &Compaction<'_>, row: &ReportRow, masked: u64) -> Option<Ending> {
         let tokens = compaction.tokens_before.zip(row.tokens_after);
         let tokens = tokens.filter(|_| self.settings.stderr.closes && row.status == Status::Compacted)?;
@@ -171,7 +170,6 @@ impl Task<'_> {
         })
     }
 
-    /// Returns the report row of a compaction that took `elapsed`.
     fn row(&self, source: &str, compaction: &Compaction<'_>, elapsed: Duration) -> ReportRow {
         let policy = self.policy;
         let Compaction { bill, summary, failure, .. } = compaction;
@@ -234,7 +232,7 @@ impl Watch for Reported<'_, '_> {
         task.warn_of_unknown_tools(source, planned);
         self.saving = task.explain(self.document).and_then(|explain| {
             let earlier = task.context(&|_, _| ()).earlier_of_plan(planned);
-            task.explain_plan(Some(explain), source, planned, &earlier, economy::estimated(planned).as_ref())
+            task.explain_plan(Some(explain), source, planned, &earlier, estimated_economy(planned).as_ref())
         });
         task.check_plan(source, planned)
     }
@@ -268,7 +266,6 @@ impl Watch for Reported<'_, '_> {
     }
 }
 
-/// Returns what the summary of a compaction is from.
 fn summary_from(compaction: &Compaction<'_>, name: &str, is_command: bool) -> String {
     match compaction.summary.as_ref().map(|summary| summary.by) {
         Some(SummarySource::Summarizer) if name == EXTRACTIVE => "embedded summary".to_owned(),

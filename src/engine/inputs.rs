@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 use walkdir::{DirEntry, WalkDir};
 
-use crate::advice::Advice;
 use crate::compact::{self, CompactionPolicy};
+use crate::diagnostic::Advice;
 use crate::exit::Failure;
 use crate::rewrite::{Edit, pieces};
 use crate::settings::{Destination, InputSettings, Settings};
@@ -21,8 +21,8 @@ use crate::wording::{readable_source, reason};
 
 use crate::files::atomic::{is_unfinished, tidy};
 use crate::files::input::{Input, NOT_UTF8, is_json_by_name};
-use crate::files::links;
 use crate::files::output::same_place;
+use crate::files::paths;
 use crate::files::paths::folder;
 
 /// The folder in an output directory that holds the journal and the summaries.
@@ -39,12 +39,12 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Returns the file at a path that the user named, of which nothing is written; standard input without one.
+    /// The file at a path that the user named, of which nothing is written; standard input without one.
     pub(super) fn named(path: Option<&PathBuf>) -> Self {
         Entry { path: path.filter(|path| path.as_os_str() != "-").cloned(), output: None, named: true }
     }
 
-    /// Returns its name for people and programs.
+    /// `-` for standard input.
     pub(super) fn name(&self) -> String {
         self.path.as_ref().map_or("-".to_owned(), |path| path.display().to_string())
     }
@@ -120,7 +120,7 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
     Ok(inputs)
 }
 
-/// Returns the error that one of several inputs does not exist, where it is clear what the user meant.
+/// The error that one of several inputs does not exist, where it is clear what the user meant.
 fn not_a_file(missing: &Path, settings: &Settings) -> Option<Failure> {
     let name = missing.display().to_string();
     let others: Vec<&PathBuf> = settings.input.paths.iter().filter(|path| *path != missing).collect();
@@ -178,7 +178,6 @@ fn is_copy(path: &Path) -> bool {
 }
 
 impl Inputs {
-    /// Returns standard input alone.
     #[cfg(any(test, feature = "laws"))]
     pub(super) fn of_stdin() -> Self {
         Inputs { entries: vec![Entry::named(None)], ..Inputs::default() }
@@ -258,7 +257,7 @@ fn same_output(path: &Path, other: &Path, output: &Path) -> Result<()> {
     ))
 }
 
-/// Returns the path of the copy that is made of a file before it is replaced.
+/// The path of the copy that is made of a file before it is replaced.
 pub(crate) fn copy_of(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(suffix);
@@ -270,21 +269,22 @@ impl Inputs {
     pub(crate) fn tidy(&self) {
         let Some(home) = &self.home else { return };
         let folders: HashSet<&Path> = self.places().map(|(_, output)| folder(output)).collect();
-        folders.into_iter().filter(|folder| links::refuse(home, folder).is_ok()).for_each(tidy);
+        folders.into_iter().filter(|folder| paths::refuse_links(home, folder).is_ok()).for_each(tidy);
     }
 
-    /// Returns the files that are read.
+    /// The files that are read, without standard input.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.entries.iter().filter_map(|entry| entry.path.as_deref())
     }
 
-    /// Returns the files that are read, each with the file of its result.
+    /// The files that are read, each with the file of its result; without those that have none.
     fn places(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.entries.iter().filter_map(|entry| Some((entry.path.as_deref()?, entry.output.as_deref()?)))
     }
 }
 
-/// Returns the directory of the journal: the output directory, or that of the first file that is replaced.
+/// The directory of the journal: the output directory, or that of the first file that is replaced; none for other
+/// outputs.
 fn home(settings: &Settings) -> Option<PathBuf> {
     match &settings.output.destination {
         Destination::Folder(folder) => Some(folder.clone()),
@@ -337,7 +337,7 @@ pub(super) fn read<'a>(
     Ok(document)
 }
 
-/// Returns the error of an input that is not a transcript.
+/// The error of an input that is not a transcript.
 pub(super) fn unreadable(input: &Input, mut error: ReadError) -> Failure {
     if let (ReadError::Syntax(error), Some((line, column))) = (&mut error, input.not_utf8_at()) {
         *error = SyntaxError { line, column, what: NOT_UTF8.to_owned(), is_unclosed: false, is_early_end: false };
@@ -368,7 +368,7 @@ pub(super) fn unreadable(input: &Input, mut error: ReadError) -> Failure {
     next.into_iter().fold(failure, Failure::try_next)
 }
 
-/// Returns the name of a conversation: its input, with the line if the input has one conversation a line. Of several
+/// The name of a conversation: its input, with the line if the input has one conversation a line. Of several
 /// conversations on one line, the later ones have their number too.
 pub(super) fn source_name(input: &Input, transcript: &Transcript<'_>) -> String {
     match transcript.line {
@@ -378,7 +378,7 @@ pub(super) fn source_name(input: &Input, transcript: &Transcript<'_>) -> String 
     }
 }
 
-/// Returns an input with edits applied, which are in order.
+/// `edits` are in order.
 pub(super) fn edited(input: &Input, edits: &[Edit]) -> Input {
     let Input { as_lines, lines_before, compression, .. } = *input;
     let mut edited = Input { name: input.name.clone(), as_lines, lines_before, compression, ..Input::default() };

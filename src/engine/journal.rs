@@ -15,16 +15,14 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::engine::inputs::{OWN_FOLDER, real};
 use crate::events::FinishedRow;
 use crate::exit::Failure;
-use crate::files::hash::hash_of;
-use crate::files::identity::FileId;
+use crate::files::paths;
+use crate::files::paths::{FileId, hash_of};
 use crate::hash::sha256;
 use crate::sync::lock;
 use crate::wording::reason;
-
-use crate::engine::inputs::{OWN_FOLDER, real};
-use crate::files::links;
 
 /// The name of the journal in [`OWN_FOLDER`].
 const NAME: &str = "journal.jsonl";
@@ -97,7 +95,7 @@ impl Journal {
         })
     }
 
-    /// Returns the note on `output`, which may be `input` itself, if it already is the result of `input` by these rules.
+    /// The note on `output`, which may be `input` itself, if it already is the result of `input` by these rules.
     pub(crate) fn find(&self, input: &Path, output: &Path) -> Option<Finished> {
         let place = self.finished.get(&self.name(output))?;
         let line = self.line_at(place).ok().filter(|line| line.rules == self.rules)?;
@@ -157,7 +155,7 @@ fn open_locked(home: &Path) -> io::Result<Option<File>> {
     let folder = home.join(OWN_FOLDER);
     let path = folder.join(NAME);
     let open = || {
-        links::refuse(home, &path)?;
+        paths::refuse_links(home, &path)?;
         fs::create_dir_all(home)?;
         make_own(&folder)?;
         let mut options = OpenOptions::new();
@@ -210,7 +208,7 @@ fn make_own(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns where the last note on each file stands. Skips lines that an interrupted run did not finish.
+/// Where the last note on each file stands. Skips lines that an interrupted run did not finish.
 fn read(file: &mut File) -> io::Result<HashMap<String, Range<u64>>> {
     let mut finished = HashMap::new();
     let mut lines = BufReader::new(&mut *file);

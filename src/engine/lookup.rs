@@ -17,12 +17,11 @@ use crate::sanitize::Shown;
 use crate::settings::LookupSettings;
 use crate::summary::history;
 use crate::summary::plain::role_and_tools;
-use crate::transcript::Message;
 use crate::transcript::formats::by_name;
-use crate::transcript::framing;
 use crate::transcript::pairing::{self, PairedResult};
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
+use crate::transcript::{Message, framing};
 use crate::wording::readable_source;
 
 use crate::engine::inputs::{Entry, below, read};
@@ -56,7 +55,7 @@ pub(super) struct Found {
 }
 
 impl ReadPart<'_, '_> {
-    /// Returns the index of a message in its transcript.
+    /// The index in the transcript of the message that is at `at` in the record.
     pub(super) fn index(&self, at: usize) -> usize {
         self.record.indices.get(at).copied().unwrap_or(at)
     }
@@ -77,7 +76,7 @@ impl ReadPart<'_, '_> {
 }
 
 impl Found {
-    /// Returns the line above the message: its place, who speaks, and where the other message of a call is.
+    /// The line above the message: its place, who speaks, and where the other message of a call is.
     pub(super) fn header(&self, origin: PlaceOrigin) -> String {
         let tool = self.tool.iter().map(|tool| format!(" {tool}")).collect::<String>();
         let pair = self.pair.map(|(arrow, index)| format!(" {arrow} [{}]", origin.place(index)));
@@ -127,12 +126,12 @@ impl Contents {
         });
     }
 
-    /// Returns the parts of a round: one, unless it is ambiguous.
+    /// The parts of a round: one, unless it is ambiguous.
     pub(super) fn of(&self, round: u32) -> &[KnownPart] {
         self.parts.get(&round).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the shortest name of a part.
+    /// The shortest name of a part.
     fn origin(&self, round: u32, origin: PlaceOrigin) -> PlaceOrigin {
         match self.of(round) {
             [only] if only.origin == origin && !self.is_archive => PlaceOrigin::Last,
@@ -141,7 +140,7 @@ impl Contents {
         }
     }
 
-    /// Returns where the index of a message counts from, as shortly as `--show` takes it.
+    /// Where the index of a message counts from, as shortly as `--show` takes it.
     pub(super) fn origin_of(&self, found: &Found) -> PlaceOrigin {
         self.origin(found.round, found.origin)
     }
@@ -165,7 +164,7 @@ pub(super) type Visit<'v> = &'v mut dyn FnMut(&ReadPart<'_, '_>, &mut Masks);
 pub(super) struct Masks(Option<Redactor>);
 
 impl Masks {
-    /// Returns all that a reader sees of a message.
+    /// All that a reader sees of a message.
     pub(super) fn text(&mut self, message: &Message<'_>) -> String {
         let text = history::readable(message);
         let text = Shown::new(&text).map_or(text, |shown| shown.text);
@@ -298,7 +297,7 @@ impl<'s> Lookup<'s> {
     }
 }
 
-/// Returns the files of some paths, and the paths that cannot be searched with the reason.
+/// The files of some paths, and the paths that cannot be searched with the reason.
 pub(super) fn files(paths: &[PathBuf]) -> (Vec<Entry>, Vec<String>) {
     let (mut files, mut unsearched) = (Vec::new(), Vec::new());
     for path in paths {

@@ -12,11 +12,11 @@ use crate::events::{Event, RepairedBy, Status, UnchangedReasons, UpdatedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, ProviderRule, breaches};
-use crate::plan::reasoning;
+use crate::plan::steps;
 use crate::redact::Redactor;
 use crate::rewrite::Edit;
 use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
-use crate::rewrite::restoring::restore_infos;
+use crate::rewrite::restoring::{ConversationChange, restore_infos};
 use crate::rewrite::state_updates::{StateUpdates, UnknownId, may_have_updates, state_updates};
 use crate::rewrite::thinking::{self, Removal};
 use crate::settings::{Action, InputSettings};
@@ -173,7 +173,7 @@ impl<'r> Task<'r> {
         for transcript in &document.transcripts {
             let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
             let thinking = thinking.map(|message| Breach { message, rule: ProviderRule::Thinking, id: None });
-            let unreasoned = reasoning::missing(transcript, policy.reader_name());
+            let unreasoned = steps::missing_reasoning(transcript, policy.reader_name());
             let mut breaches: Vec<Breach> =
                 breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
             breaches.sort_by_key(|breach| breach.message);
@@ -187,7 +187,7 @@ impl<'r> Task<'r> {
         Ok(found)
     }
 
-    /// Returns the conversations that still have violations once they are changed, with the number of these.
+    /// The conversations that still have violations once they are changed, with the number of these.
     pub(super) fn violations_left(
         &self,
         document: &Document<'_>,
@@ -195,9 +195,10 @@ impl<'r> Task<'r> {
         edits: &[Edit],
     ) -> Vec<(String, usize)> {
         let reader = self.policy.reader_name();
-        let count = |one: &Transcript<'_>| breaches(one).len() + reasoning::missing(one, reader).len();
+        let count = |one: &Transcript<'_>| breaches(one).len() + steps::missing_reasoning(one, reader).len();
         // A change causes no violation, except that --fit may remove reasoning which the model wants back.
-        let can_have_some = |one: &&Transcript<'_>| count(one) > 0 || reasoning::wanted_back(one, reader).is_some();
+        let can_have_some =
+            |one: &&Transcript<'_>| count(one) > 0 || steps::reasoning_wanted_back(one, reader).is_some();
         if !changed.iter().any(can_have_some) {
             return Vec::new();
         }
@@ -277,7 +278,7 @@ impl<'r> Task<'r> {
     }
 }
 
-/// Returns the thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
+/// The thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
 fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, changed: Option<usize>) -> Removal {
     let compacted = thinking::compacted(transcript);
     let changed = [changed, compacted.map(|compacted| compacted + 1)].into_iter().flatten().min();
@@ -295,7 +296,7 @@ struct RepairProgress {
 }
 
 impl RepairProgress {
-    /// Returns the edits of the next round, for each conversation of a document.
+    /// The edits of the next round, for each conversation of a document.
     fn next_edits(&mut self, task: &Task<'_>, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
         let transcripts = &document.transcripts;
         let edits: Vec<Vec<Edit>> = transcripts.iter().map(|one| repair_round(one, how)).collect();
@@ -328,7 +329,7 @@ pub(super) fn with_updates<'i>(input: &'i Input, settings: &InputSettings) -> Re
     Ok(if updates.is_empty() { Cow::Borrowed(input) } else { Cow::Owned(readable(applied(input, updates))) })
 }
 
-/// Returns the input to read: where no line is left, a list without messages.
+/// The input to read: where no line is left, a list without messages.
 fn readable(mut updated: Input) -> Input {
     if updated.text.trim_ascii().is_empty() {
         updated.set_bytes(b"[]".to_vec());
@@ -336,7 +337,7 @@ fn readable(mut updated: Input) -> Input {
     updated
 }
 
-/// Returns the updates in each conversation of an input that has any.
+/// The updates in each conversation of an input that has any.
 fn updates_of(input: &Input, settings: &InputSettings) -> Result<Vec<StateUpdates>> {
     if !may_have_updates(&input.text) {
         return Ok(Vec::new());
@@ -361,9 +362,10 @@ fn applied(input: &Input, updates: Vec<StateUpdates>) -> Input {
     edited(input, &edits)
 }
 
-/// Returns the records that restore the text before.
+/// The records that restore the text before.
 fn records(input: &Input, updates: &[StateUpdates]) -> Vec<Section> {
-    let changes: Vec<_> = updates.iter().map(StateUpdates::change).collect();
+    let change = |one: &StateUpdates| ConversationChange::of_list(one.line, one.start, one.edits.clone());
+    let changes: Vec<_> = updates.iter().map(change).collect();
     let infos = restore_infos(input.bytes(), &changes);
     let record = |(one, info): (&StateUpdates, _)| {
         let source = name_of_line(input, one.line);

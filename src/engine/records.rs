@@ -66,7 +66,7 @@ impl RecordLines {
         RecordLines { lines, text: String::new(), done: 0, next, unreadable: UnreadableLines::default() }
     }
 
-    /// Returns the next line that is not blank, and its place; nothing at the end.
+    /// The next line that is not blank, and its place; nothing at the end.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -94,8 +94,8 @@ impl RecordLines {
         }
     }
 
-    /// Returns the next record, and its place; nothing at the end. Lines that are not one are counted, such as half a record
-    /// of a run that was killed.
+    /// The next record, and its place; nothing at the end. Lines that are not one are counted, such as half a record of
+    /// a run that was killed.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -153,7 +153,7 @@ pub(super) struct RecordMessages<'a> {
 }
 
 impl RecordMessages<'_> {
-    /// Returns the hash of what was cut: a run that is repeated writes the same again.
+    /// The hash of what was cut: a run that is repeated writes the same again.
     pub(super) fn hash_of_cut(&self) -> String {
         let RecordMessages { round, indices, messages, source, .. } = self;
         let mut hasher = Hasher::default();
@@ -230,7 +230,7 @@ impl<'p> Archive<'p> {
         }
     }
 
-    /// Returns the records of compactions that left a whole text with this hash.
+    /// The records of compactions that left a whole text with this hash.
     pub(super) fn of_whole(&self, hash: &str) -> Option<&Vec<RecordPlace>> {
         self.by_result.get(hash)?.get(&None)
     }
@@ -240,7 +240,7 @@ impl<'p> Archive<'p> {
         !self.by_trace.is_empty()
     }
 
-    /// Returns the records with a trace: those of the line, if some name it, or else all. Many lines can be equal.
+    /// The records with a trace: those of the line, if some name it, or else all. Many lines can be equal.
     pub(super) fn with_trace(&self, trace: &Trace, line: Option<usize>) -> Vec<RecordPlace> {
         let Some(by_line) = self.by_trace.get(trace) else { return Vec::new() };
         let own = line.and_then(|line| by_line.get(&Some(line)));
@@ -271,7 +271,6 @@ impl<'p> Archive<'p> {
         self.unreadable.sentence(self.path.display(), "record")
     }
 
-    /// Returns the message that the archive has no record of a text.
     pub(super) fn no_record_message(&self, name: &str) -> String {
         let mut message = format!(
             "{name}: {} has nothing that was cut from this text; name the archive that was written with it, and the file as it was written, or with lines appended",

@@ -8,9 +8,8 @@ use anyhow::Result;
 
 use crate::events::{Event, Listener, RestoredRounds};
 use crate::exit::{Exit, Failure};
-use crate::files::input;
-use crate::files::readers::Readers;
-use crate::files::{append, output};
+use crate::files::atomic::Readers;
+use crate::files::{append, input, output};
 use crate::hash::{Hasher, sha256};
 use crate::interrupt;
 use crate::report::reporter::Reporter;
@@ -125,8 +124,8 @@ impl LineHashes {
         LineHashes { hashes: text.split_inclusive(|byte| *byte == b'\n').map(hash).collect(), moved: HashMap::new() }
     }
 
-    /// Returns the records with this hash that can be of a line: they name this line, or one that has changed since. Many
-    /// lines can be equal, so the records of one are not looked at for another.
+    /// The records with this hash that can be of a line: they name this line, or one that has changed since. Many lines
+    /// can be equal, so the records of one are not looked at for another.
     fn places(&mut self, archive: &Archive<'_>, hash: &str, number: usize) -> Vec<RecordPlace> {
         let Some(by_line) = archive.by_result.get(hash) else { return Vec::new() };
         let LineHashes { hashes, moved } = self;
@@ -151,14 +150,14 @@ impl<'t> Restored<'t> {
         Restored { text: Cow::Borrowed(text), edits: Vec::new() }
     }
 
-    /// Returns the hash of the result.
+    /// The hash of the text with the edits.
     fn hash(&self) -> String {
         let mut hasher = Hasher::default();
         pieces(&self.text, &self.edits).for_each(|piece| hasher.add(piece));
         hasher.end()
     }
 
-    /// Returns the length and the hash of the longest beginning of the result that ends at a line end and is `known` by its
+    /// The length and the hash of the longest beginning of the result that ends at a line end and is `known` by its
     /// hash. The last line can have been without an end when it was the last.
     fn longest_beginning(&self, known: impl Fn(&str) -> bool) -> Option<(usize, String)> {
         let (mut hasher, mut length, mut longest) = (Hasher::default(), 0, None);
@@ -223,7 +222,7 @@ impl Rounds {
         self.last = Some((record.round, record.summarized_at.clone()));
     }
 
-    /// Returns the round before the last one that was put back, if there was one.
+    /// The round before the last one that was put back, if there was one.
     fn before_last(&self) -> Option<u32> {
         let (round, _) = self.last.as_ref()?;
         round.checked_sub(1).filter(|round| *round > 0)
@@ -339,7 +338,7 @@ impl Restorer<'_, '_> {
         Ok(records)
     }
 
-    /// Returns the edits of one round, which its records name.
+    /// The edits of one round, which its records name.
     fn put_back(
         &self,
         text: &[u8],
@@ -380,8 +379,8 @@ impl Restorer<'_, '_> {
         Ok(true)
     }
 
-    /// Returns the record of the compaction that left a trace in a document, if its round is to be put back. Of several
-    /// that shortened a message alike, the last one.
+    /// The record of the compaction that left a trace in a document, if its round is to be put back. Of several that
+    /// shortened a message alike, the last one.
     fn record_with(&mut self, trace: &Trace, line: Option<usize>, rounds: &Rounds) -> Result<Option<Record>> {
         let places = self.archive.with_trace(trace, line);
         if places.is_empty() {

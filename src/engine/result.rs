@@ -28,7 +28,6 @@ pub(crate) struct TaskResult {
 }
 
 impl TaskResult {
-    /// Returns what comes of a piece that fails.
     pub(super) fn failed(error: impl Into<anyhow::Error>) -> Self {
         TaskResult { error: Some(error.into()), ..TaskResult::default() }
     }
@@ -75,7 +74,7 @@ impl From<String> for ResultContent {
 }
 
 impl ResultContent {
-    /// Returns all bytes, piece by piece. `input` is what the edits apply to.
+    /// All bytes, piece by piece. `input` is what the edits apply to.
     pub(crate) fn pieces<'m>(&'m self, input: &'m [u8]) -> impl Iterator<Item = &'m [u8]> {
         let (edited, whole) = match self {
             ResultContent::Edited(edits) => (Some(rewrite::pieces(input, edits)), None),

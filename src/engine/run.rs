@@ -7,13 +7,13 @@ use anyhow::Result;
 
 use crate::events::{Event, Listener, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
+use crate::files::atomic::Readers;
 use crate::files::output::{CompleteFile, OutputFile};
-use crate::files::readers::Readers;
 use crate::interrupt;
 use crate::report::html::{Page, PageBuilder, PricedModel};
 use crate::report::json::Report;
-use crate::report::progress::{Progress, Results};
 use crate::report::reporter::Reporter;
+use crate::report::terminal::{Progress, Results};
 use crate::settings::{Action, Destination, Settings, Volume};
 use crate::sync::{lock, unpoisoned};
 use crate::wording::counted;
@@ -164,7 +164,7 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    /// Returns the listeners that the settings ask for, in a run with this many inputs.
+    /// The listeners that the settings ask for, in a run with this many inputs.
     fn new(settings: &Settings, inputs: usize) -> Self {
         let results = match (settings.action, &settings.output.destination) {
             (Action::DryRun { .. } | Action::Count { .. } | Action::Diff, _) => Results::Shown,
@@ -198,7 +198,7 @@ impl Listener for Listeners {
     }
 }
 
-/// Returns an empty page for a run with `--html`.
+/// An empty page; none without `--html`.
 fn new_page(settings: &Settings) -> Option<PageBuilder> {
     settings.output.html.as_ref()?;
     let reader = settings.policy.reader.and_then(|model| {
@@ -214,6 +214,6 @@ fn new_page(settings: &Settings) -> Option<PageBuilder> {
 /// It cannot be written; an earlier page stays unchanged.
 pub(super) fn write_page(page: &str, file: &Path) -> Result<CompleteFile> {
     let mut written = OutputFile::begin_as(format!("--html {}", file.display()), file, None, &Readers::Owner)?;
-    written.write(page.as_bytes())?;
+    written.write([page.as_bytes()])?;
     written.complete(None)
 }

@@ -150,7 +150,6 @@ impl Hit {
         self.more == other.more && self.lines.len() == other.lines.len() && pairs.into_iter().all(is_same)
     }
 
-    /// Returns the lines that show it.
     fn draw(&self, file: &str, contents: &Contents, json: bool) -> String {
         let Hit { found, lines, more, earlier, same } = self;
         let place = |found: &Found| contents.origin_of(found).place(found.index);
@@ -186,8 +185,8 @@ impl Hit {
     }
 }
 
-/// Returns the lines of a text that a match touches, the first ones each with a line before and behind, and how many more
-/// there are.
+/// The lines of a text that a match touches, the first ones each with a line before and behind, and how many more there
+/// are.
 fn found_lines(text: &str, pattern: &Regex) -> (Vec<FoundLine>, usize) {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes());
     let starts: Vec<usize> = [0].into_iter().chain(ends.map(|end| end + 1)).collect();
@@ -218,7 +217,7 @@ fn found_lines(text: &str, pattern: &Regex) -> (Vec<FoundLine>, usize) {
     (chosen.into_iter().map(line).collect(), matches - matches.min(MOST_LINES))
 }
 
-/// Returns the part of a long line around a range of it, with … where it is cut.
+/// The part of a long line around a range of it, with … where it is cut.
 fn clipped(line: &str, around: Range<usize>) -> String {
     if line.len() <= LONGEST_LINE {
         return line.to_owned();

@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 
-use crate::advice::Advice;
 use crate::cli::places::{MessagePlace, PlaceOrigin};
+use crate::diagnostic::Advice;
 use crate::events::{Event, Listener};
 use crate::exit::{Exit, Failure};
 use crate::files::output;
@@ -95,7 +95,7 @@ fn may_mean(place: &MessagePlace, part: &ReadPart<'_, '_>) -> bool {
     }
 }
 
-/// Returns those of some messages that a place means.
+/// Those of some messages that a place means.
 fn meant(
     place: &MessagePlace,
     mut found: Vec<(Found, String)>,
@@ -150,7 +150,7 @@ fn listed(names: Vec<String>) -> String {
     }
 }
 
-/// Returns the lines that show a message, of at most so many tokens: the beginning and the end of a longer text.
+/// The lines that show a message, of at most so many tokens: the beginning and the end of a longer text.
 pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64) -> String {
     let text = without_data(text);
     let text = text.trim_end_matches('\n');
@@ -170,7 +170,7 @@ pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64)
     out
 }
 
-/// Returns the beginning and the end of a text, together of so many tokens, each of whole lines where that is possible.
+/// The beginning and the end of a text, together of so many tokens, each of whole lines where that is possible.
 fn ends(text: &str, tokens: u64) -> (&str, &str) {
     const CHARS_PER_TOKEN: usize = 4;
     let most = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN);

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use crate::compact::{
-    Compaction, CompactionEvent, CompactionPolicy, Decided, EarlierSummary, Fitted, certain_files, decide, economy,
-    masked, redactor,
+    Compaction, CompactionEvent, CompactionPolicy, Decided, EarlierSummary, Fitted, certain_files, decide,
+    estimated_economy, masked, redactor,
 };
 use crate::engine::inputs::{read, source_name};
 use crate::engine::result::TaskResult;
@@ -23,12 +23,11 @@ use crate::plan::Plan;
 use crate::plan::economy::Economy;
 use crate::plan::recorded::RecordedSize;
 use crate::redact::Redactor;
-use crate::report::brief;
 use crate::report::diff::{Diff, RepairDiff};
 use crate::report::explain::Picture;
 use crate::report::html::{Shown, picture};
 use crate::report::json::{Count, DryRun};
-use crate::report::terminal;
+use crate::report::{brief, terminal};
 use crate::rewrite::thinking::message_at;
 use crate::rewrite::{Edit, Placed, edited, remaining};
 use crate::settings::Volume;
@@ -67,7 +66,7 @@ impl Task<'_> {
             }
             let explain = self.explain(document);
             let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
-            let mut worth = estimate.then(|| economy::estimated(&planned)).flatten();
+            let mut worth = estimate.then(|| estimated_economy(&planned)).flatten();
             self.report_plan(&source, &planned, worth.as_ref());
             let mut earlier = Vec::new();
             if explain.is_some() {
@@ -245,8 +244,8 @@ pub(super) fn draw_page(
     Some(Arc::new(draw_compaction(policy, source, compaction, before, after)))
 }
 
-/// Returns a conversation before and after its edits, with the secrets masked in both. `masks` has the placeholders that
-/// the history got.
+/// A conversation before and after its edits, with the secrets masked in both. `masks` has the placeholders that the
+/// history got.
 ///
 /// # Errors
 /// It cannot be read again with its secrets masked.
@@ -259,8 +258,8 @@ fn mask_both<'t>(
     before_and_after(compaction, Some(&mut masks), arena)
 }
 
-/// Returns a conversation before and after its edits, masked if there are `masks`. Messages that the edits remove whole
-/// stand in both, so that a message has one index.
+/// A conversation before and after its edits, masked if there are `masks`. Messages that the edits remove whole stand
+/// in both, so that a message has one index.
 fn before_and_after<'t>(
     compaction: &Compaction<'t>,
     mut masks: Option<&mut Redactor>,
@@ -279,7 +278,7 @@ fn before_and_after<'t>(
     Ok((before, after))
 }
 
-/// Returns the plan of a conversation whose history stayed, with the reason unless something was pruned.
+/// The plan of a conversation whose history stayed, with the reason unless something was pruned.
 fn plan_without_summary(compaction: &Compaction<'_>, is_pruned: bool) -> Plan {
     let planned = &compaction.fitted.plan;
     let why = || compaction.error.clone().unwrap_or_else(|| "nothing was summarized".to_owned());
@@ -294,7 +293,7 @@ fn plan_without_summary(compaction: &Compaction<'_>, is_pruned: bool) -> Plan {
     }
 }
 
-/// Returns the messages that stay with less in them, or that are removed whole, each with the tokens that it keeps.
+/// The messages that stay with less in them, or that are removed whole, each with the tokens that it keeps.
 fn pruned(compaction: &Compaction<'_>, before: &Transcript<'_>, after: &Transcript<'_>) -> BTreeMap<usize, u64> {
     let transcript = compaction.fitted.decided.transcript;
     let emptied = compaction.plan.emptied.iter().map(|&index| (index, 0));
@@ -349,7 +348,7 @@ fn draw_compaction(
     }
 }
 
-/// Returns the messages of a summary, without the fields that only the program of the session reads.
+/// The messages of a summary, without the fields that only the program of the session reads.
 fn summary_messages(transcript: &Transcript<'_>, policy: &CompactionPolicy, summary: &Placed) -> Vec<(String, String)> {
     match summary {
         Placed::Beside(text) => vec![("beside the messages".to_owned(), text.clone())],

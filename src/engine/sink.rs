@@ -4,11 +4,10 @@ mod placing;
 
 use std::borrow::Cow;
 use std::fs::{self, Metadata};
-use std::io;
-use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{io, mem};
 
 use anyhow::Result;
 
@@ -16,11 +15,11 @@ use crate::compact::CompactionPolicy;
 use crate::events::{Event, Largest, Listener, ReportRow, Status, Totals, UnchangedReasons};
 use crate::exit::{Exit, Failure};
 use crate::files::append::WaitingSections;
+use crate::files::atomic::Readers;
 use crate::files::compression::Compression;
 use crate::files::input::{self, Opened, ReadHash, ReadOptions};
-use crate::files::links;
 use crate::files::output::{self, OutputFile};
-use crate::files::readers::Readers;
+use crate::files::paths;
 use crate::report::html;
 use crate::settings::{Action, Destination, Volume, archive_among};
 use crate::sync::lock;
@@ -155,12 +154,12 @@ impl<'b> Sink<'b> {
         Ok(opened)
     }
 
-    /// Returns the file, and the file of its result.
+    /// The file, and the file of its result; none where one of them is not a file.
     fn places(&self) -> Option<(&Path, &Path)> {
         self.entry.path.as_deref().zip(self.entry.output.as_deref())
     }
 
-    /// Returns the length of its text in bytes; unknown for a pipe and for a compressed file.
+    /// The length of its text in bytes; unknown for a pipe and for a compressed file.
     pub(super) fn length(&self) -> Option<u64> {
         let is_plain = |metadata: &&Metadata| metadata.is_file() && self.compression.is_none();
         self.metadata.as_ref().filter(is_plain).map(Metadata::len)
@@ -192,7 +191,7 @@ impl<'b> Sink<'b> {
         };
         let archive = self.policy.archive.as_ref().filter(|_| !output.archive_chosen);
         for (home, place) in result.into_iter().chain(archive.map(|archive| (Path::new(""), archive))) {
-            links::refuse(home, place).map_err(|error| output::unwritable(place, &error))?;
+            paths::refuse_links(home, place).map_err(|error| output::unwritable(place, &error))?;
         }
         Ok(())
     }
@@ -231,7 +230,7 @@ impl<'b> Sink<'b> {
             if !self.needs_writing(written) {
                 return Ok(true);
             }
-            let write = |written: &mut Written| self.begun(written)?.write_parts(content.pieces(&input));
+            let write = |written: &mut Written| self.begun(written)?.write(content.pieces(&input));
             if !self.is_stream {
                 return write(written);
             }
@@ -273,7 +272,7 @@ impl<'b> Sink<'b> {
         settings.action != Action::Check && is_needed
     }
 
-    /// Returns the output, which begins with the first result.
+    /// The output, which the first result opens.
     fn begun<'s>(&self, written: &'s mut Written) -> Result<&'s mut OutputFile> {
         let output = match written.output.take() {
             Some(output) => output,
@@ -385,7 +384,7 @@ impl<'b> Sink<'b> {
 }
 
 impl Written {
-    /// Returns how the input ended so far.
+    /// How the input ended so far.
     fn status(&self) -> Status {
         match self.status {
             Status::Unchanged if self.passed_through => Status::PassedThrough,
@@ -399,7 +398,7 @@ fn is_reported(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_reported)
 }
 
-/// Returns the error of a stream of which some lines are written, or printed by a dry run.
+/// The error of a stream of which some lines are written, or printed by a dry run.
 fn interrupted_stream(failure: &anyhow::Error, is_read_only: bool) -> anyhow::Error {
     let done = if is_read_only { "printed" } else { "written" };
     let broken = Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is {done}"));

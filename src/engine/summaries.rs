@@ -1,22 +1,23 @@
 //! The summarizer of a run, and where the run keeps paid summaries, so that none is requested twice.
 
-use std::fs;
-use std::io;
+use std::fs::{self};
+use std::io::{self};
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
+
+use crate::engine::inputs::{self, Inputs};
+use crate::engine::journal::SUMMARIES;
 use crate::events::{Event, Listener};
 use crate::exit::Failure;
 use crate::files::atomic::tidy;
-use crate::files::links;
+use crate::files::paths;
 use crate::files::paths::folder;
 use crate::llm::Summarizer;
 use crate::llm::cache::{Cache, Kept};
 use crate::settings::Settings;
 use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Remembered, Reply, Request, SummaryBackend};
 use crate::wording::reason;
-
-use crate::engine::inputs::{self, Inputs};
-use crate::engine::journal;
 
 /// A summarizer that the workers of a run share.
 pub(super) struct RunBackend<'a> {
@@ -58,7 +59,7 @@ impl SummaryBackend for RunBackend<'_> {
         }
         let room = match cache.reserve(&identity, request.limit) {
             Ok(room) => Some(room),
-            Err(error) if cache.must_keep() => {
+            Err(error) if cache.must_keep => {
                 let why = reason(&error);
                 let message = format!("a summary could not be kept: {why}; make room, and run again with --resume");
                 return Err(NoAnswer::new(FailureKind::Setup, message));
@@ -99,7 +100,7 @@ impl RunCache {
     /// The folder cannot be used.
     pub(super) fn open(settings: &Settings, inputs: &Inputs) -> Result<Self, Failure> {
         if let Some((home, summaries)) = pending_summaries(settings, inputs) {
-            links::refuse(&home, &summaries).map_err(|error| unusable(&summaries, &error))?;
+            paths::refuse_links(&home, &summaries).map_err(|error| unusable(&summaries, &error))?;
             tidy(&home);
             let cache = Some(Cache::created_on_demand(&summaries));
             return Ok(RunCache { cache, is_for_lines: true, pending: Some(summaries) });
@@ -107,9 +108,9 @@ impl RunCache {
         let cache = match (&settings.summarizer.cache, &inputs.home) {
             (Some(cache), _) => Some(cache.clone()),
             (None, Some(home)) if inputs.keeps_journal && !settings.is_embedded() => {
-                let folder = home.join(inputs::OWN_FOLDER).join(journal::SUMMARIES);
-                let opened = links::refuse(home, &folder).and_then(|()| Cache::open(&folder));
-                Some(opened.map_err(|error| unusable(&folder, &error))?.mandatory())
+                let folder = home.join(inputs::OWN_FOLDER).join(SUMMARIES);
+                let opened = paths::refuse_links(home, &folder).and_then(|()| Cache::open(&folder, true));
+                Some(opened.map_err(|error| unusable(&folder, &error))?)
             }
             (None, _) => None,
         };
@@ -121,8 +122,7 @@ fn unusable(folder: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(format!("{} cannot be used: {}", folder.display(), reason(error)))
 }
 
-/// Returns where the summaries of a single output file are kept until that file is whole: its folder, and a folder
-/// below.
+/// Where the summaries of a single output file are kept until that file is whole: its folder, and a folder below.
 fn pending_summaries(settings: &Settings, inputs: &Inputs) -> Option<(PathBuf, PathBuf)> {
     let only = inputs.entries.first().filter(|_| !inputs.keeps_journal);
     let file = only.and_then(|entry| entry.output.as_ref())?;

@@ -26,7 +26,7 @@ use crate::summary::exchange::SummaryBackend;
 use crate::transcript::Transcript;
 use crate::transcript::edit::apart;
 use crate::transcript::framing::Document;
-use crate::transcript::tool_data::all_tool_data;
+use crate::transcript::pieces::all_tool_data;
 use crate::transcript::view::Arena;
 use crate::wording::{counted, readable_source};
 
@@ -61,7 +61,7 @@ pub(super) struct Unmasked<'r> {
     pub(super) original: Original<'r>,
 }
 
-/// Returns what comes of a piece, before anything of it is written.
+/// What comes of a piece, before anything of it is written.
 pub(super) fn result_of(sink: &Sink<'_>, input: &Input) -> TaskResult {
     let run = sink.run;
     // Of a stream, the bar shows how far it came.
@@ -143,7 +143,7 @@ impl<'r> Task<'r> {
         }
     }
 
-    /// Returns the masks of an input, if it has secrets and all of them are masked.
+    /// The masks of an input, if it has secrets and all of them are masked.
     fn masks(&self, document: &Document<'_>) -> Option<FileMasks> {
         let is_counted = matches!(self.settings.action, Action::Count { .. });
         let masks_all = self.policy.redact == Redaction::All && !is_counted && self.unmasked.is_none();
@@ -168,12 +168,12 @@ impl<'r> Task<'r> {
         Task { input: &input, unmasked: Some(&unmasked), ..*self }.add_document(&document, result)
     }
 
-    /// Returns how many places of each kind are masked in a conversation, if any are.
+    /// How many places of each kind are masked in a conversation, if any are.
     pub(super) fn masked_places(&self, at: usize) -> Option<&BTreeMap<&'static str, u64>> {
         self.unmasked.map(|unmasked| unmasked.original.masks.places(at)).filter(|places| !places.is_empty())
     }
 
-    /// Returns how many secrets of each kind are masked in a conversation, if any are, however often each is there.
+    /// How many secrets of each kind are masked in a conversation, if any are, however often each is there.
     pub(super) fn masked_secrets(&self, at: usize) -> Option<&BTreeMap<&'static str, u64>> {
         self.unmasked.map(|unmasked| unmasked.original.masks.secrets(at)).filter(|secrets| !secrets.is_empty())
     }
@@ -235,7 +235,7 @@ impl<'r> Task<'r> {
         }
     }
 
-    /// Returns a line with a number, after the name of the conversation if there may be several.
+    /// A line with a number, after the name of the conversation if there may be several.
     pub(super) fn line(&self, source: &str, transcript: &Transcript<'_>, number: impl Display) -> String {
         if self.many || transcript.line.is_some() {
             format!("{}\t{number}\n", sanitize_name(source))
@@ -309,7 +309,7 @@ impl<'r> Task<'r> {
         CompactionContext { policy, backend, listen, counts: settings.needs_costs() }
     }
 
-    /// Returns how `--explain` draws a conversation of a document.
+    /// How `--explain` draws a conversation of a document.
     pub(super) fn explain(&self, document: &Document<'_>) -> Option<Explain> {
         let explain = if self.is_one_of_several(document) { Explain::Table } else { Explain::Picture };
         self.settings.stderr.explain.then_some(explain)
@@ -339,7 +339,9 @@ pub(crate) fn run_alone(
     backend: &dyn SummaryBackend,
     rows: &mut Vec<crate::events::ReportRow>,
 ) -> Result<TaskResult> {
-    use crate::engine::{inputs::Inputs, run::Run, summaries::RunCache};
+    use crate::engine::inputs::Inputs;
+    use crate::engine::run::Run;
+    use crate::engine::summaries::RunCache;
 
     let inputs = Inputs::of_stdin();
     let run = Run::begin(settings, &inputs, None, RunCache::default())?;

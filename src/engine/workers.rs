@@ -211,7 +211,7 @@ impl<'r> Workers<'r> {
         buffer
     }
 
-    /// Returns one result of all lines together; if one of them is bad, a result of each line up to the bad one.
+    /// One result of all lines together; if one of them is bad, a result of each line up to the bad one.
     fn results_of_lines(&self, sink: &Sink<'_>, lines: &Input) -> Vec<TaskResult> {
         if lines.text.trim_ascii().is_empty() {
             return vec![TaskResult { content: lines.text.clone().into(), ..TaskResult::default() }];
@@ -238,7 +238,7 @@ impl<'r> Workers<'r> {
         results
     }
 
-    /// Returns a line that cannot be read unchanged, with `--on-error passthrough`.
+    /// Passes on a line that cannot be read, unchanged, with `--on-error passthrough`.
     fn pass_through(&self, name: &str, line: Cow<'_, [u8]>, failed: TaskResult) -> TaskResult {
         let settings = self.run.settings;
         let (action, on_error) = (settings.action, settings.policy.summary.on_error);
@@ -286,7 +286,7 @@ struct Order<T> {
 const MOST_LEFT: usize = 16;
 
 impl<T> Turns<T> {
-    /// Returns an order that starts with the first piece of an input.
+    /// An order that starts with the first piece of an input.
     fn from(input: usize) -> Self {
         let order = Order { now: PieceIndex { input, piece: 0 }, left: BTreeMap::new() };
         Turns { order: Mutex::new(order), changed: Condvar::new() }

@@ -2,10 +2,8 @@
 //! progress bar.
 
 mod ending;
-mod plan_row;
 mod row;
 mod totals;
-mod unchanged;
 
 use std::collections::HashSet;
 use std::io;
@@ -15,15 +13,13 @@ use crate::compact::{CompactionEvent, EarlierSummary, Fitted};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::plan::breaches::Breach;
+use crate::plan::cutoff::Pairs;
 use crate::plan::economy::Economy;
-use crate::plan::pairs::Pairs;
 use crate::rewrite::repair::Repair;
 
-pub(crate) use ending::{Ending, NO_SUMMARY};
-pub(crate) use plan_row::PlanRow;
-pub(crate) use row::{Drawn, FinishedRow, RepairedBy, ReportRow, Saving, Status, UpdatedBy};
+pub(crate) use ending::{Ending, NO_SUMMARY, UnchangedReasons};
+pub(crate) use row::{Drawn, FinishedRow, PlanRow, RepairedBy, ReportRow, Saving, Status, UpdatedBy};
 pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
-pub(crate) use unchanged::UnchangedReasons;
 
 /// An event of a run. `source` is the name of a conversation or of an input.
 #[derive(Clone, Copy)]

@@ -1,13 +1,21 @@
 //! The report row of a conversation, as plain data. It is made while the conversation is in memory, and reported in its
 //! turn.
+//!
+//! Also: the plan for a conversation as plain data: what `--dry-run --json`, `--report` and the page say of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::{Ending, PlanRow};
+use crate::compact::{Decided, EarlierSummary, Fitted};
+use crate::events::Ending;
+use crate::plan::Plan;
 use crate::plan::economy::{Billed, Economy};
+use crate::plan::recorded::RecordedSize;
+use crate::transcript::Transcript;
+use crate::transcript::compaction::{ProviderCompaction, Reset, ResetCounts};
 
 /// How a conversation or an input ended. A report has one word for several of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,7 +45,6 @@ impl Status {
         matches!(self, Status::Finished | Status::LeftOut)
     }
 
-    /// Returns the status in words.
     pub(crate) fn sentence(self) -> &'static str {
         match self {
             Status::Compacted => "compacted",
@@ -110,30 +117,30 @@ pub(crate) struct ReportRow {
 }
 
 impl ReportRow {
-    /// Returns the tokens before and after, if there is a result and both are known.
+    /// The tokens before and after; none without a result, and where one of them is not known.
     pub(crate) fn sizes(&self) -> Option<(u64, u64)> {
         let after = self.tokens_after.filter(|_| self.status != Status::Failed);
         self.plan.as_ref().map(|plan| plan.tokens).zip(after)
     }
 
-    /// Returns the difference of these.
+    /// In tokens; 0 where the sizes are not known.
     pub(crate) fn lost(&self) -> u64 {
         self.sizes().map_or(0, |(before, after)| before.saturating_sub(after))
     }
 
-    /// Returns the row of an input, or of a conversation without a plan, and why it has the status.
+    /// The row of an input, or of a conversation without a plan, and why it has the status.
     pub(crate) fn without_plan(source: &str, status: Status, why: Option<String>) -> Self {
         let (reason, error) = if status == Status::Failed { (None, why) } else { (why, None) };
         ReportRow { source: source.to_owned(), status, reason, error, ..ReportRow::default() }
     }
 
-    /// Returns why it has no result of this run: the error, or why it was skipped.
+    /// Why it has no result of this run: the error, or why it was skipped.
     pub(crate) fn why(&self) -> Option<&str> {
         let reason = || self.reason.as_deref().filter(|_| self.status.is_skipped());
         self.error.as_deref().or_else(reason)
     }
 
-    /// Returns what the journal keeps of the row.
+    /// What the journal keeps of the row, for a later run.
     pub(crate) fn finished(&self) -> FinishedRow {
         FinishedRow {
             source: self.source.clone(),
@@ -145,7 +152,7 @@ impl ReportRow {
         }
     }
 
-    /// Returns the row of a conversation whose result could not be written.
+    /// The row of a conversation whose result could not be written.
     #[must_use]
     pub(crate) fn not_written(self, why: &str) -> Self {
         match self.status {
@@ -173,7 +180,7 @@ pub(crate) struct FinishedRow {
 }
 
 impl FinishedRow {
-    /// Returns the report row of the run that skips the conversation.
+    /// The report row of the run that skips the conversation.
     pub(crate) fn skipped(self) -> ReportRow {
         let FinishedRow { source, plan, summary_tokens, tokens_after, provider, .. } = self;
         let status = Status::Finished;
@@ -232,4 +239,167 @@ pub(crate) struct Drawn {
     pub(crate) archive: Option<String>,
     /// The number of files that were written beside the archive.
     pub(crate) files: usize,
+}
+
+/// The plan for one conversation. `counter` counts the tokens; indices are those of the input's messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PlanRow {
+    pub(crate) format: Cow<'static, str>,
+    pub(crate) counter: String,
+    pub(crate) messages: usize,
+    pub(crate) tokens: u64,
+    /// Those of them that are sent beside the messages.
+    overhead: u64,
+    /// The size that the session itself recorded, with the estimate of what follows that.
+    recorded: Option<u64>,
+    pub(crate) context_window: Option<u64>,
+    triggered: bool,
+    pub(crate) fired: Option<String>,
+    wanted_cutoff: usize,
+    pub(crate) cutoff: usize,
+    moved_because: Option<String>,
+    pinned: Vec<usize>,
+    /// What happens to the provider's own compactions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    compactions: Vec<Compacted>,
+    /// The earlier summaries that the new one replaces, and what it has of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<EarlierSummary>,
+    /// The effect of each rule of `--prune`.
+    prune: BTreeMap<Cow<'static, str>, PrunedBy>,
+    pub(crate) summarize: RangeSize,
+    /// The pruned messages between the summary and the kept part.
+    pub(crate) middle: RangeSize,
+    pub(crate) keep: RangeSize,
+    /// Thinking that is removed from messages that stay, where there is any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Removed>,
+    /// What is reset in entries that stay, where there is any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reset: Option<ResetCounts>,
+}
+
+/// A provider's own compaction among the messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Compacted {
+    message: usize,
+    /// Whether others than the provider can read it.
+    readable: bool,
+    /// What happens to its message.
+    status: Cow<'static, str>,
+}
+
+/// A range of messages, `to` excluded, with its tokens except those of pinned messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RangeSize {
+    from: usize,
+    to: usize,
+    pub(crate) tokens: u64,
+}
+
+/// The effect of a rule: the messages that it shortens, and the tokens that it saves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct PrunedBy {
+    messages: usize,
+    tokens: u64,
+}
+
+/// Removed thinking: its messages, blocks and tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Removed {
+    messages: usize,
+    blocks: usize,
+    tokens: u64,
+}
+
+impl PlanRow {
+    /// Describes a plan, with what becomes of earlier summaries and what is reset.
+    pub(crate) fn new(fitted: &Fitted<'_>, earlier: &[EarlierSummary], resets: &[Reset]) -> Self {
+        let Fitted { plan, decided, .. } = fitted;
+        let Decided { policy, view, tally, .. } = &**decided;
+        let messages = view.messages.len();
+        let part = |indices: &[usize], empty: usize| RangeSize {
+            from: indices.first().copied().unwrap_or(empty),
+            to: indices.last().map_or(empty, |last| last + 1),
+            tokens: tally.sum(indices),
+        };
+        let kept: Vec<usize> = (fitted.kept_from..messages).collect();
+        let as_pruned = |indices: &[usize]| indices.iter().map(|&index| fitted.size(index)).sum();
+        let rules = fitted.savings().into_iter();
+        let prune = rules.map(|one| (one.rule.into(), PrunedBy { messages: one.messages, tokens: one.tokens }));
+        PlanRow {
+            format: view.format.name().into(),
+            counter: tally.counter().to_string(),
+            messages,
+            tokens: fitted.tokens(),
+            overhead: tally.overhead(),
+            recorded: RecordedSize::of(view, tally).map(RecordedSize::tokens),
+            context_window: policy.cut.context_window,
+            triggered: plan.triggered,
+            fired: plan.fired.as_ref().map(|sizes| sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
+            wanted_cutoff: plan.wanted,
+            cutoff: plan.cutoff,
+            moved_because: plan.moved_because.clone(),
+            pinned: plan.pinned.clone(),
+            compactions: compactions(view, plan),
+            earlier: earlier.to_vec(),
+            summarize: RangeSize { to: plan.cutoff, ..part(&plan.summarized(), plan.cutoff) },
+            prune: prune.collect(),
+            middle: RangeSize { from: plan.cutoff, to: fitted.kept_from, tokens: as_pruned(&fitted.middle()) },
+            keep: RangeSize { tokens: as_pruned(&kept), ..part(&kept, messages) },
+            thinking: (!fitted.thinking.is_empty()).then(|| Removed {
+                messages: fitted.thinking.messages.len(),
+                blocks: fitted.thinking.blocks,
+                tokens: fitted.thinking_tokens(),
+            }),
+            reset: Some(ResetCounts::of(resets)).filter(|counts| !counts.is_none()),
+        }
+    }
+}
+
+/// The provider's own compactions in a conversation, in order.
+fn compactions(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Compacted> {
+    let of_one = |&message: &usize| {
+        let compaction = transcript.messages[message].compaction();
+        let status = match message {
+            message if message >= plan.cutoff => "kept",
+            message if plan.pinned.binary_search(&message).is_ok() => "pinned",
+            message if message < plan.start => "removed",
+            _ => "summarized",
+        };
+        let readable = matches!(compaction, Some(ProviderCompaction::Readable(_)));
+        Compacted { message, readable, status: status.into() }
+    };
+    transcript.compactions.iter().map(of_one).collect()
+}
+
+#[cfg(test)]
+impl PlanRow {
+    /// A plan that changes nothing, for a conversation of this size.
+    pub(crate) fn sample(messages: usize, tokens: u64) -> Self {
+        let part = RangeSize { from: 0, to: 0, tokens: 0 };
+        PlanRow {
+            format: "openai-chat".into(),
+            counter: "approx".to_owned(),
+            messages,
+            tokens,
+            overhead: 0,
+            recorded: None,
+            context_window: None,
+            triggered: true,
+            fired: None,
+            wanted_cutoff: 0,
+            cutoff: 0,
+            moved_because: None,
+            pinned: Vec::new(),
+            compactions: Vec::new(),
+            earlier: Vec::new(),
+            prune: BTreeMap::new(),
+            summarize: part,
+            middle: part,
+            keep: part,
+            thinking: None,
+            reset: None,
+        }
+    }
 }

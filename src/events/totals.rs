@@ -61,7 +61,7 @@ pub(crate) struct PrunedOnly {
 }
 
 impl PrunedOnly {
-    /// Returns one conversation that would lose so many tokens.
+    /// One conversation that would lose so many tokens.
     pub(crate) fn one(source: &str, tokens: u64) -> Self {
         PrunedOnly { only: Some(source.to_owned()), conversations: 1, tokens }
     }
@@ -120,7 +120,7 @@ impl Counted {
         all + &beside + &recorded.unwrap_or_default()
     }
 
-    /// Returns the lines, the largest conversation first; equal ones stay in their order.
+    /// The lines, the largest conversation first; equal ones stay in their order.
     pub(crate) fn sorted_lines(&self) -> String {
         let mut lines: Vec<&(u64, String)> = self.lines.iter().collect();
         lines.sort_by_key(|(tokens, _)| Reverse(*tokens));
@@ -181,12 +181,12 @@ impl Totals {
         self.pruned_only.join(&other.pruned_only);
     }
 
-    /// Returns the number of files that are done.
+    /// The number of files that are done.
     pub(crate) fn files(&self) -> u64 {
         self.compacted + self.unchanged + self.passed_through + self.finished + self.failed
     }
 
-    /// Returns the savings and costs for a sentence.
+    /// The savings and costs for a sentence.
     pub(crate) fn gain(&self) -> String {
         let mut gain = format!("{} saved", counted(self.saved, "token"));
         if self.requests > 0 || self.cached > 0 {
@@ -201,7 +201,6 @@ impl Totals {
         gain
     }
 
-    /// Returns the totals as a sentence.
     pub(crate) fn sentence(&self) -> String {
         let counts = [
             (self.compacted, "compacted"),

@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::exit::Failure;
-use crate::interrupt;
-use crate::wording;
+use crate::{interrupt, wording};
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::files::identity::FileId;
+use crate::files::atomic::private;
 use crate::files::output;
-use crate::files::paths::folder;
-use crate::files::readers::private;
+use crate::files::paths::{FileId, folder};
 
 pub(crate) use crate::compact::{Section, is_lines};
 
@@ -155,8 +153,7 @@ pub(crate) fn write_section(mut out: &mut dyn Write, section: &Section, now: &st
     }
 }
 
-/// Returns the time in UTC, to the microsecond. A clock outside the years 1970 to 9999 counts as the nearest time
-/// within.
+/// The time in UTC, to the microsecond. A clock outside the years 1970 to 9999 counts as the nearest time within.
 fn now() -> String {
     let last = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
     let now = SystemTime::now().clamp(SystemTime::UNIX_EPOCH, last);

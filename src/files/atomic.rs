@@ -1,6 +1,8 @@
 //! Files that are written beside their place, and take it once they are whole.
 //!
 //! An interrupt removes them. If the program is killed they stay, without a lock, and a later run removes them.
+//!
+//! Also: who may read what is written: a result as many as its input, any other new file its owner alone.
 
 use std::fs::{self, File, FileTimes, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -9,8 +11,8 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::files::paths::folder;
-use crate::files::readers::Readers;
 use crate::interrupt::Temporary;
+use crate::standard_streams::metadata_of_stdin;
 
 /// The first and last characters of the names of unfinished files.
 const NAME: (&str, &str) = (".tcompact-", ".part");
@@ -50,7 +52,6 @@ impl AtomicFile {
         Ok(AtomicFile { file, place: place.to_owned(), readers: readers.clone(), _registered: registered })
     }
 
-    /// Returns the place that it will take.
     pub(crate) fn place(&self) -> &Path {
         &self.place
     }
@@ -105,7 +106,7 @@ pub(crate) fn tidy(folder: &Path) {
     }
 }
 
-/// Returns a builder of files, which are private, or which the system makes as readable as any other.
+/// A builder of files, which are private, or which the system makes as readable as any other.
 fn builder<'n>(readers: &Readers) -> tempfile::Builder<'n, 'n> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(NAME.0).rand_bytes(RANDOM).suffix(NAME.1);
@@ -117,6 +118,89 @@ fn builder<'n>(readers: &Readers) -> tempfile::Builder<'n, 'n> {
     #[cfg(not(unix))]
     let _ = readers;
     builder
+}
+
+/// Who may read a new file.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Readers {
+    /// Its owner alone: it stands beside a result.
+    #[default]
+    Owner,
+    /// Those who may read its input.
+    OfInput(Box<Metadata>),
+    /// Whoever may read new files: its input is a pipe.
+    Usual,
+}
+
+impl Readers {
+    /// The readers of a result by its input, which is standard input if there is no path.
+    pub(crate) fn of_result(input: Option<&Path>) -> Self {
+        let metadata = match input.filter(|input| input.as_os_str() != "-") {
+            Some(input) => fs::metadata(input).ok(),
+            None => metadata_of_stdin(),
+        };
+        metadata.filter(Metadata::is_file).map_or(Readers::Usual, |input| Readers::OfInput(Box::new(input)))
+    }
+
+    /// Sets the owner of a file to that of the `earlier` one, whose place it takes, as far as the system lets us, and its
+    /// mode to what both the earlier file and the input have. Where that cannot be done it stays private.
+    #[cfg(unix)]
+    pub(super) fn apply(&self, file: &File, earlier: Option<&Metadata>) -> io::Result<()> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        if let Some(earlier) = earlier {
+            // Only root can change the owner. An owner can choose among the own groups.
+            let _ = fchown(file, Some(earlier.uid()), Some(earlier.gid()))
+                .or_else(|_| fchown(file, None, Some(earlier.gid())));
+        }
+        let input = if let Readers::OfInput(input) = self { Some(&**input) } else { None };
+        let group = file.metadata()?.gid();
+        let modes = [earlier, input].into_iter().flatten().map(|like| mode_in_group(like.mode(), like.gid() == group));
+        if let Some(mode) = modes.reduce(|one, other| one & other) {
+            // Some file systems have no permissions.
+            let _ = file.set_permissions(fs::Permissions::from_mode(mode));
+        }
+        Ok(())
+    }
+
+    /// Permissions have no groups there.
+    #[cfg(not(unix))]
+    pub(super) fn apply(&self, _file: &File, _earlier: Option<&Metadata>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The mode of a file like one of this mode, in its group or in another one.
+#[cfg(unix)]
+fn mode_in_group(mode: u32, is_same: bool) -> u32 {
+    // Members of one group are others for files of another group.
+    let both = mode >> 3 & mode & 0o7;
+    if is_same { mode & 0o777 } else { mode & 0o700 | both << 3 | both }
+}
+
+/// Makes a file that `options` create private from the first moment. An earlier one has the permissions that the user gave
+/// it.
+pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+#[cfg(all(test, unix))]
+mod mode_tests {
+    use super::*;
+
+    #[test]
+    fn another_group_may_do_what_all_may() {
+        for (mode, is_same, expected) in [
+            (0o664, true, 0o664),
+            (0o640, false, 0o600),
+            (0o664, false, 0o644),
+            (0o604, false, 0o600),
+            (0o6755, true, 0o755),
+        ] {
+            assert_eq!(mode_in_group(mode, is_same), expected, "{mode:o}");
+        }
+    }
 }
 
 #[cfg(test)]

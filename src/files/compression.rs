@@ -43,7 +43,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// Returns the format that bytes begin with, if any.
+    /// The format with whose signature the bytes begin, if any.
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(&[0x1f, 0x8b]) {
             Some(Compression::Gzip)
@@ -52,7 +52,7 @@ impl Compression {
         }
     }
 
-    /// Returns the format that a file name ends with, if any.
+    /// The format of the name's extension, if any.
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "gz" => Some(Compression::Gzip),
@@ -61,7 +61,6 @@ impl Compression {
         }
     }
 
-    /// Returns the name for messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Compression::Gzip => "gzip",
@@ -69,7 +68,7 @@ impl Compression {
         }
     }
 
-    /// Returns a reader of the unpacked bytes, and a count of them.
+    /// A reader of the unpacked bytes, and a count of them.
     ///
     /// # Errors
     /// There is not enough memory.
@@ -83,7 +82,7 @@ impl Compression {
         Ok((Box::new(Bounded { reader, unpacked: unpacked.clone(), much: MUCH }), unpacked))
     }
 
-    /// Returns a writer that compresses. The same bytes give the same result: it has no time in it.
+    /// A writer that compresses. The same bytes give the same result: it has no time in it.
     ///
     /// # Errors
     /// There is not enough memory.

@@ -47,17 +47,15 @@ impl Input {
         };
     }
 
-    /// Returns the content.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.raw.as_deref().unwrap_or(self.text.as_bytes())
     }
 
-    /// Returns the content.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.raw.unwrap_or(self.text.into_bytes())
     }
 
-    /// Returns the line and column of the first byte that is not UTF-8, counted from 1.
+    /// The line and column of the first byte that is not UTF-8, counted from 1; none where all are.
     pub(crate) fn not_utf8_at(&self) -> Option<(usize, usize)> {
         let valid = str::from_utf8(self.raw.as_deref()?).err()?.valid_up_to();
         Some(line_and_column(&self.text.as_bytes()[..valid]))
@@ -92,7 +90,7 @@ pub(crate) struct ReadOptions {
 pub(crate) struct ReadHash(Arc<Mutex<Hasher>>);
 
 impl ReadHash {
-    /// Returns the hash so far, in hexadecimal digits.
+    /// The hash so far, in hexadecimal digits.
     pub(crate) fn hash(&self) -> String {
         lock(&self.0).clone().end()
     }
@@ -194,7 +192,7 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
     }
 }
 
-/// Returns a reader of the unpacked bytes of a file.
+/// A reader of the unpacked bytes of a file.
 fn unpacking(
     path: Option<&Path>,
     name: &str,
@@ -297,7 +295,7 @@ impl LineReader {
         Ok(LineReader { name, compression, reader, unpacked, head: Vec::new(), done: 0 })
     }
 
-    /// Returns the next line, or with `several` as many short lines as the buffer holds; nothing at the end. Reads into
+    /// The next line, or with `several` as many short lines as the buffer holds; nothing at the end. Reads into
     /// `buffer`, whose content is dropped.
     ///
     /// # Errors
@@ -381,7 +379,7 @@ fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }
 
-/// Returns the line and column behind some bytes, counted from 1.
+/// The line and column behind some bytes, counted from 1.
 fn line_and_column(before: &[u8]) -> (usize, usize) {
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
     (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)

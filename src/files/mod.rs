@@ -3,10 +3,6 @@
 pub(crate) mod append;
 pub(crate) mod atomic;
 pub(crate) mod compression;
-pub(crate) mod hash;
-pub(crate) mod identity;
 pub(crate) mod input;
-pub(crate) mod links;
 pub(crate) mod output;
 pub(crate) mod paths;
-pub(crate) mod readers;

@@ -4,18 +4,18 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::advice::Advice;
+use crate::diagnostic::Advice;
 use crate::exit::Failure;
 use crate::standard_streams::{self, check_stdout};
 use crate::wording;
 use anyhow::Result;
 
-use crate::files::atomic::{AtomicFile, tidy};
+use crate::files::atomic::{AtomicFile, Readers, tidy};
 use crate::files::compression::{Compression, Compressor};
-use crate::files::hash::hash_of;
-use crate::files::identity::FileId;
-use crate::files::paths::folder;
-use crate::files::readers::Readers;
+use crate::files::paths::{FileId, folder, hash_of};
+
+/// What errors call standard output.
+const STDOUT: &str = "standard output";
 
 /// Refuses an output that is the input itself, which is standard input if there is no path. The error suggests `--in-place`
 /// if that `can_replace` a file.
@@ -59,7 +59,7 @@ pub(crate) fn refuse_emptied(input: Option<&Path>) -> Result<()> {
     Err(Failure::unreadable(message).try_next(in_place(file)).into())
 }
 
-/// Returns the advice to replace the input, and the `file` where it is not named yet.
+/// The advice to replace the input; `file` is given where the command does not name it yet.
 fn in_place(file: Option<String>) -> Advice {
     Advice::command(["--in-place".to_owned()].into_iter().chain(file))
 }
@@ -70,7 +70,7 @@ fn in_place(file: Option<String>) -> Advice {
 /// # Errors
 /// That it cannot.
 pub(crate) fn check(output: Option<&Path>) -> Result<()> {
-    let Some(output) = file(output) else { return Ok(check_stdout().map_err(|error| unwritable_stdout(&error))?) };
+    let Some(output) = file(output) else { return Ok(check_stdout().map_err(|error| unwritable_as(STDOUT, &error))?) };
     match OutputTarget::of(output) {
         // The file for the test is removed.
         Ok(OutputTarget::File(path)) => {
@@ -82,19 +82,12 @@ pub(crate) fn check(output: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Returns the error that a file cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     unwritable_as(&path.display().to_string(), error)
 }
 
-/// Returns the error that a file of this name cannot be written.
 fn unwritable_as(name: &str, error: &io::Error) -> Failure {
     Failure::unreadable(wording::unwritable(name, error))
-}
-
-/// Returns the error that standard output cannot be written.
-fn unwritable_stdout(error: &io::Error) -> Failure {
-    Failure::unreadable(wording::unwritable("standard output", error))
 }
 
 /// Writes to standard output.
@@ -102,7 +95,7 @@ fn unwritable_stdout(error: &io::Error) -> Failure {
 /// # Errors
 /// It cannot be written. A closed pipe is not an error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    write_stdout(text.as_bytes()).map(drop)
+    OutputFile::stdout().write([text.as_bytes()]).map(drop)
 }
 
 /// Writes the pieces of a text to a file for `readers`, compressed by its extension, or to standard output if there is no path.
@@ -111,7 +104,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// It cannot be written. A closed pipe is not an error.
 pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: Option<&Path>, readers: &Readers) -> Result<()> {
     let mut output = OutputFile::begin(path, path.and_then(Compression::of_name), readers)?;
-    output.write_parts(pieces)?;
+    output.write(pieces)?;
     output.complete(None)?.put()
 }
 
@@ -122,24 +115,14 @@ pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: Option<&Pa
 pub(crate) fn replace<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: &Path, readers: &Readers) -> Result<()> {
     let like = fs::metadata(path).map_err(|error| unwritable(path, &error))?;
     let mut output = OutputFile::begin(Some(path), Compression::of_name(path), readers)?;
-    output.write_parts(pieces)?;
+    output.write(pieces)?;
     output.complete(Some(&like))?.put()
-}
-
-/// Writes to standard output and flushes it. Returns whether it still has a reader.
-fn write_stdout(bytes: &[u8]) -> Result<bool> {
-    let mut stdout = io::stdout().lock();
-    match check_stdout().and_then(|()| stdout.write_all(bytes)).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(unwritable_stdout(&error).into()),
-    }
 }
 
 /// A result while it is written: standard output gets it at once, a file once it is whole.
 pub(crate) struct OutputFile {
     sink: OutputSink,
-    /// What errors call it: the path that the user gave.
+    /// What errors call it: the path that the user gave, or standard output.
     name: String,
 }
 
@@ -157,8 +140,12 @@ impl OutputFile {
     /// # Errors
     /// The file cannot be created.
     pub(crate) fn begin(path: Option<&Path>, compression: Option<Compression>, readers: &Readers) -> Result<Self> {
-        let Some(path) = file(path) else { return Ok(OutputFile { sink: OutputSink::Stdout, name: String::new() }) };
+        let Some(path) = file(path) else { return Ok(OutputFile::stdout()) };
         OutputFile::begin_as(path.display().to_string(), path, compression, readers)
+    }
+
+    fn stdout() -> Self {
+        OutputFile { sink: OutputSink::Stdout, name: STDOUT.to_owned() }
     }
 
     /// Begins a file that errors call by `name`.
@@ -191,7 +178,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// They cannot be written.
-    pub(crate) fn write_parts<'p>(&mut self, parts: impl Iterator<Item = &'p [u8]>) -> Result<bool> {
+    pub(crate) fn write<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) -> Result<bool> {
         const SMALL: usize = 1 << 16;
         let mut small = Vec::new();
         for part in parts {
@@ -200,34 +187,35 @@ impl OutputFile {
                 continue;
             }
             // A large part is written without a copy.
-            if !(self.write(&small)? && self.write(part)?) {
+            if !(self.write_part(&small)? && self.write_part(part)?) {
                 return Ok(false);
             }
             small.clear();
         }
-        self.write(&small)
+        self.write_part(&small)
     }
 
-    /// Returns the file whose place it will take.
+    fn write_part(&mut self, bytes: &[u8]) -> Result<bool> {
+        let mut stdout = io::stdout();
+        let written = match &mut self.sink {
+            OutputSink::Stdout => check_stdout().and_then(|()| stdout.write_all(bytes)).and_then(|()| stdout.flush()),
+            OutputSink::Device(file) => file.write_all(bytes),
+            OutputSink::File(_, Some(packing)) => packing.write_all(bytes),
+            OutputSink::File(file, None) => file.file.write_all(bytes),
+        };
+        match written {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(self.sink, OutputSink::Stdout) && error.kind() == ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(unwritable_as(&self.name, &error).into()),
+        }
+    }
+
+    /// The file whose place it will take.
     pub(crate) fn place(&self) -> Option<&Path> {
         match &self.sink {
             OutputSink::File(file, _) => Some(file.place()),
             OutputSink::Stdout | OutputSink::Device(_) => None,
         }
-    }
-
-    /// Writes the next part. Returns whether the output still has a reader.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<bool> {
-        let written = match &mut self.sink {
-            OutputSink::Stdout => return write_stdout(bytes),
-            OutputSink::Device(file) => file.write_all(bytes),
-            OutputSink::File(_, Some(packing)) => packing.write_all(bytes),
-            OutputSink::File(file, None) => file.file.write_all(bytes),
-        };
-        Ok(written.map(|()| true).map_err(|error| unwritable_as(&self.name, &error))?)
     }
 
     /// Completes the file, with the mode and times of `like`. It is not in its place yet.
@@ -251,7 +239,7 @@ pub(crate) struct CompleteFile {
 }
 
 impl CompleteFile {
-    /// Returns the path that the file has until it is in its place.
+    /// The path that the file has until it is in its place.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|file| file.file.path())
     }
@@ -338,10 +326,10 @@ impl OutputTarget {
     }
 }
 
-/// Returns the path of a result; nothing if it is a name of standard output.
+/// The path of a result; none where it is standard output.
 fn file(output: Option<&Path>) -> Option<&Path> {
-    const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-    output.filter(|output| !STDOUT.iter().any(|name| *output == Path::new(name)))
+    const NAMES: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+    output.filter(|output| !NAMES.iter().any(|name| *output == Path::new(name)))
 }
 
 /// Whether what is written to a path has gone at once: to standard output, a device or a pipe.
@@ -420,7 +408,7 @@ mod tests {
         let sizes = [0, 1, 1 << 15, 1 << 15, 1, 1 << 16, 0, (1 << 16) + 1, 7, 1 << 20, 1 << 17, 9];
         let parts: Vec<Vec<u8>> = (b'a'..).zip(sizes).map(|(byte, size)| vec![byte; size]).collect();
         let mut output = OutputFile::begin(Some(&place), None, &Readers::default()).expect("begun");
-        assert!(output.write_parts(parts.iter().map(Vec::as_slice)).expect("written"));
+        assert!(output.write(parts.iter().map(Vec::as_slice)).expect("written"));
         output.complete(None).and_then(CompleteFile::put).expect("in its place");
         assert!(fs::read(&place).expect("there") == parts.concat());
     }

@@ -10,7 +10,7 @@ use crate::laws::bricks::{self, Bricks, Generated, WAYS, Way};
 use crate::laws::lawful::{self, VaryingRules};
 use crate::laws::whole;
 use crate::plan::CutPolicy;
-use crate::plan::pairs::Pairs;
+use crate::plan::cutoff::Pairs;
 use crate::plan::size::Size;
 use crate::presets::{PRESETS, Preset};
 use crate::rewrite::repair::Repair;

@@ -7,10 +7,9 @@ use std::collections::HashMap;
 
 use crate::digest;
 use crate::tokens::Counter;
-use crate::transcript::fence;
 use crate::transcript::json::named_strings;
 use crate::transcript::speaker::is_interruption;
-use crate::transcript::{Content, Message, PartKind, Role, Transcript};
+use crate::transcript::{Content, Message, PartKind, Role, Transcript, fence};
 use serde_json::Value;
 
 use crate::laws::lawful::PREFIX;

@@ -6,12 +6,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::digest;
 use crate::plan::breaches::{Breach, ProviderRule, breaches};
-use crate::plan::pairs::Pairs;
+use crate::plan::cutoff::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{CutPolicy, Plan, plan};
-use crate::presets::pairs::moved_cut;
+use crate::presets::recipe::moved_cut;
 use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
 use crate::rewrite::{apply, splice, summary_place};

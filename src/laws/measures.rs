@@ -5,14 +5,13 @@ use std::hint::black_box;
 use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{CutPolicy, plan, total};
-use crate::presets::pairs::moved_cut;
+use crate::presets::recipe::moved_cut;
 use crate::redact::Redactor;
 use crate::rewrite::{self, Edit, Placed};
 use crate::tokens::{Counter, Tally};
-use crate::transcript::Transcript;
 use crate::transcript::formats::{SummaryMessage, SummaryRole};
-use crate::transcript::framing;
 use crate::transcript::source::Source;
+use crate::transcript::{Transcript, framing};
 
 const PREFIX: &str = "Here is a summary of the conversation to date:";
 const SUMMARY: &str = "Here is a summary of the conversation to date:\n\nThe user asked for several changes, and all of \

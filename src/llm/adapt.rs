@@ -9,8 +9,7 @@ use std::sync::Mutex;
 
 use serde_json::{Map, Value};
 
-use crate::llm::body::Change;
-use crate::llm::body::get;
+use crate::llm::body::{Change, get};
 use crate::llm::error_response::contains_any;
 use crate::llm::providers::Endpoint;
 use crate::summary::exchange::Request;
@@ -61,8 +60,8 @@ pub(super) struct ParameterRefusal {
 }
 
 impl ParameterRefusal {
-    /// Returns the parameter of the request `sent` that the body of an error with status 400 or 422 refuses. Of several,
-    /// it is one that the user did not set in `given`, and the first that the error names.
+    /// The parameter of the request `sent` that the body of an error with status 400 or 422 refuses. Of several, it is
+    /// one that the user did not set in `given`, and the first that the error names.
     pub(super) fn in_error(body: &str, sent: &Value, given: &Map<String, Value>) -> Option<Self> {
         let mut texts = Vec::new();
         match serde_json::from_str(body) {
@@ -82,7 +81,7 @@ impl ParameterRefusal {
         is_refused.then_some(ParameterRefusal { path, is_too_large })
     }
 
-    /// Returns the change of the body `sent` that this refusal asks for.
+    /// The change of the body `sent` that this refusal asks for.
     fn change(self, sent: &Value) -> Change {
         let refused = self.path;
         if self.is_too_large {
@@ -113,14 +112,14 @@ fn collect_texts(error: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// Returns the text that was sent in a parameter, or in its only member, in all quotes. An error can quote it and not
-/// name the parameter.
+/// The text that was sent in a parameter, or in its only member, in all quotes. An error can quote it and not name the
+/// parameter.
 fn quoted_value(sent: &Value) -> Vec<String> {
     let text = sent.as_str().or_else(|| sent.as_object()?.values().next()?.as_str());
     text.map_or_else(Vec::new, |text| ["'", "\"", "`"].map(|quote| format!("{quote}{text}{quote}")).to_vec())
 }
 
-/// Returns the position of a whole word.
+/// The position of a whole word.
 fn find(text: &str, word: &str) -> Option<usize> {
     let inner = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let whole = |at: &usize| !inner(text[..*at].chars().next_back()) && !inner(text[at + word.len()..].chars().next());
@@ -129,9 +128,8 @@ fn find(text: &str, word: &str) -> Option<usize> {
 
 /// Whether the user set a parameter with `--request-json`.
 pub(super) fn is_given(path: &str, given: &Map<String, Value>) -> bool {
-    let mut keys = path.split('.');
-    let first = keys.next().and_then(|key| given.get(key));
-    first.is_some_and(|first| keys.try_fold(first, |value, key| value.get(key)).is_some())
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    given.get(first).is_some_and(|value| rest.is_none_or(|rest| get(value, rest).is_some()))
 }
 
 /// The outcome of a refusal.
@@ -152,7 +150,7 @@ pub(crate) struct Adaptations {
 }
 
 impl Adaptations {
-    /// Returns the changes for requests to an endpoint.
+    /// The changes for requests to an endpoint.
     pub(crate) fn of(&self, endpoint: &Endpoint) -> Vec<Change> {
         let changes = lock(&self.changes);
         changes.get(&key(endpoint)).cloned().unwrap_or_default()
@@ -214,7 +212,7 @@ mod tests {
         store: bool,
     }
 
-    /// Returns the first complaint of a server: a parameter, a message and a code.
+    /// The first complaint of a server: a parameter, a message and a code.
     fn wrong(taste: &Taste, sent: &Value) -> Option<(&'static str, String, &'static str)> {
         const UNKNOWN: &str = "unsupported_parameter";
         let not_supported = |name: &str| format!("Unsupported parameter: '{name}' is not supported with this model.");
@@ -257,7 +255,7 @@ mod tests {
         (sent.get("store").is_some() && !taste.store).then(|| ("store", "Unknown parameter: 'store'".to_owned(), ""))
     }
 
-    /// Returns a complaint in all forms in which servers and gateways write errors.
+    /// A complaint in all forms in which servers and gateways write errors.
     fn bodies(name: &str, message: &str, code: &str) -> Vec<String> {
         vec![
             json!({"error": {"message": message, "type": "invalid_request_error", "param": name, "code": code}}),
@@ -324,7 +322,7 @@ mod tests {
         assert!(cases >= 4_000, "{cases}");
     }
 
-    /// Returns the parameter that a server refuses with these words, after a request for a model.
+    /// The parameter that a server refuses with these words, after a request for a model.
     fn refused(model: &str, words: &Value) -> Option<&'static str> {
         let (provider, model) = model.split_once(':').expect("a provider and a model");
         let sent = endpoint(provider, model).request(&request("p"));

@@ -1,16 +1,15 @@
 //! The bodies of requests and answers, changes of their members, and the changes that a server asks for.
+//!
+//! Also reads on a thread of its own, so that the receiver can stop waiting. What was not received stays in memory: a reader
+//! has a limit.
 
-use std::fmt;
+use std::io::{self, ErrorKind, Read};
+use std::sync::mpsc::{Receiver, channel};
+use std::{fmt, thread};
 
 use serde_json::{Map, Value, json};
 
 use crate::summary::exchange::Request;
-use crate::transcript::source::Source;
-
-/// Parses a body, where it is JSON.
-pub(super) fn parsed(body: &str) -> Option<Source<'_>> {
-    Source::of(body).ok()
-}
 
 /// Applies a JSON merge patch (RFC 7396): members are set or, where they are `null`, removed.
 pub(super) fn merge(target: &mut Value, patch: Value) {
@@ -38,7 +37,7 @@ pub(super) fn put(target: &mut Value, path: &str, value: Value) {
     merge(target, patch);
 }
 
-/// Returns a member. The path has dots.
+/// The member at a path, which has dots between its keys.
 pub(super) fn get<'v>(target: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(target, |value, key| value.get(key))
 }
@@ -67,7 +66,6 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// Returns the refused parameter.
     pub(super) fn refused(self) -> &'static str {
         match self {
             Change::Without(refused) | Change::Renamed { refused, .. } | Change::WithLess(refused) => refused,
@@ -93,6 +91,31 @@ impl fmt::Display for Change {
             Change::WithLess(refused) => write!(out, "with less {refused}"),
         }
     }
+}
+
+/// What a reader gives, piece by piece. The channel is disconnected at the end, and after an error.
+///
+/// # Errors
+/// No thread can be started.
+pub(super) fn chunks(mut reader: impl Read + Send + 'static) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
+    let (sender, chunks) = channel();
+    thread::Builder::new().spawn(move || {
+        let mut buffer = [0; 16 << 10];
+        loop {
+            let chunk = match reader.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(count) => Ok(buffer[..count].to_vec()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => Err(error),
+            };
+            let failed = chunk.is_err();
+            // The receiver can be gone.
+            if sender.send(chunk).is_err() || failed {
+                return;
+            }
+        }
+    })?;
+    Ok(chunks)
 }
 
 #[cfg(test)]

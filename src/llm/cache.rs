@@ -8,8 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use serde_json::json;
 
-use crate::files::atomic::{AtomicFile, tidy};
-use crate::files::readers::Readers;
+use crate::files::atomic::{AtomicFile, Readers, tidy};
 use crate::hash::sha256;
 use crate::summary::exchange::{Reply, Stop};
 use crate::sync::{lock, unpoisoned};
@@ -40,7 +39,7 @@ pub(crate) struct Cache {
     folder: PathBuf,
     in_flight: Arc<InFlight>,
     /// Whether a request is only sent if its answer can be kept.
-    must_keep: bool,
+    pub(crate) must_keep: bool,
     /// Whether the folder exists. Else the first entry creates it.
     exists: bool,
 }
@@ -57,9 +56,7 @@ const BYTES_PER_TOKEN: usize = 6;
 const MOST_RESERVED: usize = 1 << 20;
 
 /// Reserved space for the outcome of a request.
-pub(crate) struct Reserved {
-    file: AtomicFile,
-}
+pub(crate) struct Reserved(AtomicFile);
 
 impl Reserved {
     /// Writes the outcome: whole, or not at all.
@@ -75,12 +72,12 @@ impl Reserved {
             Kept::TooLong { window } => json!({"summary": null, "stop": TOO_LONG, "window": window}),
         };
         let line = format!("{value}\n");
-        let file = &mut self.file.file;
+        let file = &mut self.0.file;
         file.rewind()?;
         file.write_all(line.as_bytes())?;
         file.as_file().set_len(line.len() as u64)?;
-        self.file.finish(None)?;
-        self.file.persist()
+        self.0.finish(None)?;
+        self.0.persist()
     }
 }
 
@@ -99,18 +96,19 @@ impl Drop for RequestGuard<'_> {
 }
 
 impl Cache {
-    /// Opens the cache in a folder, and creates the folder where it does not exist.
+    /// Opens the cache in a folder, and creates the folder where it does not exist. With `must_keep`, a
+    /// request is only sent if its answer can be kept: what is paid for must be there when a run is repeated.
     ///
     /// # Errors
     /// No file can be created in it.
-    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Path, must_keep: bool) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         // The operating system removes this file at once. It only shows that the folder is writable.
         tempfile::tempfile_in(folder)?;
-        Ok(Cache { must_keep: false, exists: true, ..Cache::created_on_demand(folder) })
+        Ok(Cache { must_keep, exists: true, ..Cache::created_on_demand(folder) })
     }
 
-    /// Returns a cache in a folder that the first summary creates, readable only by its owner.
+    /// A cache in a folder that the first summary creates, readable only by its owner.
     pub(crate) fn created_on_demand(folder: &Path) -> Self {
         tidy(folder);
         Cache { folder: folder.to_owned(), in_flight: Arc::default(), must_keep: true, exists: false }
@@ -127,7 +125,7 @@ impl Cache {
         lock(&self.in_flight.identities)
     }
 
-    /// Returns the outcome of the request with this identity; nothing where there is no valid file.
+    /// The outcome of the request with this identity; nothing where there is no valid file.
     pub(crate) fn get(&self, identity: &str) -> Option<Kept> {
         let text = fs::read_to_string(self.file(identity)).ok()?;
         let source = Source::of(&text).ok()?;
@@ -155,18 +153,7 @@ impl Cache {
         let mut file = AtomicFile::beside(&self.file(identity), &Readers::Owner)?;
         let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN).min(MOST_RESERVED);
         file.file.write_all(&vec![0; bytes])?;
-        Ok(Reserved { file })
-    }
-
-    /// Makes the cache mandatory: answers that are paid for must be there when a run is repeated.
-    #[must_use]
-    pub(crate) fn mandatory(self) -> Self {
-        Cache { must_keep: true, ..self }
-    }
-
-    /// Whether a request is only sent if its answer can be kept.
-    pub(crate) fn must_keep(&self) -> bool {
-        self.must_keep
+        Ok(Reserved(file))
     }
 
     fn file(&self, identity: &str) -> PathBuf {
@@ -181,7 +168,7 @@ mod tests {
     #[test]
     fn what_was_put_is_got_and_nothing_else() {
         let folder = tempfile::tempdir().expect("a folder");
-        let cache = Cache::open(&folder.path().join("deep/er")).expect("a cache");
+        let cache = Cache::open(&folder.path().join("deep/er"), false).expect("a cache");
         assert_eq!(cache.get("a"), None);
         for stop in [Stop::Done, Stop::Length, Stop::Refused] {
             let kept = Kept::Reply(Reply { text: "s \u{1f600}\n".to_owned(), stop, usage: None });
@@ -201,6 +188,6 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("file");
         fs::write(&file, "").expect("written");
-        assert!(Cache::open(&file.join("cache")).is_err());
+        assert!(Cache::open(&file.join("cache"), false).is_err());
     }
 }

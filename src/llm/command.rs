@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::interrupt::{Running, kill_group};
-use crate::llm::chunks::chunks;
+use crate::llm::body::chunks;
 use crate::wording::counted;
 
 /// The longest name of a command in an error message, in characters.
@@ -34,10 +34,8 @@ const MOST_OUTPUT: u64 = 16 << 20;
 pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, String> {
     let deadline = Instant::now() + timeout;
     let name = crate::summary::exchange::shown(command, NAMED);
-    let mut shell = shell(command);
-    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let started = Running::start(&mut shell);
-    let (mut child, running) = started.map_err(|error| format!("`{name}` could not be started: {error}"))?;
+    let unstarted = |error: io::Error| format!("`{name}` could not be started: {error}");
+    let (mut child, running) = start(command).map_err(unstarted)?;
     // All three pipes are served at once: a command can answer before it has read everything.
     let stdin = child.stdin.take();
     let prompt = prompt.to_owned();
@@ -50,10 +48,7 @@ pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<Stri
         thread::Builder::new().spawn(feed)?;
         Ok::<_, io::Error>((Output::of(stdout)?, Output::of(stderr)?))
     };
-    let (mut stdout, mut stderr) = pipes().map_err(|error| {
-        kill(&mut child);
-        format!("`{name}` could not be started: {error}")
-    })?;
+    let (mut stdout, mut stderr) = pipes().map_err(unstarted).inspect_err(|_| kill(&mut child))?;
     let finished = wait(&mut child, &mut stdout, deadline);
     drop(running);
     let status = match finished {
@@ -128,10 +123,15 @@ fn wait(child: &mut Child, stdout: &mut Output, deadline: Instant) -> Result<Exi
     }
 }
 
-/// Returns the shell that runs a command. It gets its own process group, so that the timeout also ends the processes that
+/// Starts a command with a pipe for each of its streams.
+pub(super) fn start(command: &str) -> io::Result<(Child, Running)> {
+    Running::start(shell(command).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()))
+}
+
+/// The shell that runs a command. It gets its own process group, so that the timeout also ends the processes that
 /// it started.
 #[cfg(not(windows))]
-pub(super) fn shell(command: &str) -> Command {
+fn shell(command: &str) -> Command {
     // Not the first on the path: there can be others in the working directory.
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]);
@@ -140,10 +140,10 @@ pub(super) fn shell(command: &str) -> Command {
     shell
 }
 
-/// Returns the shell that runs a command. `/D` leaves out what the registry has each shell run first. `cmd` does not take
+/// The shell that runs a command. `/D` leaves out what the registry has each shell run first. `cmd` does not take
 /// arguments apart as other programs do: with `/S` it removes the outer quotes, and the rest is the command as it is.
 #[cfg(windows)]
-pub(super) fn shell(command: &str) -> Command {
+fn shell(command: &str) -> Command {
     use std::os::windows::process::CommandExt;
     let mut shell = Command::new("cmd");
     shell.args(["/D", "/S", "/C"]).raw_arg(format!("\"{command}\""));
@@ -161,7 +161,7 @@ fn last_words(stderr: &mut Output) -> String {
     ending(&stderr.bytes)
 }
 
-/// Returns the end of what a command wrote to its standard error, behind a colon.
+/// The end of what a command wrote to its standard error, behind a colon.
 pub(super) fn ending(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let clean = crate::summary::exchange::shown(text.trim(), usize::MAX);

@@ -1,14 +1,14 @@
 //! A command that counts tokens: it reads each text as a JSON string on a line, and writes the number on a line.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 use crate::interrupt::Running;
-use crate::llm::command::{GRACE, LAST_WORDS, NAMED, PAUSE, ending, kill, shell};
+use crate::llm::command::{GRACE, LAST_WORDS, NAMED, PAUSE, ending, kill, start};
 use crate::summary::exchange::shown;
 use crate::sync::lock;
 use crate::wording::counted;
@@ -30,12 +30,12 @@ pub(crate) struct CountingCommand {
 }
 
 impl CountingCommand {
-    /// Returns a command that has not started yet. It may take `timeout` for each text.
+    /// The command does not start yet. It may take `timeout` for each text.
     pub(crate) fn new(line: String, timeout: Duration) -> Self {
         CountingCommand { line, timeout, session: Mutex::new(None) }
     }
 
-    /// Returns the number for a text.
+    /// The number for a text.
     ///
     /// # Errors
     /// The command gave none: what came instead.
@@ -87,9 +87,7 @@ enum Wrong {
 
 impl Session {
     fn start(line: &str) -> io::Result<Self> {
-        let mut shell = shell(line);
-        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let (mut child, running) = Running::start(&mut shell)?;
+        let (mut child, running) = start(line)?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
         // A thread for each pipe: the command may not read, or say more than is asked.
@@ -133,7 +131,7 @@ impl Session {
         Ok(number)
     }
 
-    /// Returns how the command ended, if it does soon.
+    /// How the command ended, if it does soon.
     fn status(&mut self) -> Option<ExitStatus> {
         let deadline = Instant::now() + GRACE;
         loop {
@@ -155,10 +153,7 @@ fn lines(pipe: impl Read, mut take: impl FnMut(String) -> bool) {
     let mut pipe = BufReader::new(pipe);
     loop {
         let mut line = Vec::new();
-        match pipe.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            Ok(1..) => {}
-            _ => return,
-        }
+        let Ok(1..) = pipe.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) else { return };
         let text = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line));
         if !take(shown(text.trim_end_matches('\r'), NAMED)) {
             return;

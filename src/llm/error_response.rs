@@ -9,7 +9,6 @@ use std::time::{Duration, SystemTime};
 
 use regex::Regex;
 
-use crate::llm::body::parsed;
 use crate::llm::secret::{Secret, masked};
 use crate::pattern::pattern;
 use crate::summary::exchange::shown;
@@ -21,13 +20,13 @@ pub(super) use kind::{FULL_WINDOW, failure_kind, kind_of_answer};
 /// The longest message of a provider that is shown, in characters.
 const SHOWN: usize = 300;
 
-/// Returns the object of an answer. Google's endpoint for OpenAI's clients puts errors into a list.
+/// The object of an answer. Google's endpoint for OpenAI's clients puts errors into a list.
 fn root<'j>(answer: &'j Source<'_>) -> Option<Json<'j>> {
     let root = answer.first()?;
     if root.kind() == JsonKind::Array { root.items().next() } else { Some(root) }
 }
 
-/// Returns the error in an answer: at its root, or in its first choice.
+/// The error in an answer: at its root, or in its first choice.
 fn error_in(answer: Json<'_>) -> Option<Json<'_>> {
     answer.get("error").or_else(|| answer.get("choices")?.items().next()?.get("error"))
 }
@@ -36,8 +35,8 @@ pub(super) fn contains_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|words| text.contains(words))
 }
 
-/// Returns the wait that a server requests: in `retry-after-ms`, in `retry-after` as seconds or as a date, or in the
-/// details of Google's errors.
+/// The wait that a server requests: in `retry-after-ms`, in `retry-after` as seconds or as a date, or in the details of
+/// Google's errors.
 pub(super) fn requested_wait(
     milliseconds: Option<&str>,
     header: Option<&str>,
@@ -58,15 +57,15 @@ fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
 }
 
 fn google_retry_delay(body: &str) -> Option<Duration> {
-    let answer = parsed(body)?;
+    let answer = Source::of(body).ok()?;
     let mut details = root(&answer)?.at(&["error", "details"])?.items();
     let delay = details.find_map(|detail| detail.get_text("retryDelay"))?;
     Duration::try_from_secs_f64(delay.decode().strip_suffix('s')?.parse().ok()?).ok()
 }
 
-/// Returns the message in the body of an error, or else the body. It is short and does not contain the key.
+/// The message in the body of an error, or else the body. It is short and does not contain the key.
 pub(super) fn server_message(body: &str, key: Option<&Secret>) -> String {
-    let answer = parsed(body);
+    let answer = Source::of(body).ok();
     let text = match answer.as_ref().and_then(root).and_then(message) {
         Some(message) => message,
         None => Cow::Borrowed(title(body).unwrap_or(body)),
@@ -77,7 +76,7 @@ pub(super) fn server_message(body: &str, key: Option<&Secret>) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
-/// Returns the message of an error, wherever it is; of a list of complaints, the first.
+/// The message of an error, wherever it is; of a list of complaints, the first.
 fn message(answer: Json<'_>) -> Option<Cow<'_, str>> {
     let error = error_in(answer).or_else(|| ["detail", "errors"].iter().find_map(|key| answer.get(key)));
     let error = error.unwrap_or(answer);
@@ -95,15 +94,15 @@ pub(in crate::llm) fn is_page(body: &str) -> bool {
     body.trim_start_matches('\u{feff}').trim_start().starts_with('<')
 }
 
-/// Returns the title of an HTML page.
+/// The title of an HTML page.
 fn title(body: &str) -> Option<&str> {
     let page = is_page(body).then_some(body)?;
     let named = page.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
     Some(named.map_or("a web page", |(title, _)| title))
 }
 
-/// Returns the window in tokens that a refusal names. It is the model's whole window or the limit of its input: a
-/// request has to fit either.
+/// The window in tokens that a refusal names. It is the model's whole window or the limit of its input: a request has
+/// to fit either.
 pub(super) fn named_window(body: &str) -> Option<u64> {
     // A smaller number is something else, and a larger one a mistake.
     const PLAUSIBLE: std::ops::RangeInclusive<u64> = 256..=100_000_000;

@@ -16,8 +16,7 @@ use reqwest::blocking::{Client, Response};
 use serde_json::Value;
 
 use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES, ParameterRefusal, is_given};
-use crate::llm::body::Change;
-use crate::llm::chunks::chunks;
+use crate::llm::body::{Change, chunks};
 use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, named_window, requested_wait, server_message};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
@@ -64,7 +63,7 @@ pub(crate) enum Between<'b> {
 }
 
 impl HttpClient {
-    /// Returns a client with a timeout for each request, a policy for retries, and a limit for the requests per minute.
+    /// `timeout` is for each request. `rate` limits the requests per minute.
     pub(crate) fn new(timeout: Duration, retry_policy: RetryPolicy, rate: Option<u32>) -> Self {
         HttpClient {
             timeout,
@@ -155,14 +154,11 @@ impl HttpClient {
     fn build(&self, endpoint: &Endpoint) -> Result<Client, String> {
         // This fails only where a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
+        let is_local = Url::parse(&endpoint.base_url).is_ok_and(|url| is_loopback(&url));
         let builder = || {
             let builder = Client::builder();
             // Another machine's proxy would look for the server on that machine.
-            let builder = if Url::parse(&endpoint.base_url).is_ok_and(|url| is_loopback(&url)) {
-                builder.no_proxy()
-            } else {
-                builder
-            };
+            let builder = if is_local { builder.no_proxy() } else { builder };
             builder
                 .timeout(self.timeout)
                 .connect_timeout(CONNECT_TIMEOUT.min(self.timeout))
@@ -188,8 +184,7 @@ impl HttpClient {
         let answer = self.answer(client, endpoint, &url, body)?;
         endpoint.response(&answer).map_err(|what| {
             // The title of a page says less than the question that goes with it.
-            let is_page = is_page(&answer);
-            let message = if is_page { String::new() } else { server_message(&answer, endpoint.key.as_ref()) };
+            let message = if is_page(&answer) { String::new() } else { server_message(&answer, endpoint.key.as_ref()) };
             let kind = kind_of_answer(&answer, self.retry_policy.persistence);
             let refusal = ParameterRefusal::in_error(&answer, body, &endpoint.request_json);
             FailedAttempt {
@@ -285,24 +280,19 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
 /// Describes the target of a redirect, which is not followed, as it can be another's server.
 fn redirect_hint(endpoint: &Endpoint, place: &str) -> String {
     let place = place.split(['?', '#']).next().unwrap_or_default();
-    let place = masked(endpoint.key.as_ref(), place);
+    let place = shown(&masked(endpoint.key.as_ref(), place), SHOWN);
     format!(
-        "; it redirects to {}, and redirects are not followed: if that address is right, name it with --base-url",
-        shown(&place, SHOWN)
+        "; it redirects to {place}, and redirects are not followed: if that address is right, name it with --base-url"
     )
 }
 
-/// Returns an error with its causes, outermost first.
+/// An error with its causes, outermost first.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        let more = next.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
+    for cause in std::iter::successors(error.source(), |cause| cause.source()).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text += &format!(": {cause}");
         }
-        cause = next.source();
     }
     text
 }

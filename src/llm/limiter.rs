@@ -49,7 +49,7 @@ pub(crate) enum Changed {
 }
 
 impl Limiter {
-    /// Returns a limiter for at most so many requests per minute, where the user limits them.
+    /// `rate` is the most requests per minute, where the user limits them.
     pub(crate) fn new(rate: Option<u32>) -> Self {
         let gap = rate.map_or(Duration::ZERO, |rate| Duration::from_secs(60) / rate.max(1));
         let state = State { pace: Pace { gap, next: None }, ..State::default() };
@@ -174,7 +174,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// Returns the wait for the next request.
+    /// The wait for the next request.
     fn pause(&self, now: Instant) -> Duration {
         self.next.map_or(Duration::ZERO, |next| next.saturating_duration_since(now))
     }

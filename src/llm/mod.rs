@@ -3,7 +3,6 @@
 pub(crate) mod adapt;
 pub(crate) mod body;
 pub(crate) mod cache;
-mod chunks;
 pub(crate) mod command;
 pub(crate) mod counting;
 mod error_response;
@@ -40,7 +39,7 @@ impl Summarizer {
         }
     }
 
-    /// Returns everything that decides an answer, as a text: the summarizer, and all that it is sent.
+    /// Everything that decides an answer, as a text: the summarizer, and all that it is sent.
     pub(crate) fn identity(&self, request: &Request) -> String {
         match self {
             Summarizer::Extractive => String::new(),

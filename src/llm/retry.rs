@@ -33,7 +33,7 @@ pub(crate) struct FailedAttempt {
 }
 
 impl FailedAttempt {
-    /// Returns a failure of which the server says nothing more.
+    /// A failure of which the server says nothing more.
     pub(crate) fn new(kind: FailureKind, message: String) -> Self {
         FailedAttempt { message, kind, asked: None, advised: None, window: None, refusal: None }
     }
@@ -84,20 +84,16 @@ impl RetryPolicy {
     }
 
     fn is_worth_retrying(self, failed: &FailedAttempt) -> bool {
-        let by_kind = match failed.kind {
-            FailureKind::Unreachable | FailureKind::Interrupted | FailureKind::Trouble | FailureKind::RateLimited => {
-                true
-            }
-            FailureKind::Odd => self.persistence == Persistence::LangChain,
-            _ => false,
-        };
+        use FailureKind::{Interrupted, Odd, RateLimited, TooLong, Trouble, Unreachable};
+        let by_kind = matches!(failed.kind, Unreachable | Interrupted | Trouble | RateLimited)
+            || failed.kind == Odd && self.persistence == Persistence::LangChain;
         // A request that is too long stays too long.
-        let may = failed.advised.unwrap_or(by_kind) && failed.kind != FailureKind::TooLong;
+        let may = failed.advised.unwrap_or(by_kind) && failed.kind != TooLong;
         may && failed.asked <= Some(LONGEST_ASKED)
     }
 
-    /// Returns the wait before a retry: twice as long each time, with a random part, so that clients that failed
-    /// together do not return together.
+    /// The wait before a retry: twice as long each time, with a random part, so that clients that failed together do
+    /// not return together.
     fn backoff(self, tried: u32) -> Duration {
         let doubled = |first: Duration| first.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
         match self.persistence {
@@ -109,7 +105,7 @@ impl RetryPolicy {
     }
 }
 
-/// Returns a random number from 0 to below 1.
+/// A random number from 0 to below 1.
 fn jitter(tried: u32) -> f64 {
     (RandomState::new().hash_one(tried) % 1024) as f64 / 1024.0
 }

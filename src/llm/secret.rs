@@ -23,8 +23,8 @@ const UNSEEN: u8 = 0;
 pub(crate) struct Secret(String);
 
 impl Secret {
-    /// Returns a key without white space around it, which comes from files and from copying; nothing if it has
-    /// characters that no header can contain.
+    /// A key without white space around it, which comes from files and from copying; nothing if it has characters that
+    /// no header can contain.
     pub(crate) fn new(key: &str) -> Option<Self> {
         let key = key.trim();
         key.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Secret(key.to_owned()))
@@ -55,7 +55,7 @@ impl Secret {
         masked + &text[end..]
     }
 
-    /// Returns the value of a header with the key behind `prefix`.
+    /// The value of a header with the key behind `prefix`.
     pub(super) fn header(&self, prefix: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
         value.set_sensitive(true);
@@ -72,13 +72,13 @@ struct Unit {
 }
 
 impl Unit {
-    /// Returns the unit that several encode.
+    /// The unit that several encode.
     fn decoded_from(units: &[Unit], byte: u8) -> Self {
         Unit { byte, start: units[0].start, end: units[units.len() - 1].end }
     }
 }
 
-/// Returns where a text has [`PART`] characters of a key in a row: plain or in letters of another style; with control
+/// Where a text has [`PART`] characters of a key in a row: plain or in letters of another style; with control
 /// characters and others outside of ASCII between them, as text in UTF-16 has them; in the escapes of JSON, HTML and
 /// addresses; or in Base64. The ranges are sorted by their beginnings, and can overlap.
 ///
@@ -86,7 +86,12 @@ impl Unit {
 fn parts_in(text: &str, key: &str) -> Vec<Range<usize>> {
     let unit = |(start, c): (usize, char)| Unit { byte: plain(c), start, end: start + c.len_utf8() };
     let mut search = Search { parts: key.as_bytes().windows(PART).collect(), found: Vec::new() };
-    search.read(text.char_indices().map(unit).collect());
+    search.read_escapes(text.char_indices().map(unit).collect(), |search, view| {
+        // A run of digits can begin before the key.
+        for skip in 0..4 {
+            search.read_escapes(from_base64(view, skip), |_, _| {});
+        }
+    });
     search.found.sort_by_key(|range| range.start);
     search.found
 }
@@ -97,16 +102,7 @@ struct Search<'k> {
 }
 
 impl Search<'_> {
-    /// Reads a text, what its escapes spell, and what Base64 in any of these encodes.
-    fn read(&mut self, text: Vec<Unit>) {
-        self.read_escapes(text, |search, view| {
-            // A run of digits can begin before the key.
-            for skip in 0..4 {
-                search.read_escapes(from_base64(view, skip), |_, _| {});
-            }
-        });
-    }
-
+    /// Reads a text and what its escapes spell, and does something with each of these.
     fn read_escapes(&mut self, mut view: Vec<Unit>, in_each: impl Fn(&mut Self, &[Unit])) {
         for _ in 0..=LAYERS {
             view.retain(|unit| unit.byte.is_ascii_graphic());
@@ -123,7 +119,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the ASCII character that a character is, in whatever style.
+/// The ASCII character that a character is, in whatever style.
 fn plain(c: char) -> u8 {
     u8::try_from(unstyled(c)).unwrap_or(UNSEEN)
 }
@@ -165,13 +161,13 @@ fn escape(text: &[u8]) -> Option<(usize, u8)> {
     }
 }
 
-/// Returns the character with this number.
+/// The character with this number.
 fn number(digits: &[u8], radix: u32) -> Option<u8> {
     let code = u32::from_str_radix(str::from_utf8(digits).ok()?, radix).ok()?;
     Some(char::from_u32(code).map_or(UNSEEN, plain))
 }
 
-/// Returns what Base64 in a view encodes, from the `skip`th digit of each run on.
+/// What Base64 in a view encodes, from the `skip`th digit of each run on.
 fn from_base64(view: &[Unit], skip: usize) -> Vec<Unit> {
     let mut decoded = Vec::new();
     for run in view.split(|unit| base64_digit(unit.byte).is_none()) {
@@ -198,7 +194,7 @@ fn base64_digit(byte: u8) -> Option<u32> {
     }
 }
 
-/// Returns the ASCII character that a character is in another style: wide, mathematical, in a circle or in a square.
+/// The ASCII character that a character is in another style: wide, mathematical, in a circle or in a square.
 fn unstyled(c: char) -> char {
     const LETTERLIKE: (&str, &str) = ("ℂℊℋℌℍℎℐℑℒℓℕℙℚℛℜℝℤℨℬℭℯℰℱℳℴ", "CgHHHhIILlNPQRRRZZBCeEFMo");
     let (first, offset) = match u32::from(c) {
@@ -222,7 +218,7 @@ fn unstyled(c: char) -> char {
     char::from(first + offset as u8)
 }
 
-/// Returns a text in which the key, where there is one, is masked.
+/// A text in which the key, where there is one, is masked.
 pub(super) fn masked(key: Option<&Secret>, text: &str) -> String {
     key.map_or_else(|| text.to_owned(), |key| key.mask(text))
 }

@@ -2,9 +2,7 @@
 //!
 //! A provider answers each of these with an error. Calls at the very end wait for their results, which is not a violation.
 
-mod calls;
-mod contents;
-mod ids;
+mod calls_and_contents;
 
 use std::fmt;
 
@@ -15,9 +13,9 @@ use crate::transcript::pairing::{CallOrResult, results};
 use crate::transcript::text::Text;
 use crate::transcript::{Message, Role, Transcript};
 
-pub(crate) use calls::{id_in, media_in_result, name_in, odd_input};
-pub(crate) use contents::{Blank, blanks, content_of, lone_surrogates};
-pub(crate) use ids::results_of_calls;
+pub(crate) use calls_and_contents::{
+    Blank, blanks, content_of, id_in, lone_surrogates, media_in_result, name_in, odd_input, results_of_calls,
+};
 
 /// A violation of a rule, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,12 +153,12 @@ pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
         wanted => of_pairs(transcript, wanted),
     };
     found.retain(|breach| !(transcript.order.calls_elsewhere && matches!(breach.rule, ProviderRule::Orphan(_))));
-    found.extend(ids::of_ids(transcript));
-    found.extend(calls::of_calls(transcript));
+    found.extend(calls_and_contents::of_ids(transcript));
+    found.extend(calls_and_contents::of_calls(transcript));
     found.extend(of_marks(transcript));
     let between = transcript.format.misplaced_entries(transcript).into_iter();
     found.extend(between.map(|one| Breach { message: one.message, rule: ProviderRule::Between, id: None }));
-    found.extend(contents::of_contents(transcript));
+    found.extend(calls_and_contents::of_contents(transcript));
     found.extend(of_turns(transcript));
     found.extend(of_links(transcript));
     let alone = transcript.format.violations(&transcript.messages);

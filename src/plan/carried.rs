@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use crate::tokens::Counter;
+use crate::transcript::compaction::SummarizationEvent;
 use crate::transcript::json::{Json, JsonKind, Object};
-use crate::transcript::summarization_event::SummarizationEvent;
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, RareFields, Role, Transcript};
 

@@ -5,34 +5,29 @@
 pub(crate) mod breaches;
 pub(crate) mod carried;
 mod compactions;
-mod cutoff;
+pub(crate) mod cutoff;
 pub(crate) mod economy;
-pub(crate) mod pairs;
 pub(crate) mod pins;
-pub(crate) mod reasoning;
 pub(crate) mod recorded;
-pub(crate) mod removal_note;
 pub(crate) mod size;
 pub(crate) mod steps;
 pub(crate) mod summaries;
-mod weight;
 
 use std::collections::HashSet;
 
 use crate::tokens::{Counter, Tally};
-use crate::transcript::foreign;
 use crate::transcript::formats::SummaryPosition;
 use crate::transcript::order::Turn;
-use crate::transcript::{Message, Note, Retention, Transcript};
+use crate::transcript::{Message, Note, Retention, Transcript, foreign};
 use crate::wording::counted;
 
 pub(crate) use cutoff::{last_bytes, legal_cuts, no_such_place};
 
 use carried::carried;
-use pairs::Pairs;
+use cutoff::Pairs;
 use pins::{Pin, PinRules};
+use recorded::Weight;
 use size::Size;
-use weight::Weight;
 
 /// The default beginning of a summary message.
 pub(crate) const SUMMARY_PREFIX: &str = "Here is a summary of the conversation to date:";

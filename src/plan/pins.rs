@@ -7,8 +7,7 @@ use regex::Regex;
 use crate::tokens::Tally;
 use crate::transcript::formats::{SummaryPosition, SummaryRole};
 use crate::transcript::speaker::{is_handed_over, is_interruption, words_of_person};
-use crate::transcript::text_calls::{first_block, has_call};
-use crate::transcript::text_replies::{answered_call, is_shell_output};
+use crate::transcript::text_calls::{answered_call, first_block, has_call, is_shell_output};
 use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
 
 use crate::diagnostic::{Diagnostic, nearest, typed_pattern};

@@ -1,15 +1,17 @@
 //! Tells which messages are summaries of earlier compactions. The format marks them, or they stand where tcompact puts
 //! them. A text that only looks like a summary is not one: a page, a program or a model can repeat every word of it.
+//!
+//! Also: the note of `--model none` in the place of removed messages: how many were removed, by all runs.
 
+use std::fmt;
 use std::ops::Range;
 
 use crate::plan::pins::PinRules;
-use crate::plan::removal_note::RemovalNote;
 use crate::plan::{CutPolicy, carried};
-use crate::transcript::fence;
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::text_calls::shell_block;
-use crate::transcript::{Message, Role, Transcript};
+use crate::transcript::{Content, Message, Role, Transcript, fence};
+use crate::wording::counted;
 
 /// Marks the summary that tcompact put into a transcript. `role` is that of summaries by this policy. Where the role
 /// changed between two runs, the summaries of both can stand one behind the other.
@@ -117,4 +119,90 @@ fn follows_command(messages: &[Message<'_>], index: usize) -> bool {
     let Some(before) = index.checked_sub(1).map(|before| &messages[before]) else { return false };
     let has_command = || before.content.texts().iter().any(|text| shell_block(&text.decode(), || true).is_some());
     before.role == Role::Assistant && before.calls.is_empty() && (before.command_beside().is_some() || has_command())
+}
+
+pub(super) const OPENING: &str = "[tcompact: ";
+/// The end of an argument that was cut.
+pub(crate) const TRUNCATED: &str = "...(argument truncated)";
+const REMOVED: &str = " removed";
+const ROUNDS: (&str, &str) = (" in ", " rounds");
+const ARCHIVE: &str = "; ";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RemovalNote {
+    pub(crate) messages: u64,
+    pub(crate) tokens: u64,
+    /// How many rounds of compaction removed them.
+    pub(crate) rounds: u32,
+    /// What it says of the archive that keeps them, where there is one.
+    pub(crate) archive: Option<String>,
+}
+
+impl fmt::Display for RemovalNote {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (messages, tokens) = (counted(self.messages, "earlier message"), counted(self.tokens, "token"));
+        write!(out, "{OPENING}{messages}{REMOVED}")?;
+        if self.rounds > 1 {
+            write!(out, "{}{}{}", ROUNDS.0, self.rounds, ROUNDS.1)?;
+        }
+        write!(out, ", {tokens}")?;
+        self.archive.iter().try_for_each(|archive| write!(out, "{ARCHIVE}{archive}"))?;
+        out.write_str("]")
+    }
+}
+
+impl RemovalNote {
+    /// Reads a message that is such a note, and nothing else.
+    pub(crate) fn of(message: &Message<'_>) -> Option<Self> {
+        let text = match &message.content {
+            Content::Text(text) => *text,
+            Content::Parts(parts) if parts.len() == 1 => message.content.first_text()?,
+            Content::Parts(_) => return None,
+        };
+        let has_only_content = message.calls.is_empty() && message.results.is_empty();
+        (has_only_content && text.starts_with(OPENING)).then(|| RemovalNote::read(&text.decode()))?
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let inside = text.trim().strip_prefix(OPENING)?.strip_suffix(']')?;
+        let (messages, rest) = inside.split_once(REMOVED)?;
+        let (rounds, rest) = rest.split_once(", ")?;
+        let rounds = match rounds {
+            "" => 1,
+            rounds => rounds.strip_prefix(ROUNDS.0)?.strip_suffix(ROUNDS.1)?.parse().ok()?,
+        };
+        let (tokens, archive) = rest.split_once(ARCHIVE).map_or((rest, None), |(tokens, kept)| (tokens, Some(kept)));
+        let number =
+            |counted: &str, noun: &str| counted.strip_suffix(['s']).unwrap_or(counted).strip_suffix(noun)?.parse().ok();
+        Some(RemovalNote {
+            messages: number(messages, " earlier message")?,
+            tokens: number(tokens, " token")?,
+            rounds,
+            archive: archive.map(str::to_owned),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_as_it_is_written() {
+        for (messages, tokens, rounds, archive) in
+            [(1, 1, 1, None), (2, 0, 2, Some("they are kept in a; they are kept in b].md")), (25, 2036, 14, None)]
+        {
+            let note = RemovalNote { messages, tokens, rounds, archive: archive.map(str::to_owned) };
+            assert_eq!(RemovalNote::read(&note.to_string()), Some(note));
+        }
+        let one = RemovalNote { messages: 1, tokens: 1, rounds: 1, archive: None };
+        assert_eq!(one.to_string(), "[tcompact: 1 earlier message removed, 1 token]");
+        // Notes of earlier versions count, too.
+        assert_eq!(RemovalNote::read("[tcompact: 1 earlier messages removed, 1 tokens]"), Some(one));
+        for other in
+            ["", "[tcompact: 1 earlier message removed, 1 token", "[tcompact: x earlier messages removed, 1 token]"]
+        {
+            assert_eq!(RemovalNote::read(other), None);
+        }
+    }
 }

@@ -45,7 +45,7 @@ impl Buffer {
     }
 }
 
-/// Returns the names of a role in `LangChain`: as a type, and before a line.
+/// The names of a role in `LangChain`: as a type, and before a line.
 fn names<'a>(message: &Message<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
     let (kind, prefix) = match message.role {
         Role::User => ("human", "Human"),
@@ -61,7 +61,7 @@ fn names<'a>(message: &Message<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
     (Cow::Borrowed(kind), Cow::Borrowed(prefix))
 }
 
-/// Returns content that is neither text nor a list, as `LangChain` converts it to text.
+/// Content that is neither text nor a list, as `LangChain` converts it to text.
 fn other_content(message: &Message<'_>) -> Option<String> {
     let content = message.field("content").filter(|content| !content.is_falsy())?;
     (!matches!(content.kind(), JsonKind::String | JsonKind::Array)).then(|| repr(content))
@@ -88,7 +88,7 @@ fn element(message: &Message<'_>) -> String {
     lines.join("\n")
 }
 
-/// Returns the calls that are written: those that `LangChain` knows, or the single `function_call`.
+/// The calls that are written: those that `LangChain` knows, or the single `function_call`.
 fn calls<'m, 'a>(message: &'m Message<'a>) -> Vec<&'m Call<'a>> {
     if message.role != Role::Assistant {
         return Vec::new();
@@ -137,6 +137,7 @@ fn part(part: &Part<'_>) -> Option<String> {
         return None;
     }
     let text = |key: &str| block.get_text(key).map(|text| text.decode().into_owned()).filter(|text| !text.is_empty());
+    let document = |text: String| escaped(&truncated(&text, LONGEST_DOCUMENT));
     let kind = block.get_text("type")?.decode();
     match &*kind {
         "text" => text("text").map(|text| escaped(&text)),
@@ -148,26 +149,17 @@ fn part(part: &Part<'_>) -> Option<String> {
             let url = block.at(&["image_url", "url"])?.text()?.decode();
             (!url.is_empty()).then(|| format!("<image url={} />", attribute(&url)))
         }
-        "text-plain" => text("text").map(|text| escaped(&truncated(&text, LONGEST_DOCUMENT))),
+        "text-plain" => text("text").map(document),
         "server_tool_call" => {
-            let (id, name) = (text("id").unwrap_or_default(), text("name").unwrap_or_default());
-            let arguments = block.get("args").map_or("{}".to_owned(), json);
-            Some(format!(
-                "<server_tool_call id={} name={}>{}</server_tool_call>",
-                attribute(&id),
-                attribute(&name),
-                escaped(&truncated(&arguments, LONGEST_DOCUMENT))
-            ))
+            let [id, name] = ["id", "name"].map(|key| attribute(&text(key).unwrap_or_default()));
+            let arguments = document(block.get("args").map_or("{}".to_owned(), json));
+            Some(format!("<server_tool_call id={id} name={name}>{arguments}</server_tool_call>"))
         }
         "server_tool_result" => {
-            let (id, status) = (text("tool_call_id").unwrap_or_default(), text("status").unwrap_or_default());
+            let [id, status] = ["tool_call_id", "status"].map(|key| attribute(&text(key).unwrap_or_default()));
             let output = block.get("output").filter(|output| !output.is_falsy()).map(json).unwrap_or_default();
-            Some(format!(
-                "<server_tool_result tool_call_id={} status={}>{}</server_tool_result>",
-                attribute(&id),
-                attribute(&status),
-                escaped(&truncated(&output, LONGEST_DOCUMENT))
-            ))
+            let output = document(output);
+            Some(format!("<server_tool_result tool_call_id={id} status={status}>{output}</server_tool_result>"))
         }
         _ => None,
     }
@@ -248,7 +240,7 @@ fn json(value: Json<'_>) -> String {
     out
 }
 
-/// Returns the first `limit` characters, with dots if there are more.
+/// The first `limit` characters, with dots if there are more.
 fn truncated(text: &str, limit: usize) -> Cow<'_, str> {
     let shown = beginning(text, limit);
     if shown.len() < text.len() { Cow::Owned(format!("{shown}...")) } else { Cow::Borrowed(text) }

@@ -31,24 +31,19 @@ const SHOWN_ID: usize = 32;
 /// The most bytes of a file name made of a call's id.
 const LONGEST_NAME: usize = 128;
 
-/// A result that moves to a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ResultFile {
-    /// The file's name.
-    pub(crate) name: String,
-    /// The result's text.
-    pub(crate) text: String,
-}
-
-/// Returns the edits that shorten the results at the end of a conversation, from message `first` on, and the files in
+/// The edits that shorten the results at the end of a conversation, from message `first` on, and the files in
 /// `folder` that they refer to.
-pub(crate) fn shorten_results(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Vec<Edit>, Vec<ResultFile>) {
+pub(crate) fn shorten_results(
+    transcript: &Transcript<'_>,
+    first: usize,
+    folder: &str,
+) -> (Vec<Edit>, Vec<OffloadedFile>) {
     let kept = &transcript.messages[first..];
     let run = kept.iter().rev().take_while(|message| message.role == Role::Tool).count();
     let (before, results) = kept.split_at(kept.len() - run);
     let read = read_files(before);
     let mut edits = Vec::new();
-    let mut files: Vec<ResultFile> = Vec::new();
+    let mut files: Vec<OffloadedFile> = Vec::new();
     for result in results {
         let Some(content) = result.field("content") else { continue };
         let id = result.results.first().and_then(|answer| answer.id).map(|id| id.decode().into_owned());
@@ -59,10 +54,10 @@ pub(crate) fn shorten_results(transcript: &Transcript<'_>, first: usize, folder:
             _ => {
                 let name = file_name(&id);
                 let note = note(&id, &format!("{folder}/{name}"), &text);
-                match files.iter_mut().find(|file: &&mut ResultFile| file.name == name) {
+                match files.iter_mut().find(|file| file.name == name) {
                     // A second result with the same id is appended to the first.
-                    Some(file) => file.text.push_str(&format!("\n{text}")),
-                    None => files.push(ResultFile { name, text }),
+                    Some(file) => file.bytes.extend(format!("\n{text}").bytes()),
+                    None => files.push(OffloadedFile { name, bytes: text.into_bytes() }),
                 }
                 beside_media(result, &note)
             }
@@ -87,7 +82,7 @@ fn text_of<'a>(result: &Message<'a>) -> String {
     texts.iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the text of a block without a type, which `DeepAgents` treats as text.
+/// The text of a block without a type, which `DeepAgents` treats as text.
 fn untyped_text(block: Json<'_>) -> Option<Text<'_>> {
     if block.get("type").is_some() { None } else { block.get_text("text") }
 }
@@ -154,12 +149,11 @@ fn note(id: &str, path: &str, text: &str) -> String {
         (&lines[..SHOWN_LINES], &lines[lines.len() - SHOWN_LINES..])
     };
     let clipped = head.iter().chain(tail).any(|line| line.chars().count() > SHOWN_CHARS);
-    let mut about = if all {
+    let about = if all {
         "These are lines from the result"
     } else {
         "These are the first and the last lines of the result only"
-    }
-    .to_owned();
+    };
     let caveats: Vec<&str> = [
         (!all).then_some("`... [N lines truncated] ...` stands where N lines between the first and the last ones are left out"),
         clipped.then_some("a line that has more than 1000 characters is cut off behind its first 1000 characters wherever it is shown"),
@@ -167,9 +161,7 @@ fn note(id: &str, path: &str, text: &str) -> String {
     .into_iter()
     .flatten()
     .collect();
-    if !caveats.is_empty() {
-        about.push_str(&format!(" ({})", caveats.join("; ")));
-    }
+    let caveats = if caveats.is_empty() { String::new() } else { format!(" ({})", caveats.join("; ")) };
     let mut sample = numbered(head, 1);
     if !all {
         let left_out = lines.len() - 2 * SHOWN_LINES;
@@ -177,7 +169,7 @@ fn note(id: &str, path: &str, text: &str) -> String {
         sample = format!("{sample}\n... [{left_out} lines truncated] ...\n{after}");
     }
     format!(
-        "The result of the tool call {shown} took more room than there is left, so that all of it is now in the file {path}\n\nThe read_file tool shows you what is in that file. It is best read a piece at a time, since the whole of it would not fit in here again.\n\nWhich piece is shown, the parameters offset and limit of read_file say: the lines from 1 to 100, for an example, are what read_file shows with offset=0 and limit=100.\n\n{about}:\n\n{sample}\n"
+        "The result of the tool call {shown} took more room than there is left, so that all of it is now in the file {path}\n\nThe read_file tool shows you what is in that file. It is best read a piece at a time, since the whole of it would not fit in here again.\n\nWhich piece is shown, the parameters offset and limit of read_file say: the lines from 1 to 100, for an example, are what read_file shows with offset=0 and limit=100.\n\n{about}{caveats}:\n\n{sample}\n"
     )
 }
 
@@ -211,8 +203,7 @@ fn split_lines(text: &str) -> Vec<&str> {
 /// The hexadecimal digits of a file's hash in its name.
 const NAME_DIGITS: usize = 16;
 
-/// Returns the edits that replace data in messages with references into `folder`, and the files that they refer to,
-/// each once.
+/// The edits that replace data in messages with references into `folder`, and the files that they refer to, each once.
 pub(crate) fn move_media(
     transcript: &Transcript<'_>,
     indices: &[usize],
@@ -246,7 +237,8 @@ pub(crate) fn move_media(
             };
             edits.push(Edit { range: block.span(), text: reference.to_string() });
         }
-        if holds_data && reader.appends_calls() {
+        // The readers of other known providers leave the calls beside the blocks.
+        if holds_data && reader != BlockReader::Other {
             edits.extend(append_calls(message));
         }
     }
@@ -283,11 +275,6 @@ impl BlockReader {
         };
         !block.get_text("type").is_some_and(|kind| foreign.iter().any(|name| kind.is(name)))
     }
-
-    /// Whether it appends the calls of a message to its blocks.
-    fn appends_calls(self) -> bool {
-        self != BlockReader::Other
-    }
 }
 
 /// Appends the calls of a message to its blocks, where they are counted. Calls without an id, and calls already among
@@ -307,7 +294,7 @@ fn append_calls(message: &Message<'_>) -> Option<Edit> {
     (!text.is_empty()).then_some(Edit { range: end..end, text })
 }
 
-/// Returns the arguments of a call as strict JSON: control characters, which text with JSON may have, are escaped.
+/// The arguments of a call as strict JSON: control characters, which text with JSON may have, are escaped.
 fn arguments(call: &Call<'_>) -> Option<String> {
     match call.arguments {
         Arguments::Value(value) => Some(value.raw().to_owned()),
@@ -411,7 +398,7 @@ impl InlineMedia {
 /// The block types of such reasoning.
 const BOUND: [&str; 3] = ["thinking", "redacted_thinking", "reasoning_content"];
 
-/// Returns the edits that remove bound reasoning from the kept messages.
+/// The edits that remove bound reasoning from the kept messages.
 pub(crate) fn remove_bound(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Edit> {
     let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
     let stay = stay.map(|index| &transcript.messages[index]).filter(|message| message.role == Role::Assistant);
@@ -433,8 +420,8 @@ fn without_reasoning(message: &Message<'_>) -> Vec<Edit> {
     bound.chunk_by(|a, b| a + 1 == *b).map(|run| removal(&spans, run[0], run[run.len() - 1] + 1)).collect()
 }
 
-/// Returns the block types that are bound in a message: Claude's, whichever provider serves it. Without a provider, the
-/// types that only Claude has.
+/// The block types that are bound in a message: Claude's, whichever provider serves it. Without a provider, the types
+/// that only Claude has.
 fn bound_kinds(message: &Message<'_>) -> Vec<&'static str> {
     let Some(provider) = message.rare_fields().provider else { return BOUND.to_vec() };
     let model = message.metadata("model_name").and_then(|name| name.text());

@@ -31,7 +31,7 @@ pub(crate) struct ConfigSection<'s> {
     pub(crate) keys: &'s Map<String, Json>,
     /// The list of models beside the section.
     pub(crate) models: Option<&'s Json>,
-    /// Returns an environment variable.
+    /// The value of an environment variable.
     pub(crate) variable: &'s dyn Fn(&str) -> Option<OsString>,
     /// Whether requests can be sent to the provider with this name.
     pub(crate) is_provider: fn(&str) -> bool,
@@ -88,7 +88,7 @@ pub(crate) fn read(section: &ConfigSection<'_>) -> Result<Config, Failure> {
     let kept = keep.as_ref().map_or(Ok("messages:20".to_owned()), |amount| section.size(amount, At::Most))?;
     let of_window = triggers.iter().chain(&keep).any(|amount| amount.unit == "fraction");
     let mut flags =
-        vec![given("preset", vec!["deerflow".to_owned()]), given("keep", vec![kept]), section.trim_tokens(trim)?];
+        vec![given("preset", vec!["deerflow".to_owned()]), given("keep", vec![kept]), section.trim_tokens(trim)];
     if !sizes.is_empty() {
         flags.push(given("trigger", sizes));
     }
@@ -131,7 +131,7 @@ impl ConfigSection<'_> {
         Failure::usage(format!("{}: {SECTION}.{key} = {found}: expected {wanted}", self.file))
     }
 
-    /// Returns the value of a key, parsed by `read`, if the key exists.
+    /// The value of a key, parsed by `read`, if the key exists.
     fn get<T>(&self, key: &str, wanted: &str, read: impl Fn(&Json) -> Option<T>) -> Result<Option<T>, Failure> {
         let json = self.keys.get(key);
         json.map(|json| read(json).ok_or_else(|| self.wrong(key, &found(json), wanted))).transpose()
@@ -161,7 +161,7 @@ impl ConfigSection<'_> {
         Ok(ConfigSize { key, unit, value })
     }
 
-    /// Returns a size as a flag takes it.
+    /// A size as a flag takes it.
     fn size(&self, amount: &ConfigSize, at: At) -> Result<String, Failure> {
         let ConfigSize { key, unit, value } = amount;
         let (whole, float) = match *value {
@@ -180,7 +180,7 @@ impl ConfigSection<'_> {
         }
     }
 
-    fn trim_tokens(&self, trim: Option<Option<i128>>) -> Result<FlagOfConfig, Failure> {
+    fn trim_tokens(&self, trim: Option<Option<i128>>) -> FlagOfConfig {
         const KEY: &str = "trim_tokens_to_summarize";
         let tokens = trim.flatten().unwrap_or(TRIM_DEFAULT);
         // A negative number means the same as 0: no message fits.
@@ -191,11 +191,11 @@ impl ConfigSection<'_> {
                 self.file
             ));
         }
-        Ok(given)
+        given
     }
 }
 
-/// Returns a flag with values that can be used.
+/// A flag with values that can be used.
 fn given(flag: &'static str, values: Vec<String>) -> FlagOfConfig {
     FlagOfConfig { flag, values, note: None, unusable: None }
 }

@@ -15,16 +15,14 @@ use crate::transcript::format::{Coercion, Format};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, Message, Role};
 use crate::transcript::source::Source;
-use crate::transcript::{Transcript, summarization_event};
+use crate::transcript::{Transcript, compaction};
 
-/// Returns the update for a run without changes.
-pub(crate) fn no_update() -> String {
-    "null\n".to_owned()
-}
+/// The update for a run without changes.
+pub(crate) const NO_UPDATE: &str = "null\n";
 
-/// Returns `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Members of kept messages stay
-/// unchanged to the byte, except for `edits`. A summary beside the messages is written beside them, under its key; an
-/// event that stands for removed messages becomes null.
+/// `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Members of kept messages stay unchanged to the
+/// byte, except for `edits`. A summary beside the messages is written beside them, under its key; an event that stands
+/// for removed messages becomes null.
 pub(crate) fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
     let format = transcript.format;
     let remove_all = format.remove_all().map(|entry| Style::spaced().write(&entry));
@@ -34,8 +32,8 @@ pub(crate) fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&
         Some(Placed::Beside(text)) => format!(", \"{}\": {}", carried::KEY, Value::from(text.as_str())),
         _ => String::new(),
     };
-    let event = transcript.state.and_then(summarization_event::place);
-    let event = event.map_or_else(String::new, |_| format!(", \"{}\": null", summarization_event::KEY));
+    let event = transcript.state.and_then(compaction::event_place);
+    let event = event.map_or_else(String::new, |_| format!(", \"{}\": null", compaction::EVENT_KEY));
     format!("{{\"messages\": [{}]{beside}{event}}}\n", messages.join(", "))
 }
 
@@ -46,7 +44,7 @@ fn in_state(format: &dyn Format, text: String) -> String {
     message.and_then(|message| format.in_state(&Object::of(message))).unwrap_or(text)
 }
 
-/// Returns the index of the first kept message that `update_state` rejects in any form, and why, to follow "message 3".
+/// The index of the first kept message that `update_state` rejects in any form, and why, to follow "message 3".
 pub(crate) fn refused_by_state(transcript: &Transcript<'_>, plan: &Plan) -> Option<(usize, String)> {
     let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
     stay.map(|index| (index, &transcript.messages[index])).find_map(|(index, message)| {
@@ -58,7 +56,7 @@ pub(crate) fn refused_by_state(transcript: &Transcript<'_>, plan: &Plan) -> Opti
     })
 }
 
-/// Returns why `LangChain` rejects a message, to follow "message 3"; `None` if it accepts it.
+/// Why `LangChain` rejects a message, to follow "message 3"; `None` if it accepts it.
 pub(crate) fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<String> {
     let object = Object::of(message.json);
     match format.coercion() {
@@ -75,8 +73,8 @@ pub(crate) fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<Stri
     }
 }
 
-/// Returns why `update_state` of `LangGraph` rejects a message in the form for a state, to follow "message 3"; `None`
-/// if it accepts it. It converts messages by the rules that [`refusal`] applies to Chat Completions.
+/// Why `update_state` of `LangGraph` rejects a message in the form for a state, to follow "message 3"; `None` if it
+/// accepts it. It converts messages by the rules that [`refusal`] applies to Chat Completions.
 fn state_refusal(role: Role, object: &Object<'_>) -> Option<String> {
     let content = object.get("content").and_then(|content| check_content(role, content));
     content.or_else(|| check_fields(role, object))
@@ -184,16 +182,13 @@ fn check_call(index: usize, call: Json<'_>) -> Option<String> {
 }
 
 fn check_arguments(arguments: Option<Json<'_>>) -> Option<String> {
-    let object = match arguments {
-        None => return Some("has no arguments".to_owned()),
-        Some(arguments) => match arguments.text() {
-            Some(text) => {
-                let json = text.decode_json();
-                Source::of_arguments(&json)
-                    .is_some_and(|json| json.first().is_some_and(|value| value.kind() == JsonKind::Object))
-            }
-            None => arguments.kind() == JsonKind::Object,
-        },
+    let Some(arguments) = arguments else { return Some("has no arguments".to_owned()) };
+    let is_object = |json: Json<'_>| json.kind() == JsonKind::Object;
+    let object = match arguments.text() {
+        Some(text) => {
+            Source::of_arguments(&text.decode_json()).is_some_and(|source| source.first().is_some_and(is_object))
+        }
+        None => is_object(arguments),
     };
     (!object).then(|| NO_OBJECT.to_owned())
 }

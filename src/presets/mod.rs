@@ -23,7 +23,6 @@ pub(crate) mod deepagents;
 #[cfg(feature = "cli")]
 pub(crate) mod deerflow;
 pub(crate) mod langgraph;
-pub(crate) mod pairs;
 pub(crate) mod python;
 pub(crate) mod recipe;
 pub(crate) mod trim;
@@ -202,12 +201,11 @@ pub(crate) static OWN: Preset = Preset {
     habits: SystemHabits::OWN,
 };
 
-/// Returns the preset with this name.
 pub(crate) fn by_name(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
-/// Returns the tokens that `DeepAgents` allows a conversation for a model with this context window.
+/// The tokens that `DeepAgents` allows a conversation for a model with this context window.
 pub(crate) fn input_budget(context_window: u64) -> u64 {
     const SHARE: f64 = 0.95;
     (context_window as f64 * SHARE) as u64
@@ -216,7 +214,7 @@ pub(crate) fn input_budget(context_window: u64) -> u64 {
 /// The tools whose arguments `DeepAgents` cuts: the files have what they wrote.
 pub(crate) const WRITING_TOOLS: &[&str] = &["write_file", "edit_file"];
 
-/// Returns the flags of a preset. `given` returns the value of a flag in the higher layers.
+/// The flags of a preset. `given` returns the value of a flag in the higher layers.
 pub(crate) fn values(name: &str, given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>> {
     let preset = by_name(name)?;
     let fixed = preset.flags.iter().chain(OF_ALL);

@@ -94,11 +94,7 @@ fn fill_field(field: &str, messages: &str) -> Result<String, String> {
             return Err(format!("Replacement index {name} out of range for positional args tuple"));
         }
         _ if name.contains('{') => return Err("unexpected '{' in field name".to_owned()),
-        _ => {
-            let mut repr = String::new();
-            notation::string(Text::plain(name), &mut repr);
-            return Err(repr);
-        }
+        _ => return Err(repr(name)),
     }
     let value = index(messages, path)?;
     match spec.strip_prefix('!') {
@@ -115,7 +111,7 @@ fn fill_field(field: &str, messages: &str) -> Result<String, String> {
     }
 }
 
-/// Returns a character of the text by its index; no other member of Python's strings yields text.
+/// A character of the text by its index; no other member of Python's strings yields text.
 fn index<'t>(messages: &'t str, path: &str) -> Result<&'t str, String> {
     if path.is_empty() {
         return Ok(messages);
@@ -133,23 +129,25 @@ fn index<'t>(messages: &'t str, path: &str) -> Result<&'t str, String> {
     Ok(&messages[at..at + c.len_utf8()])
 }
 
-fn convert(value: &str, kind: char) -> Result<String, String> {
+fn repr(text: &str) -> String {
     let mut repr = String::new();
-    match kind {
-        's' => return Ok(value.to_owned()),
-        'r' | 'a' => notation::string(Text::plain(value), &mut repr),
-        _ => return Err(format!("Unknown conversion specifier {kind}")),
-    }
-    if kind == 'r' {
-        return Ok(repr);
-    }
+    notation::string(Text::plain(text), &mut repr);
+    repr
+}
+
+fn convert(value: &str, kind: char) -> Result<String, String> {
     let escaped = |c: char| match u32::from(c) {
         0..=0x7f => c.to_string(),
         point @ 0x80..=0xff => format!("\\x{point:02x}"),
         point @ 0x100..=0xffff => format!("\\u{point:04x}"),
         point => format!("\\U{point:08x}"),
     };
-    Ok(repr.chars().map(escaped).collect())
+    match kind {
+        's' => Ok(value.to_owned()),
+        'r' => Ok(repr(value)),
+        'a' => Ok(repr(value).chars().map(escaped).collect()),
+        _ => Err(format!("Unknown conversion specifier {kind}")),
+    }
 }
 
 /// Pads a value by `[[fill]align][0][width][.precision][s]`, the whole syntax for strings.

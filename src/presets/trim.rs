@@ -38,7 +38,7 @@ pub(crate) struct PartialMessage<'a> {
 type Counted<'m, 'a> = (u64, &'m Message<'a>);
 
 impl Counting {
-    /// Returns the total of some messages, to which others may be added.
+    /// The total of some messages, to which others may be added.
     fn sum<'a>(messages: &[Counted<'_, 'a>]) -> ScaledTotal<'a> {
         let mut total = ScaledTotal::default();
         messages.iter().for_each(|(tokens, message)| total.add(*tokens, message));
@@ -46,12 +46,12 @@ impl Counting {
     }
 
     fn tokens(self, total: &ScaledTotal<'_>) -> u64 {
-        if self.scales { total.total() } else { total.estimate() }
+        if self.scales { total.total() } else { total.estimate }
     }
 }
 
-/// Returns the last messages with at most `limit` tokens together; none if no such end begins with a person. The oldest
-/// may be `partial`.
+/// The last messages with at most `limit` tokens together; none if no such end begins with a person. The oldest may be
+/// `partial`.
 pub(crate) fn trim_messages<'a>(
     all: &[Counted<'a, 'a>],
     limit: u64,
@@ -79,8 +79,8 @@ pub(crate) fn trim_messages<'a>(
     kept
 }
 
-/// Returns the largest number up to `all` that holds, by binary search. With scaling a larger number may hold although
-/// a smaller one does not, so the sequence of tries matters.
+/// The largest number up to `all` that holds, by binary search. With scaling a larger number may hold although a
+/// smaller one does not, so the sequence of tries matters.
 fn binary_search_max(all: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, all);
     while low < high {
@@ -94,7 +94,7 @@ fn binary_search_max(all: usize, holds: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Returns the part of a message that fits beside the kept ones: its last parts, or the last lines of its last text.
+/// The part of a message that fits beside the kept ones: its last parts, or the last lines of its last text.
 fn fitting_part<'a>(
     message: &Message<'a>,
     kept: &[Counted<'_, 'a>],
@@ -171,23 +171,16 @@ pub(crate) fn sections(new: &str, earlier: Option<&str>, limit: u64, counter: Co
         }
         None => (String::new(), cut(new, limit, Keep::First, counter)),
     };
-    let mut lines: Vec<String> = Vec::new();
-    if !earlier.is_empty() {
-        lines.extend([
-            "<existing_summary>".to_owned(),
-            escaped(&earlier),
-            "</existing_summary>".to_owned(),
-            String::new(),
-        ]);
-    }
-    if !new.is_empty() {
-        lines.extend(["<new_messages>".to_owned(), escaped(&new), "</new_messages>".to_owned()]);
-    }
-    (!lines.is_empty()).then(|| lines.join("\n"))
+    let section = |name: &str, text: &str| format!("<{name}>\n{}\n</{name}>", escaped(text));
+    // A blank line is behind the earlier one, also where nothing is new.
+    let earlier = (!earlier.is_empty()).then(|| section("existing_summary", &earlier) + "\n");
+    let new = (!new.is_empty()).then(|| section("new_messages", &new));
+    let sections: Vec<String> = earlier.into_iter().chain(new).collect();
+    (!sections.is_empty()).then(|| sections.join("\n"))
 }
 
-/// Returns as much of one end of a text as fits into a message of `limit` tokens. If that is nothing but white space,
-/// it returns `limit` characters.
+/// As much of one end of a text as fits into a message of `limit` tokens. If that is nothing but white space, `limit`
+/// characters.
 fn cut(text: &str, limit: u64, keep: Keep, counter: Counter) -> String {
     if python::strip(text).is_empty() {
         return String::new();
@@ -202,7 +195,7 @@ fn cut(text: &str, limit: u64, keep: Keep, counter: Counter) -> String {
     if python::strip(fitting).is_empty() { cut_to_chars(text, limit) } else { fitting.to_owned() }
 }
 
-/// Returns at most `limit` characters: the beginning and the end, with a mark between them.
+/// At most `limit` characters: the beginning and the end, with a mark between them.
 fn cut_to_chars(text: &str, limit: u64) -> String {
     const MARK: &str = "\n...\n";
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -221,8 +214,8 @@ fn cut_to_chars(text: &str, limit: u64) -> String {
 
 const OMITTED: &str = "\n\n[... middle of conversation omitted ...]\n\n";
 
-/// Returns the beginning and the end of a history: half of its tokens, or two fifths of the window if that is less. A
-/// quarter of that comes from the beginning, as in `LangChain`. `None` if no character would be left.
+/// The beginning and the end of a history: half of its tokens, or two fifths of the window if that is less. A quarter
+/// of that comes from the beginning, as in `LangChain`. `None` if no character would be left.
 pub(crate) fn remove_middle(history: &str, counter: Counter, window: Option<u64>) -> Option<String> {
     let chars: Vec<usize> = history.char_indices().map(|(at, _)| at).collect();
     let tokens = counter.count_text_message(history);

@@ -11,8 +11,9 @@ use crate::transcript::media::replace_data;
 use crate::transcript::source::Source;
 
 use crate::prune::by_message;
-use crate::prune::note::{OPENING, is_pruned, note, outside_notes, replace_text};
-use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
+use crate::prune::rule::{
+    Amount, IsReplaced, OPENING, ProposedChange, RuleKind, is_pruned, note, outside_notes, replace_text,
+};
 use crate::prune::scene::{Scene, ToolResult};
 use crate::redact::{cut_before, cut_behind};
 use crate::wording::counted;

@@ -7,18 +7,15 @@ use serde_json::Value;
 
 use crate::hash::sha256;
 use crate::rewrite::media::{OffloadedFile, extension};
-use crate::transcript::Message;
 use crate::transcript::edit::Edit;
 use crate::transcript::formats::Format;
-use crate::transcript::hosted;
 use crate::transcript::json::Json;
 use crate::transcript::media::{MediaKind, Medium, in_text};
 use crate::transcript::outputs::OutputShape;
 use crate::transcript::pieces::Piece;
-use crate::transcript::provider_texts;
+use crate::transcript::{Message, outputs, provider_texts};
 
-use crate::prune::note::{inside_quotes, is_element, note, replace_text};
-use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, inside_quotes, is_element, note, replace_text};
 use crate::prune::scene::{Age, Scene, ToolResult};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -131,7 +128,7 @@ fn beside<'a>(format: &dyn Format, message: &Message<'a>) -> Vec<(Json<'a>, Medi
             pieces.insert(json.span().start);
         }
     });
-    let found = hosted.into_iter().flat_map(|result| hosted::media(result.output.value));
+    let found = hosted.into_iter().flat_map(|result| outputs::media_of_hosted(result.output.value));
     found.filter(|(json, _)| !pieces.contains(&json.span().start)).collect()
 }
 
@@ -178,8 +175,7 @@ fn replace_value(
         return Some(vec![Edit { range: span, text }]);
     }
     let is_element = is_element(transcript.source, json);
-    let is_source =
-        || ["base64", "url", "file"].iter().any(|name| json.get_text("type").is_some_and(|kind| kind.is(name)));
+    let is_source = || ["base64", "url", "file"].iter().any(|name| json.member_is("type", name));
     // A document can have a text beside its source, which stays.
     if !is_element && is_source() {
         return Some(vec![Edit { range: span, text: provider_texts::text_source(json, note) }]);

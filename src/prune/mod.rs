@@ -7,7 +7,6 @@
 mod arguments;
 mod cap;
 mod media;
-mod note;
 mod pruner;
 mod reads;
 mod results;
@@ -239,12 +238,12 @@ impl Pruned {
 pub(crate) fn prune(scene: &Scene<'_, '_>, rules: &[Rule], goal: Option<u64>) -> Pruned {
     let mut pruner = Pruner::new(scene);
     for rule in rules {
-        if goal.is_some_and(|goal| pruner.saved() >= goal) {
+        if goal.is_some_and(|goal| pruner.saved >= goal) {
             break;
         }
         let changes = (rule.kind.find)(scene, rule.amount, &|result| pruner.has_replaced(result));
         for change in by_message(changes) {
-            if goal.is_some_and(|goal| pruner.saved() >= goal) {
+            if goal.is_some_and(|goal| pruner.saved >= goal) {
                 break;
             }
             pruner.apply(rule.name(), change, goal.is_some());

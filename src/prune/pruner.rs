@@ -25,7 +25,8 @@ pub(super) struct Pruner<'w, 's, 'a> {
     scene: &'w Scene<'s, 'a>,
     /// The changes of each touched message, in the order in which they were made. Each builds on the one before.
     messages: BTreeMap<usize, Vec<Applied>>,
-    saved: u64,
+    /// The number of tokens saved so far.
+    pub(super) saved: u64,
 }
 
 /// A change that was made.
@@ -47,11 +48,6 @@ struct TouchedMessage {
 impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
     pub(super) fn new(scene: &'w Scene<'s, 'a>) -> Self {
         Pruner { scene, messages: BTreeMap::new(), saved: 0 }
-    }
-
-    /// The number of tokens saved so far.
-    pub(super) fn saved(&self) -> u64 {
-        self.saved
     }
 
     pub(super) fn has_replaced(&self, result: &ToolResult<'_, '_>) -> bool {

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 
 use crate::transcript::tools::{Access, Extent, FileUse, ToolUse, is_absolute};
 
-use crate::prune::note::{in_tokens, is_pruned, note, replace_result};
-use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, in_tokens, is_pruned, note, replace_result};
 use crate::prune::scene::Scene;
 use crate::redact::beginning;
 

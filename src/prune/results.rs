@@ -3,8 +3,7 @@
 use crate::transcript::media::without_data;
 use crate::transcript::tools::{Access, ToolUse};
 
-use crate::prune::note::{in_tokens, is_pruned, note, replace_result};
-use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, in_tokens, is_pruned, note, replace_result};
 use crate::prune::scene::{Age, Scene, ToolResult};
 use crate::redact::beginning;
 

@@ -7,19 +7,16 @@ use std::ops::Range;
 use crate::plan::size::Size;
 use crate::plan::{last_bytes, steps};
 use crate::redact::beginning;
-use crate::rewrite::Masked;
-use crate::rewrite::elements;
+use crate::rewrite::{Masked, elements};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::edit::Edit;
 use crate::transcript::json::Json;
-use crate::transcript::loaded::loads_tools;
 use crate::transcript::media::MediaKind;
-use crate::transcript::outputs::CallOutput;
-use crate::transcript::pairing;
+use crate::transcript::outputs::{CallOutput, loads_tools};
 use crate::transcript::pieces::Piece;
 use crate::transcript::text::Text;
 use crate::transcript::tools::ToolUse;
-use crate::transcript::{Arguments, Call, Transcript};
+use crate::transcript::{Arguments, Call, Transcript, pairing};
 
 /// A conversation as the rules see it.
 pub(crate) struct Scene<'s, 'a> {

@@ -4,7 +4,7 @@ mod media;
 use serde_json::Value;
 
 use super::*;
-use crate::prune::note::is_pruned;
+use crate::prune::rule::is_pruned;
 use crate::rewrite::thinking::Removal;
 use crate::tokens::{Counter, Tally};
 use crate::transcript::Transcript;

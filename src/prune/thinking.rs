@@ -1,6 +1,6 @@
 //! Reasoning of the model, except in a loop of calls that is still open: there, providers require it.
 
-use crate::plan::reasoning::wanted_back;
+use crate::plan::steps::reasoning_wanted_back;
 use crate::rewrite::elements;
 use crate::rewrite::thinking::{self, message_at};
 use crate::transcript::edit::Edit;
@@ -25,25 +25,21 @@ pub(super) const IN_OPEN_LOOPS: RuleKind = RuleKind { find: find_in_open_loops, 
 pub(super) const WANTED_BACK: RuleKind = RuleKind { find: find_wanted_back, ..KIND };
 
 fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
-    chosen_by_reader(scene, without_reasoning(scene), |is_wanted| !is_wanted)
+    chosen_by_reader(scene, without_reasoning(scene), false)
 }
 
 fn find_wanted_back(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
-    chosen_by_reader(scene, without_reasoning(scene), |is_wanted| is_wanted)
+    chosen_by_reader(scene, without_reasoning(scene), true)
 }
 
-/// The changes of messages whose reasoning the model that reads on wants back, or of the others.
-fn chosen_by_reader(
-    scene: &Scene<'_, '_>,
-    mut changes: Vec<ProposedChange>,
-    is_chosen: fn(bool) -> bool,
-) -> Vec<ProposedChange> {
+/// The changes of messages whose reasoning the model that reads on wants back, where `is_wanted`, or of the others.
+fn chosen_by_reader(scene: &Scene<'_, '_>, mut changes: Vec<ProposedChange>, is_wanted: bool) -> Vec<ProposedChange> {
     // Few conversations have any, so the model is looked up last.
     if changes.is_empty() {
         return changes;
     }
-    let wanted = wanted_back(scene.transcript, scene.reader);
-    changes.retain(|change| is_chosen(wanted.as_ref().is_some_and(|wanted| wanted[change.message])));
+    let wanted = reasoning_wanted_back(scene.transcript, scene.reader);
+    changes.retain(|change| wanted.as_ref().is_some_and(|wanted| wanted[change.message]) == is_wanted);
     changes
 }
 
@@ -64,7 +60,7 @@ fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsR
     let in_loop = open_loop(scene)..transcript.messages.len();
     let indices: Vec<usize> =
         in_loop.filter(|&index| scene.touchable[index] && is_free(&transcript.messages[index])).collect();
-    chosen_by_reader(scene, without_thinking(transcript, &indices).collect(), |is_wanted| !is_wanted)
+    chosen_by_reader(scene, without_thinking(transcript, &indices).collect(), false)
 }
 
 /// The changes that remove the thinking of some messages.

@@ -1,13 +1,13 @@
 //! Media in entries that an agent no longer sends: what it compacted, what was taken back. They count nothing, so rules
 //! with an amount do not ask for their age; only the file shrinks.
 
-use crate::prune::note::{inside_quotes, is_element, note};
+use crate::prune::rule::{inside_quotes, is_element, note};
 use crate::prune::{Rule, media};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::{Edit, is_inside, sort};
-use crate::transcript::entry::no_longer_sent;
 use crate::transcript::json::{Json, named_strings};
 use crate::transcript::media::{Medium, data_of, find, in_text};
+use crate::transcript::message::no_longer_sent;
 use crate::transcript::{Note, Transcript};
 
 /// What is pruned of entries that no model is sent.

@@ -12,8 +12,9 @@ use memchr::memmem;
 use regex::Regex;
 
 use crate::pattern::pattern;
-use crate::redact::extents::{self, LONGEST_NAME, Operator};
-use crate::redact::extents::{LONGEST_HEADER, Quote, ValueStart, is_delimiter, skip_spaces};
+use crate::redact::extents::{
+    self, LONGEST_HEADER, LONGEST_NAME, Operator, Quote, ValueStart, is_delimiter, skip_spaces,
+};
 use crate::redact::kinds::AUTHORIZATION;
 use crate::redact::names::{self, NameClass};
 use crate::redact::values::{self, SecretCandidate, ValuePlace};
@@ -77,7 +78,7 @@ pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<Se
     }
 }
 
-/// Returns the secret in the value of a member, if its name is that of a secret.
+/// The secret in the value of a member, if its name is that of a secret.
 pub(super) fn in_member(label: &str, text: &str) -> Option<SecretSpan> {
     let quote = Some(Quote { backslashes: 0, mark: b'"' });
     let value = ValueStart { text, placeholders: &[], start: 0, quote };
@@ -105,7 +106,7 @@ fn name_around(text: &str, word: Range<usize>) -> Range<usize> {
     start..start + name.trim_end_matches(['-', '.']).len()
 }
 
-/// Returns the words that name a secret, and what they tell: a name, or that and the word before it.
+/// The words that name a secret, and what they tell: a name, or that and the word before it.
 fn classify(text: &str, name: Range<usize>) -> Option<(&str, NameClass)> {
     let whole = |range: Range<usize>| names::classify(&text[range.clone()]).map(|class| (&text[range], class));
     whole(name.clone()).or_else(|| {
@@ -121,7 +122,7 @@ fn is_in_cookies(text: &str, at: usize) -> bool {
     memmem::rfind(before.as_bytes(), b"ookies\"").is_some_and(|list| !before[list..].contains(']'))
 }
 
-/// Returns the name of a member called `value` that begins at `name`: that of another member, or of what it is in.
+/// The name of a member called `value` that begins at `name`: that of another member, or of what it is in.
 fn label<'t>(name: usize, value: ValueStart<'t>) -> Option<&'t str> {
     let text = value.text;
     let before = &text[text.ceil_char_boundary(name.saturating_sub(LONGEST_LABEL))..name];
@@ -132,8 +133,8 @@ fn label<'t>(name: usize, value: ValueStart<'t>) -> Option<&'t str> {
     label.and_then(|label| label.get(1)).map(|label| label.as_str()).or_else(|| section(text, name))
 }
 
-/// Returns the name of the section or the object that the name's line is in: the nearest line above that is less
-/// indented, or `[name]`.
+/// The name of the section or the object that the name's line is in: the nearest line above that is less indented, or
+/// `[name]`.
 fn section(text: &str, at: usize) -> Option<&str> {
     let first = text.ceil_char_boundary(at.saturating_sub(LONGEST_LABEL));
     let mut above = text[first..at].rsplit('\n');
@@ -197,7 +198,6 @@ impl<'t> Assignment<'t> {
         (!is_path).then_some(Assignment { name, label, class, operator, quoted_name, value })
     }
 
-    /// Returns the secrets in the value.
     fn secrets(&self) -> Vec<SecretSpan> {
         let is_header = matches!(self.class, NameClass::Authorization | NameClass::Cookie);
         if self.value.quote.is_none()
@@ -219,7 +219,7 @@ impl<'t> Assignment<'t> {
         secret.into_iter().collect()
     }
 
-    /// Returns the value, if it is secret.
+    /// The value, if it is secret.
     fn secret(&self) -> Option<SecretSpan> {
         let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
         let is_sure = self.operator != Operator::Beside || self.label == "PASSWORD";
@@ -227,14 +227,14 @@ impl<'t> Assignment<'t> {
         self.verdict(range, ValuePlace::Quotes).filter(|_| may_be)
     }
 
-    /// Returns a part of the text, if it is secret.
+    /// A part of the text, if it is secret.
     pub(super) fn verdict(&self, range: Range<usize>, place: ValuePlace) -> Option<SecretSpan> {
         let value = self.value.text.get(range.clone())?;
         let candidate = SecretCandidate { class: self.class, name: self.label, value, place };
         candidate.is_secret().then(|| SecretSpan { range, kind: names::kind(self.class, self.label) })
     }
 
-    /// Returns the value without quotes, if it is secret.
+    /// The value without quotes, if it is secret.
     fn bare(&self) -> Option<SecretSpan> {
         // `PASS: …` is the output of a passing test.
         if self.operator == Operator::Colon && self.label == "PASS" {
@@ -263,7 +263,7 @@ impl<'t> Assignment<'t> {
         self.verdict(start..start + last, place)
     }
 
-    /// Returns where an unquoted value stands that ends at `end`.
+    /// Where an unquoted value stands that ends at `end`.
     fn place(&self, end: usize) -> ValuePlace {
         let bytes = self.value.text.as_bytes();
         let is_in_form = matches!(bytes[..self.name].last(), Some(b'?' | b'&' | b';' | b'<'))
@@ -279,8 +279,7 @@ impl<'t> Assignment<'t> {
         }
     }
 
-    /// Returns the rest of the line, if it is a value of several words: behind a command that sets a variable, and in
-    /// YAML.
+    /// The rest of the line, if it is a value of several words: behind a command that sets a variable, and in YAML.
     fn words(&self) -> Option<SecretSpan> {
         let is_line = match self.operator {
             Operator::Command => true,
@@ -340,7 +339,7 @@ impl<'t> Assignment<'t> {
     }
 }
 
-/// Returns where a string of JSON ends that the line may be in.
+/// Where a string of JSON ends that the line may be in.
 fn end_of_string(line: &str) -> Option<usize> {
     let is_end = |(at, _): &(usize, &str)| {
         let rest = line[at + 1..].trim_start();
@@ -350,7 +349,7 @@ fn end_of_string(line: &str) -> Option<usize> {
     Some(line[..at].trim_end_matches('\\').len())
 }
 
-/// Returns the secret after the word `bearer`, which ends at `at`, outside a named header.
+/// The secret after the word `bearer`, which ends at `at`, outside a named header.
 fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
     let ends = |c: char| u8::try_from(c).is_ok_and(is_delimiter) || !c.is_ascii() || ",;<>()\\}".contains(c);
     let rest = text[at..].trim_start_matches(' ');

@@ -2,6 +2,8 @@
 //! header.
 //!
 //! The text may be of any kind and cut anywhere, so nothing is parsed as a whole. All distances are bounded.
+//!
+//! Also: the characters that secrets consist of.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -40,7 +42,7 @@ pub(super) fn begins_string(bytes: &[u8]) -> bool {
     matches!(bytes, [b'b' | b'B' | b'u' | b'U' | b'N' | b'@', b'"' | b'\'', ..] | [b'$', b'\'', ..])
 }
 
-/// Returns the operator behind a name that ends at `at`, and where it ends.
+/// The operator behind a name that ends at `at`, and where it ends.
 pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -> Option<(Operator, usize)> {
     let spaced = skip_spaces(bytes, at);
     let is_command = || spaced > at && COMMANDS.split('|').any(|command| before.ends_with(command));
@@ -63,7 +65,7 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
     Some((operator, spaced + length))
 }
 
-/// Returns where the text of an XML element begins that a name labels: as its tag, as an attribute of its tag, or as the
+/// Where the text of an XML element begins that a name labels: as its tag, as an attribute of its tag, or as the
 /// element before it.
 pub(super) fn element_text(text: &str, name: usize, at: usize) -> Option<usize> {
     let rest = text.get(at..text.floor_char_boundary(at + 160))?;
@@ -117,7 +119,6 @@ pub(super) struct Quote {
 }
 
 impl Quote {
-    /// Returns the quote at an offset.
     pub(super) fn at(bytes: &[u8], at: usize) -> Option<Self> {
         let backslashes = bytes[at..].iter().take(16).take_while(|byte| **byte == b'\\').count();
         let mark = *bytes.get(at + backslashes)?;
@@ -150,27 +151,26 @@ pub(super) fn escape_letters(before: &[u8], first: usize) -> usize {
     }
 }
 
-/// Returns the placeholder that contains a byte.
+/// The placeholder that contains a byte.
 fn placeholder_at(placeholders: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let index = placeholders.partition_point(|range| range.end <= at);
     placeholders.get(index).filter(|range| range.start <= at)
 }
 
 impl<'t> ValueStart<'t> {
-    /// Returns the value that begins at an offset, in quotes or not.
+    /// The value that begins at an offset, in quotes or not.
     pub(super) fn at(text: &'t str, placeholders: &'t [Range<usize>], at: usize) -> Self {
         let quote = Quote::at(text.as_bytes(), at);
         ValueStart { text, placeholders, start: at + quote.map_or(0, Quote::len), quote }
     }
 
-    /// Returns the rest of the line.
+    /// The rest of the line.
     pub(super) fn line(&self) -> &'t str {
         let rest = &self.text[self.start..self.text.floor_char_boundary(self.start + LONGEST_LINE)];
         &rest[..rest.find(['\n', '\r']).unwrap_or(rest.len())]
     }
 
-    /// Returns the span of a quoted value if the quotes close on the same line, and in the same string if the text is
-    /// JSON.
+    /// The span of a quoted value if the quotes close on the same line, and in the same string if the text is JSON.
     pub(super) fn in_quotes(&self) -> Option<Range<usize>> {
         let range = self.closing_quote(self.quote?)?;
         let value = self.text.get(range.clone())?;
@@ -200,7 +200,7 @@ impl<'t> ValueStart<'t> {
         None
     }
 
-    /// Returns where an unquoted value ends: before a byte that ends it, or the escape of one.
+    /// Where an unquoted value ends: before a byte that ends it, or the escape of one.
     pub(super) fn bare_end(&self, ends: impl Fn(u8) -> bool) -> usize {
         let bytes = self.text.as_bytes();
         let mut at = self.start;
@@ -214,7 +214,7 @@ impl<'t> ValueStart<'t> {
         self.text.floor_char_boundary(at)
     }
 
-    /// Returns the value of a header: up to the end of the line, or to a quote unless the value of a parameter begins there.
+    /// The value of a header: up to the end of the line, or to a quote unless the value of a parameter begins there.
     pub(super) fn header(&self) -> &'t str {
         let rest = &self.text[self.start..self.text.floor_char_boundary(self.start + LONGEST_HEADER)];
         let bytes = rest.as_bytes();
@@ -235,5 +235,87 @@ impl<'t> ValueStart<'t> {
             }
         }
         rest
+    }
+}
+
+/// The set of characters in a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Digits,
+    Hex,
+    /// Capital letters and digits.
+    Capitals,
+    Alphanumeric,
+    /// Letters, digits, `_` and `-`.
+    Word,
+    /// `Word`, dots and `~`.
+    Dotted,
+    /// `Dotted` and `=`.
+    Padded,
+    /// Base64 of either alphabet, percent encoded or not; also the path of a URL.
+    Encoded,
+}
+
+impl Class {
+    /// Whether the class contains a byte.
+    pub(super) fn has(self, byte: u8) -> bool {
+        match self {
+            Class::Digits => byte.is_ascii_digit(),
+            Class::Hex => byte.is_ascii_hexdigit(),
+            Class::Capitals => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            Class::Alphanumeric => byte.is_ascii_alphanumeric(),
+            Class::Word => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
+            Class::Dotted => Class::Word.has(byte) || matches!(byte, b'.' | b'~'),
+            Class::Padded => Class::Dotted.has(byte) || byte == b'=',
+            Class::Encoded => Class::Word.has(byte) || matches!(byte, b'+' | b'/' | b'=' | b'%'),
+        }
+    }
+
+    /// Counts the leading bytes that the class contains.
+    pub(super) fn run(self, bytes: &[u8]) -> usize {
+        bytes.iter().take_while(|byte| self.has(**byte)).count()
+    }
+}
+
+/// Whether a value has letters of both cases and two digits or more.
+pub(super) fn varied(value: &str) -> bool {
+    let count = |test: fn(&u8) -> bool| value.as_bytes().iter().filter(|byte| test(byte)).count();
+    count(u8::is_ascii_digit) > 1 && count(u8::is_ascii_uppercase) > 0 && count(u8::is_ascii_lowercase) > 0
+}
+
+/// Whether a text is a picture or another file in Base64, and not a secret in it.
+pub(super) fn is_file(text: &str) -> bool {
+    let in_url = text.split_once(";base64,").filter(|(kind, _)| kind.starts_with("data:") && kind.len() < 100);
+    let data = in_url.map_or(text, |(_, data)| data);
+    // A private key in Base64 begins with its first line.
+    text.len() > LONGEST_VALUE && !data.starts_with("LS0tLS1") && Class::Encoded.run(data.as_bytes()) == data.len()
+}
+
+/// A run of characters of a class.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CharRun {
+    pub(super) class: Class,
+    /// The fewest characters.
+    pub(super) least: usize,
+    /// The most characters; a longer run is something else.
+    pub(super) most: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::Redactor;
+
+    #[test]
+    fn a_picture_stays_as_it_is() {
+        let key = format!("/AI{}{}", "za", "x9Y8z7W6v5U4t3S2r1Q0x9Y8z7W6v5U4t3S");
+        let picture = format!("iVBORw0KGgo{}{key}{}", "AAAA".repeat(700), "/9/+".repeat(700));
+        for text in [picture.clone(), format!("data:image/png;base64,{picture}")] {
+            assert!(is_file(&text));
+            assert_eq!(Redactor::default().mask(&text), text);
+        }
+        for text in [key.clone(), format!("{key};base64,{picture}"), format!("{picture} {key}")] {
+            assert!(!is_file(&text) && Redactor::default().mask(&text).contains("[google-key-1]"));
+        }
     }
 }

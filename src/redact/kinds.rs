@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::redact::classes::Class::{self, Alphanumeric, Capitals, Digits, Dotted, Encoded, Hex, Padded, Word};
-use crate::redact::classes::{CharRun, varied};
+use crate::redact::extents::Class::{Alphanumeric, Capitals, Digits, Dotted, Encoded, Hex, Padded, Word};
+use crate::redact::extents::{CharRun, Class, varied};
 use crate::redact::whole_keys;
 
 /// A password, by the name before it.
@@ -40,23 +40,22 @@ const OTHERS: [(&str, &str); 8] = [
     (PRIVATE_KEY, "PEM, OpenSSH, PGP and PuTTY keys, and PEM in Base64"),
 ];
 
-/// Returns each kind of secret once, as its placeholders name it, and how it is recognized.
+/// Each kind of secret once, as its placeholders name it, and how it is recognized.
 pub(crate) fn secrets() -> Vec<(&'static str, String)> {
     let mut seen = BTreeSet::new();
     kinds().filter(|kind| seen.insert(*kind)).map(|kind| (kind, about(kind))).collect()
 }
 
-/// Returns the kind of this name, if there is one.
 pub(super) fn named(name: &str) -> Option<&'static str> {
     kinds().find(|kind| *kind == name)
 }
 
-/// Returns the kind of each row.
+/// The kind of each row.
 fn kinds() -> impl Iterator<Item = &'static str> {
     SHAPES.iter().map(|shape| shape.kind).chain(OTHERS.iter().map(|(kind, _)| *kind))
 }
 
-/// Returns how a kind is recognized.
+/// How a kind is recognized.
 fn about(kind: &str) -> String {
     let mut seen = BTreeSet::new();
     let of_shape = |shape: &'static Shape| {

@@ -5,7 +5,7 @@
 //! modules decide when to mask, and what is then sent or written.
 //!
 //! Spellings are rows of the table in `kinds.rs`, which `shapes.rs` walks; `whole_keys.rs` finds what is more than a prefix
-//! and a run of characters. Names are read by `assignments.rs`, and in JSON by `members.rs`: `names.rs` says which are those
+//! and a run of characters. Names are read by `assignments.rs`, and in JSON by `values.rs`: `names.rs` says which are those
 //! of secrets, `extents.rs` what stands between name and value and where the value ends, `several.rs` how headers, lists and
 //! blocks are read, and `values.rs` whether a value is secret. `tables.rs` reads columns, `manifests.rs` Kubernetes Secrets,
 //! and `places.rs` has the places where a secret has no name.
@@ -13,11 +13,9 @@
 //! No cut of a text splits a mask: half of `[github-token-1]` names nothing, and looks like text of the source.
 
 mod assignments;
-mod classes;
 mod extents;
 mod kinds;
 mod manifests;
-mod members;
 mod names;
 mod places;
 mod several;
@@ -36,14 +34,13 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::pattern::pattern;
-use crate::redact::classes::{Class, is_file};
-use crate::redact::extents::escape_letters;
-use crate::redact::members::Member;
+use crate::redact::extents::{Class, escape_letters, is_file};
+use crate::redact::values::Member;
 use crate::sanitize::Shown;
 use crate::transcript::Transcript;
 use crate::transcript::edit::{Edit, apply};
+use crate::transcript::pieces::tool_data;
 use crate::transcript::source::Source;
-use crate::transcript::tool_data::tool_data;
 
 pub(crate) use kinds::secrets;
 pub(crate) use names::is_secret_name;
@@ -108,14 +105,12 @@ impl Redactor {
         self.mask_json(json, 0).map_or(Cow::Borrowed(json), Cow::Owned)
     }
 
-    /// Returns the edits that mask the secrets in the strings of some messages, in order. Strings without secrets are
-    /// not edited. The placeholders in all messages and in the envelope are reserved first.
+    /// The edits that mask the secrets in the strings of some messages, in order. Strings without secrets are not
+    /// edited. The placeholders in all messages and in the envelope are reserved first.
     pub(crate) fn edits(&mut self, transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Edit> {
         transcript.envelope.iter().for_each(|envelope| self.reserve_placeholders(envelope.raw()));
         transcript.messages.iter().for_each(|message| self.reserve_placeholders(message.json.raw()));
-        let mut indices = indices.to_vec();
-        indices.sort_unstable();
-        indices.dedup();
+        let indices: BTreeSet<usize> = indices.iter().copied().collect();
         let messages = indices.into_iter().filter_map(|index| transcript.messages.get(index));
         messages.flat_map(|message| self.edits_in(message.json, &tool_data(transcript, message), &[], 0)).collect()
     }
@@ -127,7 +122,7 @@ impl Redactor {
         }
     }
 
-    /// Returns the masks in some texts of secrets that this one knows, in order.
+    /// The masks in some texts of secrets that this one knows, in order.
     pub(crate) fn masks_in<'x>(&self, texts: impl Iterator<Item = &'x str>) -> Vec<(&'static str, u64)> {
         let masks = texts.flat_map(|text| MASKS.captures_iter(text));
         let masks = masks.filter_map(|captures| kinds::named(&captures[1]).zip(captures[2].parse().ok()));
@@ -139,12 +134,12 @@ impl Redactor {
         self.counts.clear();
     }
 
-    /// Returns how many places of each kind were masked so far.
+    /// How many places of each kind were masked so far.
     pub(crate) fn counts(&self) -> &BTreeMap<&'static str, u64> {
         &self.counts
     }
 
-    /// Returns the edit that masks the secrets in a string.
+    /// The edit that masks the secrets in a string.
     fn edit(&mut self, value: &str, member: Member<'_>, range: Range<usize>, depth: usize) -> Option<Edit> {
         let Cow::Owned(mut masked) = self.masked(value, member, depth) else { return None };
         if member == Member::Structural && Class::Word.run(value.as_bytes()) == value.len() {
@@ -214,7 +209,7 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// Returns the placeholder of a secret: its own, or the next one of its kind.
+    /// The placeholder of a secret: its own, or the next one of its kind.
     fn placeholder(&mut self, secret: &str, kind: &'static str) -> (&'static str, u64) {
         if let Some(known) = self.placeholders.get(secret) {
             return *known;
@@ -226,7 +221,7 @@ impl Redactor {
         (kind, *number)
     }
 
-    /// Returns the spans of placeholders in a text, and reserves their numbers.
+    /// The spans of placeholders in a text. Reserves their numbers.
     fn placeholders_in(&mut self, text: &str) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
         for captures in PLACEHOLDERS.captures_iter(text) {
@@ -275,7 +270,7 @@ fn merge(text: &str, mut found: Vec<SecretSpan>, placeholders: &[Range<usize>]) 
     joined.into_iter().flat_map(|secret| around_placeholders(text, secret, placeholders)).collect()
 }
 
-/// Returns the pieces of a secret between the placeholders inside it, if they have something to mask.
+/// The pieces of a secret between the placeholders inside it, if they have something to mask.
 fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usize>]) -> Vec<SecretSpan> {
     let first = placeholders.partition_point(|range| range.end <= secret.range.start);
     let inside = placeholders[first..].iter().take_while(|range| range.start < secret.range.end);
@@ -290,7 +285,7 @@ fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usi
     pieces.into_iter().filter(has_something).map(|range| SecretSpan { range, kind: secret.kind }).collect()
 }
 
-/// Returns the place of the mask around an offset, if it is inside one.
+/// The place of the mask around an offset, if it is inside one.
 fn mask_around(text: &str, at: usize) -> Option<Range<usize>> {
     let first = text.ceil_char_boundary(at.saturating_sub(LONGEST_MASK));
     let start = first + text.get(first..at)?.rfind('[')?;
@@ -300,19 +295,19 @@ fn mask_around(text: &str, at: usize) -> Option<Range<usize>> {
     kinds::named(&captures[1]).map(|_| start..start + mask.end())
 }
 
-/// Returns the last place at or before an offset where a text can be cut: between two characters, outside of a mask.
+/// The last place at or before an offset where a text can be cut: between two characters, outside of a mask.
 pub(crate) fn cut_before(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);
     mask_around(text, at).map_or(at, |mask| mask.start)
 }
 
-/// Returns the first place at or behind an offset where a text can be cut.
+/// The first place at or behind an offset where a text can be cut.
 pub(crate) fn cut_behind(text: &str, at: usize) -> usize {
     let at = text.ceil_char_boundary(at);
     mask_around(text, at).map_or(at, |mask| mask.end)
 }
 
-/// Returns the beginning of a text of at most so many characters.
+/// The beginning of a text of at most so many characters.
 pub(crate) fn beginning(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..cut_before(text, at)])
 }

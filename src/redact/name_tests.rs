@@ -14,7 +14,7 @@ const INNOCENTS: &str = include_str!("tables/innocents.txt");
 /// The heading of the spellings that are not found so far.
 const NOT_FOUND: &str = "## not found so far";
 
-/// Returns the rows of a table.
+/// The rows of a table.
 fn rows(table: &str) -> Vec<String> {
     table
         .lines()
@@ -23,7 +23,7 @@ fn rows(table: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns a row with its escapes read, and characters that look random in the place of `{a12}` and the like.
+/// A row with its escapes read, and characters that look random in the place of `{a12}` and the like.
 fn row_read(row: &str) -> String {
     let mut seed = row.bytes().fold(7_u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let mut next = |set: &str| {
@@ -75,7 +75,7 @@ fn row_read(row: &str) -> String {
     out
 }
 
-/// Returns the secrets of a row, and its text.
+/// The secrets of a row, and its text.
 fn split(row: &str) -> (Vec<String>, String) {
     let secrets = row.split('«').skip(1).filter_map(|rest| rest.split_once('»')).map(|(secret, _)| secret.to_owned());
     (secrets.collect(), row.replace(['«', '»'], ""))

@@ -65,7 +65,7 @@ fn ending(words: &str) -> Regex {
     pattern(&format!("(?:{words})(?:_?\\d+|_(?:{unimportant}))*$"))
 }
 
-/// Returns the kind of secret that a name suggests, if any.
+/// The kind of secret that a name suggests, if any.
 pub(super) fn classify(name: &str) -> Option<NameClass> {
     if HEADERS.is_match(name) {
         return Some(NameClass::Authorization);
@@ -89,7 +89,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     classify(name).is_some()
 }
 
-/// Returns the kind of a secret with such a name.
+/// The kind of a secret with such a name.
 pub(super) fn kind(class: NameClass, name: &str) -> &'static str {
     match class {
         NameClass::Authorization => AUTHORIZATION,
@@ -100,8 +100,8 @@ pub(super) fn kind(class: NameClass, name: &str) -> &'static str {
     }
 }
 
-/// Returns the words of a name in lower case with `_` between them. Words end at other characters, and where lower case
-/// meets upper case.
+/// The words of a name in lower case with `_` between them. Words end at other characters, and where lower case meets
+/// upper case.
 fn words(name: &str) -> String {
     let bytes = name.as_bytes();
     let mut words = String::with_capacity(name.len() + 8);

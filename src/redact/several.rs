@@ -16,8 +16,8 @@ static SCHEMES: LazyLock<Regex> = LazyLock::new(|| {
     pattern("^(?i:api-?key|basic|bearer|bot|digest|githubtoken|jwt|key|negotiate|oauth|sharedkey|sso-key|token)$")
 });
 impl Assignment<'_> {
-    /// Returns the credential in the value of an authorization header. On a line of its own or in quotes nothing else
-    /// can be there; elsewhere it may be prose or code.
+    /// The credential in the value of an authorization header. On a line of its own or in quotes nothing else can be
+    /// there; elsewhere it may be prose or code.
     pub(super) fn credential(&self) -> Option<SecretSpan> {
         let value = self.value.header();
         let start = self.value.start + value.len() - value.trim_start().len();
@@ -46,7 +46,7 @@ impl Assignment<'_> {
         secret.filter(|_| has_parameters || is_one || !is_word)
     }
 
-    /// Returns the whole value of a cookie header.
+    /// The whole value of a cookie header.
     pub(super) fn cookies(&self) -> Option<SecretSpan> {
         let start = self.value.start;
         self.verdict(start..start + self.value.header().trim_end().len(), ValuePlace::Anywhere)
@@ -64,7 +64,7 @@ const LONGEST_LIST: usize = 1024;
 static HEADER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([|>][-+0-9]{0,16})?[ \t]{0,64}\r?\n"));
 
 impl Assignment<'_> {
-    /// Returns the secrets in a list, if the value is one.
+    /// The secrets in a list, if the value is one.
     pub(super) fn elements(&self) -> Option<Vec<SecretSpan>> {
         let ValueStart { text, start, .. } = self.value;
         let bytes = text.as_bytes();
@@ -97,7 +97,7 @@ impl Assignment<'_> {
         Some(found)
     }
 
-    /// Returns the secrets in the indented lines below the name, if the value is there: a block or a list in YAML.
+    /// The secrets in the indented lines below the name, if the value is there: a block or a list in YAML.
     pub(super) fn block(&self) -> Option<Vec<SecretSpan>> {
         if self.operator != Operator::Colon {
             return None;

@@ -11,8 +11,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 
 use crate::pattern::pattern;
-use crate::redact::classes::{CharRun, Class, varied};
-use crate::redact::extents::escape_letters;
+use crate::redact::extents::{CharRun, Class, escape_letters, varied};
 use crate::redact::kinds::{Body, COMMON, PRIVATE_KEY, SHAPES, Shape, dense};
 use crate::redact::{SecretSpan, values, whole_keys};
 
@@ -57,7 +56,7 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
     }
 }
 
-/// Returns the secret of row `index` whose prefix is at `start`. The error is the offset before which there is none.
+/// The secret of row `index` whose prefix is at `start`. The error is the offset before which there is none.
 fn secret(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<usize>, usize> {
     let shape = &SHAPES[index];
     let first = first_byte(text, start, prefix, shape).ok_or(start)?;
@@ -78,7 +77,7 @@ fn secret(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<
     Ok(if shape.keeps_prefix { body..end } else { first..end })
 }
 
-/// Returns where the secret begins whose prefix is at `start`.
+/// Where the secret begins whose prefix is at `start`.
 fn first_byte(text: &str, start: usize, prefix: &str, shape: &Shape) -> Option<usize> {
     let Some(CharRun { class, least, most }) = shape.before else {
         return (shape.keeps_prefix || can_begin(text, start) || is_specific(prefix)).then_some(start);
@@ -91,7 +90,7 @@ fn first_byte(text: &str, start: usize, prefix: &str, shape: &Shape) -> Option<u
     is_whole.then_some(first + escape)
 }
 
-/// Returns where the run behind the prefix of a row ends.
+/// Where the run behind the prefix of a row ends.
 fn run_end(text: &str, body: usize, run: CharRun, needs: fn(&str) -> bool) -> Result<usize, usize> {
     let bytes = text.as_bytes();
     let most = bytes.len().min(body.saturating_add(run.most).saturating_add(1));

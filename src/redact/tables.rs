@@ -1,9 +1,8 @@
 //! Finds secrets in tables: in the column below their name, or beside it. Markdown, psql, boxes, CSV, columns that spaces
 //! align.
 
-use crate::redact::SecretSpan;
-use crate::redact::names;
 use crate::redact::values::{SecretCandidate, ValuePlace};
+use crate::redact::{SecretSpan, names};
 
 /// The most bytes of a row.
 const LONGEST_ROW: usize = 4096;
@@ -19,7 +18,7 @@ pub(super) fn is_cell(before: &str, behind: &str) -> bool {
     (ends || is_csv) && (before.is_empty() || before.ends_with([' ', '\n', '\t', '|', '│', ',', ';', '"', '`', '*']))
 }
 
-/// Returns the cells of a row, without what is around their content.
+/// The cells of a row, without what is around their content.
 fn cells<'t>(row: &'t str, separator: &str) -> Vec<&'t str> {
     let is_box = matches!(separator, "|" | "│");
     let row = if is_box { row.trim() } else { row.trim_end() };

@@ -9,7 +9,7 @@ pub(super) fn masked(text: &str) -> String {
     Redactor::default().mask(text).into_owned()
 }
 
-/// Returns characters that look random: letters of both cases and digits.
+/// Characters that look random: letters of both cases and digits.
 fn random(count: usize) -> String {
     "a1B2c3D4e5F6g7H8i9J0kLmNoPqRsTuVwXyZ".chars().cycle().take(count).collect()
 }
@@ -26,12 +26,12 @@ fn digits(count: usize) -> String {
     "1234567890".chars().cycle().take(count).collect()
 }
 
-/// Returns a secret of every shape that is a prefix and a run.
+/// A secret of every shape that is a prefix and a run.
 pub(crate) fn of_shapes() -> Vec<(&'static str, String)> {
-    let fill = |run: &classes::CharRun| match run.class {
-        classes::Class::Digits => digits(run.least),
-        classes::Class::Hex => hex(run.least),
-        classes::Class::Capitals => capitals(run.least),
+    let fill = |run: &extents::CharRun| match run.class {
+        extents::Class::Digits => digits(run.least),
+        extents::Class::Hex => hex(run.least),
+        extents::Class::Capitals => capitals(run.least),
         _ => random(run.least),
     };
     let mut secrets = Vec::new();

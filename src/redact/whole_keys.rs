@@ -11,8 +11,7 @@ use memchr::memmem;
 use regex::Regex;
 
 use crate::pattern::pattern;
-use crate::redact::classes::{Class, varied};
-use crate::redact::extents::is_delimiter;
+use crate::redact::extents::{Class, is_delimiter, varied};
 
 /// The most characters of a line of Base64; a longer one is all of it.
 const WIDEST_LINE: usize = 80;
@@ -74,13 +73,13 @@ pub(super) fn putty(text: &str, start: usize) -> Result<Range<usize>, usize> {
     Ok(lines_start..lines_start + lines.as_str().trim_end_matches("Private").trim_end().len())
 }
 
-/// Returns where the Base64 of a whole PEM ends, of which `found` is the first line or all.
+/// Where the Base64 of a whole PEM ends, of which `found` is the first line or all.
 pub(super) fn wrapped_end(text: &str, found: Range<usize>) -> usize {
     let more = if found.len() <= WIDEST_LINE { WRAPPED.find(&text[found.end..]) } else { None };
     found.end + more.map_or(0, |lines| lines.end())
 }
 
-/// Returns where the line `-----BEGIN … PRIVATE KEY … -----` at `start` ends, or the one with `END`.
+/// Where the line `-----BEGIN … PRIVATE KEY … -----` at `start` ends, or the one with `END`.
 fn marker_end(text: &str, start: usize, word: &str) -> Option<usize> {
     let label_start = start + "-----".len();
     let rest = text[label_start..].strip_prefix(word)?.as_bytes();
@@ -96,7 +95,7 @@ fn is_key_body(body: &str) -> bool {
         && body.split(|c: char| !c.is_ascii_alphanumeric() && c != '+' && c != '/').any(|run| run.len() >= KEY_LINE)
 }
 
-/// Returns where a key without a last line ends: after the last line of Base64.
+/// Where a key without a last line ends: after the last line of Base64.
 fn cut_key_end(text: &str, body: usize) -> Option<usize> {
     let captures = CUT_KEY.captures(&text[body..])?;
     let ends = |end: &usize| {
@@ -116,7 +115,7 @@ pub(crate) fn patterns() -> Vec<&'static Regex> {
 /// The fewest characters of a header or a payload.
 const SHORTEST_PART: usize = 10;
 
-/// Returns the JSON web token that begins at `start`. The error is the offset before which there is none.
+/// The JSON web token that begins at `start`. The error is the offset before which there is none.
 pub(super) fn jwt(text: &str, start: usize) -> Result<Range<usize>, usize> {
     let (mut end, mut parts) = (start, 0);
     loop {

@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
+use crate::report::columns::fitted;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::media::{MediaKind, without_data};
 use crate::transcript::pieces::Piece;
 use crate::transcript::{Arguments, Message, Role};
-
-use crate::report::columns::fitted;
 
 /// The most columns of a role.
 pub(super) const ROLE: usize = 9;

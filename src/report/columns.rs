@@ -1,12 +1,23 @@
 //! Text in the columns of a terminal: its width, and lines that never exceed the width of the terminal.
 //!
 //! This module does not know the terminal or its colours.
+//!
+//! Also the tables of `--list`, drawn from the registries, and the shares of the categories that a conversation's tokens
+//! are spent on.
 
 use clap::builder::styling::Style;
 use unicode_width::UnicodeWidthChar;
 
+use crate::cli::Table;
+use crate::llm::providers::{PROVIDERS, Provider};
+use crate::presets::PRESETS;
+use crate::prune::{KINDS, RuleKind};
+use crate::redact;
 use crate::redact::cut_before;
 use crate::sanitize::is_control;
+use crate::tokens::COUNTERS;
+use crate::tokens::models::{self, PRICES_OF};
+use crate::transcript::formats::FORMATS;
 
 /// The sign in the place of the rest of a cut text.
 const MORE: char = '…';
@@ -127,6 +138,97 @@ pub(super) fn wrapped(text: &str, columns: usize, out: &mut String) {
     plain_line(line, columns, out);
 }
 
+/// Draws a table as lines of columns. The first line has their names.
+pub(crate) fn list_table(table: Table) -> String {
+    match table {
+        Table::Formats => {
+            table_of(["format", "what it is"], FORMATS.iter().map(|format| cells([format.name(), format.about()])))
+        }
+        Table::Presets => {
+            table_of(["preset", "whose rules"], PRESETS.iter().map(|preset| cells([preset.name, preset.about])))
+        }
+        Table::Providers => {
+            let row = |row: &Provider| cells([row.name, &row.key_variables.join(" or "), row.base_url]);
+            table_of(["provider", "key variable", "address"], PROVIDERS.iter().map(row))
+        }
+        Table::Models => models_table(),
+        Table::Counters => {
+            table_of(["counter", "what it counts"], COUNTERS.iter().map(|(name, about)| cells([name, about])))
+        }
+        Table::Prune => {
+            let takes =
+                |kind: &RuleKind| if kind.takes.is_empty() { String::new() } else { format!("[:{}]", kind.takes) };
+            let rows = KINDS.iter().map(|kind| cells([&format!("{}{}", kind.name, takes(kind)), kind.about]));
+            let all = cells(["all", "all of these with their defaults; `none` turns pruning off"]);
+            table_of(["rule", "what goes"], rows.chain([all]))
+        }
+        Table::Secrets => {
+            let rows = redact::secrets().into_iter().map(|(kind, about)| cells([kind, &about]));
+            table_of(["secret", "how it is recognized"], rows)
+        }
+    }
+}
+
+fn cells<const N: usize>(cells: [&str; N]) -> [String; N] {
+    cells.map(str::to_owned)
+}
+
+fn models_table() -> String {
+    let price = |price: Option<f64>| price.map_or("-".to_owned(), |price| price.to_string());
+    let rows = models::all().map(|model| {
+        [
+            format!("{}:{}", model.provider, model.name),
+            model.context_window.to_string(),
+            model.max_output.map_or("-".to_owned(), |tokens| tokens.to_string()),
+            model.counter().to_string(),
+            price(model.input_price),
+            price(model.output_price),
+            price(model.cached_price),
+            price(model.cache_write_price),
+        ]
+    });
+    let write = format!("cache write (prices of {PRICES_OF})");
+    table_of(["model", "context window", "output", "counter", "$/M in", "$/M out", "cached", &write], rows)
+}
+
+/// Draws rows below the names of their columns, aligned to the widest cells, two spaces apart.
+fn table_of<const N: usize>(columns: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let rows: Vec<[String; N]> = std::iter::once(cells(columns)).chain(rows).collect();
+    let widths: [usize; N] =
+        std::array::from_fn(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0));
+    rows.iter()
+        .map(|row| {
+            let cells: String = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
+            format!("{}\n", cells.trim_end())
+        })
+        .collect()
+}
+
+/// What a category is a share of: the context window, or all categories together where the window is unknown or too
+/// small for them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shares {
+    /// Tokens of the whole; at least one.
+    pub(super) whole: u64,
+    /// Whether the whole is the context window.
+    pub(super) is_window: bool,
+}
+
+impl Shares {
+    /// The shares for categories of `total` tokens.
+    pub(super) fn new(total: u64, window: Option<u64>) -> Self {
+        match window.filter(|window| *window >= total) {
+            Some(window) => Shares { whole: window.max(1), is_window: true },
+            None => Shares { whole: total.max(1), is_window: false },
+        }
+    }
+
+    /// The share that so many tokens are, from 0 to 1.
+    pub(super) fn of(self, tokens: u64) -> f64 {
+        tokens as f64 / self.whole as f64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,5 +262,20 @@ mod tests {
         wrapped("a few words that are many", 10, &mut out);
         wrapped("incomprehensibilities", 10, &mut out);
         assert_eq!(out, "one 日\na few\n  words\n  that are\n  many\nincomprehe\n");
+    }
+}
+
+#[cfg(test)]
+mod shares_tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_is_exceeded_is_not_the_whole() {
+        for (window, whole, is_window) in [(None, 80, false), (Some(160), 160, true), (Some(79), 80, false)] {
+            let shares = Shares::new(80, window);
+            assert_eq!((shares.whole, shares.is_window), (whole, is_window));
+            assert!((shares.of(40) - 40.0 / whole as f64).abs() < f64::EPSILON);
+        }
+        assert!(Shares::new(0, None).of(0).abs() < f64::EPSILON);
     }
 }

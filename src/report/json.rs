@@ -22,8 +22,8 @@ use crate::sync::lock;
 use crate::tokens::Categories;
 use crate::wording;
 
+use crate::files::atomic::private;
 use crate::files::output;
-use crate::files::readers::private;
 
 /// A line of `--dry-run --json`.
 #[derive(Debug, Serialize)]

@@ -9,12 +9,12 @@ use crate::compact::{CompactionEvent, Decided, EarlierSummary, Fitted, OnError, 
 use crate::events::{Event, Listener, PlanRow, PrunedOnly, RestoredRounds};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
+use crate::plan::cutoff::Pairs;
 use crate::plan::economy::{Billed, Economy};
-use crate::plan::pairs::Pairs;
 use crate::plan::{Parted, Plan};
 use crate::prune::RuleSavings;
 use crate::report::by_kind;
-use crate::report::explain::{self, Picture, savings};
+use crate::report::explain::{self, Picture, rows};
 use crate::report::terminal::{self, with_bar_hidden};
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Removal;
@@ -28,6 +28,9 @@ use crate::wording::{counted, counted_and, grouped_and_counted, readable_source,
 pub(crate) struct Reporter {
     volume: Volume,
 }
+
+const NOTES_CUT_OFF: &str =
+    "the length limit cut off the notes on a part of the history; tcompact uses their whole lines";
 
 /// A line, and the least volume at which it is written.
 type Line = (Volume, String);
@@ -43,7 +46,7 @@ impl Listener for Reporter {
         match *event {
             Event::Explained { source, plan, earlier, economy } => picture(source, plan, earlier, economy),
             Event::LargestLosses { largest, looked } => {
-                let table = savings::draw(largest, terminal::columns(), looked);
+                let table = rows::draw_savings(largest, terminal::columns(), looked);
                 if !table.is_empty() {
                     terminal::draw(&table);
                 }
@@ -80,24 +83,8 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::Disabled(reason) => (Usual, format!("{reason}; the transcript stays unchanged")),
         // Violations are the output of `--check`.
         Event::Breach { source, breach } => (Quiet, of(source, format!("message {}: {breach}", breach.message))),
-        Event::Updated { source, updated, is_planned } => {
-            let removed = counted(updated.removed as u64, "message");
-            let replaced = counted(updated.replaced as u64, "message");
-            let done = if is_planned { "would remove" } else { "removed" };
-            let and = if updated.replaced > 0 { format!(" and replaced {replaced} by id") } else { String::new() };
-            (Usual, of(source, format!("RemoveMessage {done} {removed}{and}, as LangGraph does")))
-        }
-        Event::Repaired { source, repaired, how, is_planned } => {
-            let found = counted(repaired.violations as u64, "violation");
-            let how = if how == Repair::Drop { "drop" } else { "synthesize" };
-            let done = if is_planned { "would be repaired" } else { "repaired" };
-            (Usual, of(source, format!("{found} of its provider's rules {done} (--repair {how})")))
-        }
-        Event::CallsRemoved { source, calls, is_planned } => {
-            let them = if calls == 1 { "it" } else { "them" };
-            let removed = counted_and(calls as u64, "call", if is_planned { ["would be"; 2] } else { ["is", "are"] });
-            let why = format!("since the format cannot hold a result for {them}");
-            (Usual, of(source, format!("{removed} removed, {why}")))
+        Event::Updated { .. } | Event::Repaired { .. } | Event::CallsRemoved { .. } => {
+            return prepared(event).into_iter().collect();
         }
         Event::PrunedOnly(PrunedOnly { only, conversations, tokens }) => {
             let what =
@@ -155,6 +142,32 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
     vec![line]
 }
 
+/// Describes what is done to a conversation before it is compacted.
+fn prepared(event: &Event<'_>) -> Option<Line> {
+    let (source, text) = match *event {
+        Event::Updated { source, updated, is_planned } => {
+            let removed = counted(updated.removed as u64, "message");
+            let replaced = counted(updated.replaced as u64, "message");
+            let done = if is_planned { "would remove" } else { "removed" };
+            let and = if updated.replaced > 0 { format!(" and replaced {replaced} by id") } else { String::new() };
+            (source, format!("RemoveMessage {done} {removed}{and}, as LangGraph does"))
+        }
+        Event::Repaired { source, repaired, how, is_planned } => {
+            let found = counted(repaired.violations as u64, "violation");
+            let how = if how == Repair::Drop { "drop" } else { "synthesize" };
+            let done = if is_planned { "would be repaired" } else { "repaired" };
+            (source, format!("{found} of its provider's rules {done} (--repair {how})"))
+        }
+        Event::CallsRemoved { source, calls, is_planned } => {
+            let them = if calls == 1 { "it" } else { "them" };
+            let removed = counted_and(calls as u64, "call", if is_planned { ["would be"; 2] } else { ["is", "are"] });
+            (source, format!("{removed} removed, since the format cannot hold a result for {them}"))
+        }
+        _ => return None,
+    };
+    Some((Volume::Usual, format!("{}: {text}", readable_source(source))))
+}
+
 fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
     use Volume::{Quiet, Usual, Verbose};
     Some(match what {
@@ -168,16 +181,10 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         CompactionEvent::Part { messages, part } => {
             let messages = counted(messages as u64, "message");
             let (are, themselves) = if part == 1 { ("is", "itself") } else { ("are", "themselves") };
-            let text = format!(
-                "the next {part} of {messages} {are} summarized by {themselves}, since the summarizer cannot read all at \
-                 once"
-            );
-            (Verbose, text)
+            let what = format!("the next {part} of {messages} {are} summarized by {themselves}");
+            (Verbose, format!("{what}, since the summarizer cannot read all at once"))
         }
-        CompactionEvent::NotesCutOff => {
-            let text = "the length limit cut off the notes on a part of the history; tcompact uses their whole lines";
-            (Usual, text.to_owned())
-        }
+        CompactionEvent::NotesCutOff => (Usual, NOTES_CUT_OFF.to_owned()),
         CompactionEvent::Failed { message, instead, archived, is_known } => {
             let instead = match instead {
                 OnError::Fail => return None,
@@ -204,51 +211,55 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
             let messages = counted(messages as u64, "message");
             (Verbose, format!("{messages} became a summary of {}{billed}{cached}", counted(tokens, "token")))
         }
-        CompactionEvent::Redacted(counts) if counts.is_empty() => return None,
-        CompactionEvent::MaskedAll { secrets, places, is_planned } => {
-            let verbs = if is_planned { ["would be"; 2] } else { ["is", "are"] };
-            let masked = counted_and(secrets.values().sum::<u64>(), "secret", verbs);
-            let (kinds, places) = (by_kind(secrets), counted(places, "place"));
-            (Usual, format!("{masked} masked in all that is written ({kinds}; in {places})"))
+        CompactionEvent::Redacted(_) | CompactionEvent::MaskedAll { .. } | CompactionEvent::SecretsLeft(_) => {
+            return secrets(what);
         }
-        CompactionEvent::SecretsLeft(counts) => {
-            let left = counted(counts.values().sum::<u64>(), "secret");
-            let them = if left.starts_with("1 ") { "it" } else { "them" };
-            let text =
-                format!("--redact leaves {left} in kept messages ({}); --redact=all masks {them} too", by_kind(counts));
-            (Usual, text)
-        }
-        CompactionEvent::Redacted(counts) => {
-            let places: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-            (Verbose, format!("places where secrets were masked: {}", places.join(", ")))
-        }
-        CompactionEvent::Earlier([]) => return None,
+        CompactionEvent::Earlier([]) | CompactionEvent::Pruned([]) | CompactionEvent::Thinking(_) => return None,
         CompactionEvent::Earlier(earlier) => {
             (Verbose, earlier.iter().map(EarlierSummary::sentence).collect::<Vec<_>>().join("; "))
         }
         CompactionEvent::NotSummarized { arguments, results } => (Usual, not_summarized(arguments, results)?),
-        CompactionEvent::Pruned([]) => return None,
         CompactionEvent::Pruned(savings) => (Verbose, pruned(savings)),
         CompactionEvent::Capped(tokens) => {
-            let tokens = counted(tokens, "token");
-            let text = format!("results in the kept part are cut to {tokens}, since nothing else makes it fit");
-            (Usual, text)
+            let cut = format!("results in the kept part are cut to {}", counted(tokens, "token"));
+            (Usual, format!("{cut}, since nothing else makes it fit"))
         }
         CompactionEvent::TooLarge { tokens, window } => {
-            let tokens = counted(tokens, "token");
-            (Usual, format!("the result has {tokens} and does not fit the context window of {window}"))
+            let has = format!("the result has {}", counted(tokens, "token"));
+            (Usual, format!("{has} and does not fit the context window of {window}"))
         }
         CompactionEvent::OverLimit { tokens, limit } => {
             (Quiet, format!("the transcript still has {}, more than {limit}", counted(tokens, "token")))
         }
         CompactionEvent::Economy(economy) => (Verbose, economy.sentence(false, reader)),
-        CompactionEvent::Thinking(_) => return None,
         CompactionEvent::Reset(counts, _) if counts.is_none() => return None,
         CompactionEvent::Reset(counts, format) => (Usual, counts.sentence(format)),
     })
 }
 
-/// Describes the changes of a conversation that is not summarized, where there are any.
+fn secrets(what: CompactionEvent<'_>) -> Option<Line> {
+    use Volume::{Usual, Verbose};
+    match what {
+        CompactionEvent::MaskedAll { secrets, places, is_planned } => {
+            let verbs = if is_planned { ["would be"; 2] } else { ["is", "are"] };
+            let masked = counted_and(secrets.values().sum::<u64>(), "secret", verbs);
+            let (kinds, places) = (by_kind(secrets), counted(places, "place"));
+            Some((Usual, format!("{masked} masked in all that is written ({kinds}; in {places})")))
+        }
+        CompactionEvent::SecretsLeft(counts) => {
+            let left = counted(counts.values().sum::<u64>(), "secret");
+            let them = if left.starts_with("1 ") { "it" } else { "them" };
+            let kinds = by_kind(counts);
+            Some((Usual, format!("--redact leaves {left} in kept messages ({kinds}); --redact=all masks {them} too")))
+        }
+        CompactionEvent::Redacted(counts) if !counts.is_empty() => {
+            let places: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+            Some((Verbose, format!("places where secrets were masked: {}", places.join(", "))))
+        }
+        _ => None,
+    }
+}
+
 fn broken_lines(lines: &[usize]) -> String {
     const SHOWN: usize = 5;
     if let [line] = lines {
@@ -260,6 +271,7 @@ fn broken_lines(lines: &[usize]) -> String {
     format!("{count} are not JSON ({shown}{more}); tcompact keeps them aside, unread")
 }
 
+/// Describes the changes of a conversation that is not summarized, where there are any.
 fn not_summarized(arguments: bool, results: bool) -> Option<String> {
     let changes = [
         (arguments, "long arguments of old tool calls are cut"),

@@ -4,16 +4,15 @@
 
 use serde_json::Value;
 
-use crate::plan::removal_note::TRUNCATED;
 use crate::plan::size::Size;
+use crate::plan::summaries::TRUNCATED;
 use crate::plan::{CutPolicy, old_messages};
+use crate::redact::beginning;
+use crate::rewrite::Edit;
 use crate::tokens::Tally;
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, Role, Transcript};
-
-use crate::redact::beginning;
-use crate::rewrite::Edit;
 
 /// The characters that stay of a cut argument.
 const KEPT: usize = 20;
@@ -78,7 +77,7 @@ impl Truncation {
         match call.arguments {
             Arguments::Absent => Vec::new(),
             // No value in it is longer than the whole.
-            Arguments::Text(text) if text.spelled_len() <= self.longest => Vec::new(),
+            Arguments::Text(text) if text.raw().len() <= self.longest => Vec::new(),
             Arguments::Value(object) => self.cut_values(object, kept),
             Arguments::Text(text) => {
                 let json = text.decode_json();
@@ -87,10 +86,8 @@ impl Truncation {
                 let inner = object.map(|object| self.cut_values(object, kept)).unwrap_or_default();
                 let whole = text.span_in(source).filter(|_| !inner.is_empty());
                 let respelled = Value::from(crate::rewrite::apply(&json, &inner)).to_string();
-                whole
-                    .map(|range| Edit { range, text: respelled[1..respelled.len() - 1].to_owned() })
-                    .into_iter()
-                    .collect()
+                let text = || respelled[1..respelled.len() - 1].to_owned();
+                whole.into_iter().map(|range| Edit { range, text: text() }).collect()
             }
         }
     }

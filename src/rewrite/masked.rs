@@ -91,21 +91,18 @@ impl<'t> Masked<'t> {
         sort(&mut edits);
         let mut in_source = Vec::with_capacity(edits.len());
         for of_one in edits.chunk_by(|one, next| index(one) == index(next)) {
-            let Some((message, own)) = masked.get(index(&of_one[0])).zip(original.get(index(&of_one[0]))) else {
-                continue;
-            };
+            let at = index(&of_one[0]);
+            let Some((message, own)) = masked.get(at).zip(original.get(at)) else { continue };
             let first = self.masks.partition_point(|mask| mask.range.start < own.span().start);
             let count = self.masks[first..].iter().take_while(|mask| mask.range.end <= own.span().end).count();
             let masks = &self.masks[first..first + count];
             let shift = message.span().start as isize - own.span().start as isize;
             let is_mask = |edit: &Edit| {
-                masks
-                    .binary_search_by_key(&edit.range.start, |mask| mask.range.start)
-                    .is_ok_and(|at| masks[at] == *edit)
+                let same_start = masks.binary_search_by_key(&edit.range.start, |mask| mask.range.start);
+                same_start.is_ok_and(|at| masks[at] == *edit)
             };
-            in_source.extend(
-                composed(self.transcript.source, masks, of_one, shift).into_iter().filter(|edit| !is_mask(edit)),
-            );
+            let composed = composed(self.transcript.source, masks, of_one, shift).into_iter();
+            in_source.extend(composed.filter(|edit| !is_mask(edit)));
         }
         in_source
     }

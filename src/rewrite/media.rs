@@ -4,10 +4,10 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
-/// A file with data from a message.
+/// A file with data from a message, or with a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OffloadedFile {
-    /// The name of the file, made of the hash of its content.
+    /// The name of the file, made of the hash of its content or of the id of the call.
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
 }

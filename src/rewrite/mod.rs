@@ -19,9 +19,8 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::plan::{Plan, carried};
-use crate::transcript::Transcript;
 use crate::transcript::formats::InsertionPoint;
-use crate::transcript::summarization_event;
+use crate::transcript::{Transcript, compaction};
 
 pub(crate) use crate::transcript::edit::{Edit, Replaces, apply, changes, pieces, sort};
 pub(crate) use crate::transcript::view::edited;
@@ -51,7 +50,7 @@ pub(crate) fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed)
 
 /// Removes an event that stands for the first messages: they are gone, and others stand in their place.
 fn without_event(transcript: &Transcript<'_>, mut edits: Vec<Edit>) -> Vec<Edit> {
-    let event = transcript.state.and_then(summarization_event::place).filter(|_| !edits.is_empty());
+    let event = transcript.state.and_then(compaction::event_place).filter(|_| !edits.is_empty());
     edits.extend(event.map(|event| Edit { range: event.span(), text: "null".to_owned() }));
     sort(&mut edits);
     edits

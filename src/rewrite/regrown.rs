@@ -165,7 +165,10 @@ impl<'d> List<'d> {
             (next, done) = (index + 1, done + 1);
         }
         self.put(&together);
-        self.remove_summary();
+        // Nothing stands in the place of the summary.
+        if let Some(at) = self.summary {
+            self.edits.push(PutBack { range: rewrite::removal(&self.spans, at, at + 1).range, bytes: Vec::new() });
+        }
         Some((self.edits, removed.len() - done))
     }
 
@@ -193,18 +196,6 @@ impl<'d> List<'d> {
     /// Passes a message that stayed.
     fn pass(&mut self) {
         self.next += 1 + usize::from(self.summary == Some(self.next));
-    }
-
-    /// Removes a summary in whose place nothing stands.
-    fn remove_summary(&mut self) {
-        let Some(at) = self.summary else { return };
-        let span = &self.spans[at];
-        let range = match (self.spans.get(at + 1), at.checked_sub(1).map(|before| &self.spans[before])) {
-            (Some(next), _) => span.start..next.start,
-            (None, Some(before)) => before.end..span.end,
-            (None, None) => span.clone(),
-        };
-        self.edits.push(PutBack { range, bytes: Vec::new() });
     }
 
     fn separator(&self) -> &str {

@@ -4,9 +4,7 @@
 //! one id apart and fixes contents, then adds what is missing and moves what is misplaced, then fixes the turns. After
 //! each round the result is read and checked again.
 
-mod calls;
-mod contents;
-mod ids;
+mod calls_and_contents;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -36,30 +34,36 @@ const NO_RESULT: &str = "No result was recorded for this call.";
 pub(crate) const NO_ANSWER: &str = "(No answer was recorded.)";
 const NO_REQUEST: &str = "(The conversation goes on.)";
 
+/// A step of a round: which violations it repairs, and how.
+type Step<'w, 'a> = (fn(ProviderRule) -> bool, fn(&Repairer<'w, 'a>, &[&Breach]) -> Vec<Edit>);
+
 /// The edits of one round; none if there is no violation, or none that can be repaired.
-pub(crate) fn repair_round(transcript: &Transcript<'_>, policy: Repair) -> Vec<Edit> {
+pub(crate) fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repair) -> Vec<Edit> {
+    use ProviderRule as Rule;
+    let steps: [Step<'w, 'a>; 12] = [
+        (|rule| matches!(rule, Rule::EmptyId { .. } | Rule::RefusedId(_) | Rule::RefusedName(_)), Repairer::respell),
+        (|rule| matches!(rule, Rule::Repeated(_)), Repairer::tell_apart),
+        (|rule| rule == Rule::SameMessageId, Repairer::tell_messages_apart),
+        (|rule| matches!(rule, Rule::Input(_)), Repairer::make_objects),
+        (|rule| rule == Rule::MediaInResult, Repairer::move_media),
+        (|rule| matches!(rule, Rule::Mark { .. }), Repairer::remove_marks),
+        (|rule| rule == Rule::Between, Repairer::move_entries),
+        (|rule| matches!(rule, Rule::Surrogate | Rule::Blank), Repairer::fix_contents),
+        (|rule| matches!(rule, Rule::Loose(_)), Repairer::tie_loose_entries),
+        (|rule| matches!(rule, Rule::Misplaced { .. } | Rule::Unanswered(_)), Repairer::add_missing),
+        (|rule| rule == Rule::Late, Repairer::results_first),
+        (|rule| matches!(rule, Rule::Turn(_)), Repairer::fix_turns),
+    ];
     let found = breaches(transcript);
     if found.is_empty() {
         return Vec::new();
     }
     let repairer = Repairer::new(transcript, policy);
     let mut edits = repairer.remove_extra(&found);
-    for round in [
-        Repairer::respell,
-        Repairer::tell_apart,
-        Repairer::tell_messages_apart,
-        Repairer::make_objects,
-        Repairer::move_media,
-        Repairer::remove_marks,
-        Repairer::move_entries,
-        Repairer::fix_contents,
-        Repairer::tie_loose_entries,
-        Repairer::add_missing,
-        Repairer::results_first,
-        Repairer::fix_turns,
-    ] {
-        if edits.is_empty() {
-            edits = round(&repairer, &found);
+    for (repairs, step) in steps {
+        let own: Vec<&Breach> = found.iter().filter(|breach| repairs(breach.rule)).collect();
+        if edits.is_empty() && !own.is_empty() {
+            edits = step(&repairer, &own);
         }
     }
     crate::rewrite::sort(&mut edits);
@@ -136,27 +140,22 @@ impl Repairer<'_, '_> {
         let mut unanswered: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for breach in found {
             let message = &self.messages()[breach.message];
-            let mut remove = |json: Json<'_>| {
-                removals.entry(breach.message).or_default().insert((json.span().start, json.span().end))
-            };
+            let mut remove = |json: Json<'_>| _ = removals.entry(breach.message).or_default().insert(bounds(json));
             match breach.rule {
                 ProviderRule::Orphan(result) | ProviderRule::Again(result) => {
-                    remove(message.results[result.index].json);
+                    remove(message.results[result.index].json)
                 }
                 ProviderRule::Unanswered(call) if !self.can_answer(call) => {
                     remove(message.calls[call.index].json);
                     unanswered.entry(breach.message).or_default().push(call.index);
                 }
-                ProviderRule::Alone(_) => {
-                    remove(message.json);
-                }
+                ProviderRule::Alone(_) => remove(message.json),
                 _ => {}
             }
         }
         for (index, calls) in unanswered {
             let copies = self.transcript.format.duplicates(&self.messages()[index], &calls);
-            let spans = copies.iter().map(|(_, copy)| (copy.span().start, copy.span().end));
-            removals.entry(index).or_default().extend(spans);
+            removals.entry(index).or_default().extend(copies.iter().map(|(_, copy)| bounds(*copy)));
         }
         self.removal_edits(&removals)
     }
@@ -217,7 +216,7 @@ impl Repairer<'_, '_> {
     }
 
     /// Adds results to calls: misplaced ones, and placeholders.
-    fn add_missing(&self, found: &[Breach]) -> Vec<Edit> {
+    fn add_missing(&self, found: &[&Breach]) -> Vec<Edit> {
         let mut insertions: BTreeMap<usize, Insertion> = BTreeMap::new();
         let mut placeholders: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
         let mut answered_inside: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -264,9 +263,7 @@ impl Repairer<'_, '_> {
         if first.is_some_and(|first| sources.contains(&(first + 1))) {
             insertions.retain(|calling, _| Some(*calling) == first);
         }
-        delayed.iter().for_each(|calling| {
-            insertions.remove(calling);
-        });
+        insertions.retain(|calling, _| !delayed.contains(calling));
         let mut removals = Removals::new();
         for &(message, start, end) in insertions.values().flat_map(|insertions| &insertions.moved) {
             removals.entry(message).or_default().insert((start, end));
@@ -319,18 +316,14 @@ impl Repairer<'_, '_> {
     }
 
     /// Ties entries to those before them, where the walk up from the last entry ends at them.
-    fn tie_loose_entries(&self, found: &[Breach]) -> Vec<Edit> {
-        if !found.iter().any(|breach| matches!(breach.rule, ProviderRule::Loose(_))) {
-            return Vec::new();
-        }
+    fn tie_loose_entries(&self, _: &[&Breach]) -> Vec<Edit> {
         let format = self.transcript.format;
         format.loose_entries(self.transcript).iter().filter_map(|loose| format.tie(loose)).collect()
     }
 
     /// Moves results to the front of their messages.
-    fn results_first(&self, found: &[Breach]) -> Vec<Edit> {
-        let late = found.iter().filter(|breach| breach.rule == ProviderRule::Late);
-        late.flat_map(|breach| self.results_before_all(&self.messages()[breach.message])).collect()
+    fn results_first(&self, late: &[&Breach]) -> Vec<Edit> {
+        late.iter().flat_map(|breach| self.results_before_all(&self.messages()[breach.message])).collect()
     }
 
     fn results_before_all(&self, message: &Message<'_>) -> Vec<Edit> {
@@ -345,9 +338,9 @@ impl Repairer<'_, '_> {
     }
 
     /// Adds the missing turn between two turns of the same speaker.
-    fn fix_turns(&self, found: &[Breach]) -> Vec<Edit> {
-        let turns = found.iter().filter(|breach| matches!(breach.rule, ProviderRule::Turn(_)));
-        turns.map(|breach| self.joined(breach.message).unwrap_or_else(|| self.between(breach.message))).collect()
+    fn fix_turns(&self, turns: &[&Breach]) -> Vec<Edit> {
+        let edit = |turn: &&Breach| self.joined(turn.message).unwrap_or_else(|| self.between(turn.message));
+        turns.iter().map(edit).collect()
     }
 
     /// Merges a message into the one before it, if both have the same speaker and a list of parts.
@@ -388,9 +381,14 @@ fn list_of_parts<'a>(message: &Message<'a>) -> Option<Json<'a>> {
     (list.kind() == JsonKind::Array).then_some(list)
 }
 
+/// The span of an element as a set of them has it.
+pub(super) fn bounds(json: Json<'_>) -> (usize, usize) {
+    (json.span().start, json.span().end)
+}
+
 /// Whether a message without these elements has no content left.
 pub(super) fn is_all(message: &Message<'_>, removals: &BTreeSet<(usize, usize)>) -> bool {
-    let is_removed = |json: &Json<'_>| removals.contains(&(json.span().start, json.span().end));
+    let is_removed = |json: &Json<'_>| removals.contains(&bounds(*json));
     let calls = message.calls.iter().all(|call| is_removed(&call.json));
     let answers = message.results.iter().all(|answer| is_removed(&answer.json));
     if message.role == Role::Tool && !message.results.is_empty() {

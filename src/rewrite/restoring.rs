@@ -72,10 +72,9 @@ pub(crate) fn without_end(line: &[u8]) -> &[u8] {
 pub(crate) fn restore_infos(source: &[u8], changes: &[ConversationChange]) -> Vec<RestoreInfo> {
     let lines: Option<Vec<_>> = changes.iter().map(|change| line_of(source, change)).collect();
     let texts = lines.unwrap_or_else(|| vec![(None, 0..source.len()); changes.len()]);
-    let mut edits: Vec<(usize, &Edit)> = Vec::new();
-    for (owner, change) in changes.iter().enumerate() {
-        edits.extend(change.edits.iter().map(|edit| (owner, edit)));
-    }
+    let owned = changes.iter().enumerate();
+    let owned = owned.flat_map(|(owner, change)| change.edits.iter().map(move |edit| (owner, edit)));
+    let mut edits: Vec<(usize, &Edit)> = owned.collect();
     edits.sort_by_key(|(_, edit)| (edit.range.start, edit.range.end));
     // For each edit, the bytes inserted and removed before it.
     let mut sums = vec![(0, 0)];
@@ -376,9 +375,10 @@ impl Record {
 
     /// The messages that were removed, with their indices; `None` if tcompact cannot have written the record.
     pub(crate) fn removed(&self) -> Option<Vec<(usize, &str)>> {
-        let places = self.removed_places();
-        let message = |&place: &usize| Some((*self.indices.get(place)?, self.messages.get(place)?.as_str()));
-        places.iter().map(message).collect()
+        let pieces = self.put_back.iter().flat_map(|replacement| &replacement.pieces);
+        let place = |piece: &RestoredPiece| if let RestoredPiece::Message(place) = piece { Some(*place) } else { None };
+        let message = |place: usize| Some((*self.indices.get(place)?, self.messages.get(place)?.as_str()));
+        pieces.filter_map(place).map(message).collect()
     }
 
     /// The messages that were shortened, as they were, each with the hash of what was left of it.
@@ -389,17 +389,10 @@ impl Record {
 
     /// The string, or null, that stood where a summary beside the messages stands.
     pub(crate) fn text_before(&self) -> Option<&str> {
-        let alone = |replacement: &'_ Replacement| matches!(replacement.pieces.as_slice(), [RestoredPiece::Text(_)]);
-        self.put_back.iter().filter(|one| alone(one)).find_map(|replacement| match &replacement.pieces[0] {
-            RestoredPiece::Text(text) => serde_json::from_str::<Option<String>>(text).ok().map(|_| text.as_str()),
+        self.put_back.iter().find_map(|replacement| match replacement.pieces.as_slice() {
+            [RestoredPiece::Text(text)] => serde_json::from_str::<Option<String>>(text).ok().map(|_| text.as_str()),
             _ => None,
         })
-    }
-
-    fn removed_places(&self) -> Vec<usize> {
-        let pieces = self.put_back.iter().flat_map(|replacement| &replacement.pieces);
-        let place = |piece: &RestoredPiece| if let RestoredPiece::Message(place) = piece { Some(*place) } else { None };
-        pieces.filter_map(place).collect()
     }
 
     /// The components of the path of its source file.

@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use crate::rewrite::restoring::ConversationChange;
 use crate::rewrite::{Edit, elements, sort};
 use crate::transcript::format::REMOVE_ALL;
 use crate::transcript::formats::Format;
@@ -27,7 +26,8 @@ pub(crate) struct StateUpdates {
     pub(crate) replaced: usize,
     /// The edits that apply the updates, in order.
     pub(crate) edits: Vec<Edit>,
-    start: usize,
+    /// Where the list begins in its source.
+    pub(crate) start: usize,
 }
 
 /// A `RemoveMessage` for a message that the list does not have.
@@ -113,13 +113,6 @@ fn of_list(source: &str, conversation: usize, list: &List<'_>) -> Result<StateUp
     let start = list.envelope.map_or_else(|| source[..first].rfind('[').unwrap_or(first), |around| around.span().start);
     let (removed, replaced) = (removed.len(), taken.len());
     Ok(StateUpdates { conversation, line: list.line, removed, replaced, edits, start })
-}
-
-impl StateUpdates {
-    /// The change of the text, for its restoring.
-    pub(crate) fn change(&self) -> ConversationChange {
-        ConversationChange::of_list(self.line, self.start, self.edits.clone())
-    }
 }
 
 /// The id that a `RemoveMessage` names, in any encoding of `LangChain` or as a role; `None` for other values.

@@ -57,7 +57,7 @@ impl Style {
         let start = object.span().start;
         // An object's text is its brackets, keys with quotes, values, and the gaps between them.
         let key_at = raw.find('"').unwrap_or(1);
-        let key_end = key_at + key.spelled_len() + 2;
+        let key_end = key_at + key.raw().len() + 2;
         let (value_at, value_end) = (first.span().start - start, first.span().end - start);
         style.colon = raw[key_end..value_at].to_owned();
         if entries.next().is_some() {
@@ -119,17 +119,14 @@ impl StyledFormatter<'_> {
 
     fn element<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
         self.empty = false;
-        match (&self.style.lines, first) {
-            (None, true) => Ok(()),
-            (None, false) => out.write_all(self.style.comma.as_bytes()),
-            (Some(_), true) => self.line(out),
-            (Some(_), false) => {
-                out.write_all(b",")?;
-                self.line(out)
-            }
+        if !first {
+            let comma = if self.style.lines.is_some() { "," } else { &self.style.comma };
+            out.write_all(comma.as_bytes())?;
         }
+        self.line(out)
     }
 
+    /// Begins a line, where the layout has several.
     fn line<W: Write + ?Sized>(&self, out: &mut W) -> io::Result<()> {
         let Some(lines) = &self.style.lines else { return Ok(()) };
         out.write_all(lines.newline.as_bytes())?;

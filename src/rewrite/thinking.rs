@@ -10,11 +10,10 @@ use std::ops::Range;
 
 use crate::tokens::models::binds_thinking;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole};
-use crate::transcript::json::Json;
 use crate::transcript::thoughts::{Thought, ThoughtMark, model_of, own_model, thoughts};
 use crate::transcript::{MaskMark, Message, Transcript};
 
-use crate::rewrite::repair::{NO_ANSWER, is_all};
+use crate::rewrite::repair::{NO_ANSWER, bounds, is_all};
 use crate::rewrite::{Edit, Style, arguments, elements};
 
 /// What to do with thinking after changed history.
@@ -118,7 +117,7 @@ fn messages_with_thinking<'a>(
 
 /// Dissolves groups that exist only for thinking that is removed wherever the transcript is cut.
 pub(crate) fn release(transcript: &mut Transcript<'_>, policy: Thinking, reader: Option<&str>) {
-    if !transcript.format.groups_by_thinking() || transcript.groups.is_empty() {
+    if !transcript.order.groups_by_thinking || transcript.groups.is_empty() {
         return;
     }
     let mut first: Vec<usize> = transcript.groups.iter().map(|group| group.0).collect();
@@ -230,10 +229,6 @@ fn is_of_others(message: &Message<'_>, author: Option<&str>) -> bool {
     let is_numbered = || last.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     !name.contains("claude")
         && (["gemini", "google", "gpt", "openai", "codex"].iter().any(|other| name.contains(other)) || is_numbered())
-}
-
-fn bounds(json: Json<'_>) -> (usize, usize) {
-    (json.span().start, json.span().end)
 }
 
 /// The edits that remove these thoughts from a message that is not emptied.

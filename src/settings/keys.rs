@@ -2,20 +2,25 @@
 //! origins.
 //!
 //! All of it comes from clap, so that a new flag is a key without more code.
+//!
+//! Also: the formats and models that flags name, and what was probably meant by an unknown name.
 
 use std::ffi::OsString;
 use std::fmt;
 
 use anyhow::Result;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, Command};
 
-use crate::advice::Advice;
 use crate::cli::correction::{corrected, diagnostic};
-use crate::cli::{ASIDE, COMMAND_LINE, is_in};
-use crate::diagnostic::{Diagnostic, nearest, quoted};
+use crate::cli::{COMMAND_LINE, is_in};
+use crate::diagnostic::{Advice, Diagnostic, nearest, quoted};
 use crate::exit::Failure;
+use crate::llm::providers::{self, Provider};
 use crate::sanitize::is_control;
+use crate::tokens::models::{self, Model};
+use crate::tokens::near::{near, served};
+use crate::transcript::formats::{self, FORMATS, Format};
 
 /// A flag that is gone. Who still sets it must not believe that it acts.
 pub(super) const REPLACED: &str = "clear-tool-results";
@@ -35,30 +40,24 @@ pub(super) enum FlagKind {
     Many,
 }
 
-/// The flags that a layer can give.
+/// The flags of a command that clap has built, as far as a layer can give them.
 #[derive(Debug)]
 pub(super) struct SettingKeys {
-    command: Command,
+    pub(super) command: Command,
 }
 
 impl SettingKeys {
-    /// Returns the flags of a command that clap has built.
-    pub(super) fn new(command: Command) -> Self {
-        SettingKeys { command }
-    }
-
-    /// Returns the flags, in the order of the help.
+    /// The flags, in the order of the help.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Arg)> {
         let flags = self.command.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg)));
         flags.filter(|(_, arg)| !self.is_for_command_line(arg))
     }
 
-    /// Returns the flag with this name.
     pub(super) fn find(&self, name: &str) -> Option<&Arg> {
         self.all().find(|(long, _)| *long == name).map(|(_, arg)| arg)
     }
 
-    /// Returns the kind of value that a flag takes.
+    /// The kind of value that a flag takes.
     ///
     /// # Errors
     /// There is no such flag; or no layer can give it.
@@ -76,16 +75,6 @@ impl SettingKeys {
         let near = nearest(&hyphens, self.all().map(|(long, _)| long));
         let hint = if near.is_none() { "; settings have the names of the flags, as --help shows them" } else { "" };
         Err(Diagnostic::new(format!("there is no setting {name:?}{hint}")).meant(near))
-    }
-
-    /// Parses a whole command line.
-    pub(super) fn understand(&mut self, words: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
-        self.command.try_get_matches_from_mut(words)
-    }
-
-    /// Whether a flag does not determine a result.
-    pub(super) fn is_aside(&self, arg: &Arg) -> bool {
-        is_in(&self.command, ASIDE, arg)
     }
 
     /// Whether no layer can give an argument.
@@ -133,7 +122,6 @@ impl SettingKeys {
     }
 }
 
-/// Returns the kind of value that a flag takes.
 pub(super) fn kind(arg: &Arg) -> FlagKind {
     match arg.get_action() {
         ArgAction::Append => FlagKind::Many,
@@ -147,7 +135,7 @@ pub(super) fn kind(arg: &Arg) -> FlagKind {
 }
 
 impl Origin {
-    /// Returns the error that a flag rejects a value of this origin.
+    /// The error that a flag rejects a value of this origin.
     pub(super) fn wrong(&self, flag: &str, value: &str, diagnostic: &Diagnostic) -> Failure {
         let failure = Failure::usage(match self {
             Origin::Variable(name) => format!("{name}: {value:?}: {diagnostic}"),
@@ -222,7 +210,7 @@ impl SettingValue {
         SettingValue { flag: flag.to_owned(), value, source, note: None, unusable: None }
     }
 
-    /// Returns the name of the setting for an error.
+    /// The name of the setting for an error.
     pub(super) fn name(&self) -> String {
         match &self.source {
             Origin::Variable(name) => name.clone(),
@@ -230,7 +218,7 @@ impl SettingValue {
         }
     }
 
-    /// Returns the setting as words of a command line.
+    /// The setting as words of a command line.
     pub(super) fn words(&self) -> Vec<OsString> {
         match &self.value {
             FlagValue::Switch(true) => vec![format!("--{}", self.flag).into()],
@@ -239,7 +227,7 @@ impl SettingValue {
         }
     }
 
-    /// Returns the setting with its origin as a line.
+    /// The setting with its origin as a line.
     pub(super) fn line(&self) -> String {
         let value = match &self.value {
             FlagValue::Switch(on) => on.to_string(),
@@ -261,8 +249,85 @@ pub(super) struct ConfigFile {
     pub(super) never: Option<String>,
 }
 
-/// Returns a value on one line, quoted if its bounds would not be clear.
+/// A value on one line, quoted if its bounds would not be clear.
 pub(super) fn shown(text: &str) -> String {
     let plain = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || is_control(c));
     if plain { text.to_owned() } else { format!("{text:?}") }
+}
+
+/// The format that `--from` names; nothing for `auto`.
+///
+/// # Errors
+/// There is no such format.
+pub(super) fn find_format(name: &str) -> Result<Option<&'static dyn Format>> {
+    if name == "auto" {
+        return Ok(None);
+    }
+    let format = formats::by_name(name).ok_or_else(|| {
+        let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name())).collect();
+        let diagnostic = Diagnostic::new(format!("there is no such format; there are {}", names.join(", ")));
+        wrong_name("from", name, &diagnostic.meant(nearest(name, names)), "formats")
+    })?;
+    Ok(Some(format))
+}
+
+/// The error that a flag names something that is not known. `table` lists the known names, if it is not known what was
+/// meant.
+pub(super) fn wrong_name(flag: &'static str, name: &str, diagnostic: &Diagnostic, table: &str) -> Failure {
+    let meant = diagnostic.corrected(name).map(|meant| Advice::command([format!("--{flag}"), meant]));
+    let failure = Failure::usage(format!("--{flag} {name}: {diagnostic}")).about(flag).showing(name, diagnostic);
+    failure.try_next(meant.unwrap_or_else(|| Advice::command(["--list", table])))
+}
+
+/// The model that a flag names: one in the table, or another one of a known provider.
+#[derive(Debug)]
+pub(super) enum NamedModel {
+    /// A model in the table.
+    Listed(Model),
+    /// The provider, and the name of the model there.
+    Unlisted(&'static Provider, String),
+}
+
+/// The model that `--for` or `--model` names: `PROVIDER:MODEL` as it is; a name alone as its maker serves it.
+///
+/// # Errors
+/// There is no such model, and no provider is named.
+pub(super) fn find_model(flag: &'static str, name: &str) -> Result<NamedModel> {
+    if let Some(model) = models::find(&in_table(name)) {
+        return Ok(NamedModel::Listed(model));
+    }
+    let named = name.split_once(':').filter(|(_, model)| !model.is_empty());
+    if let Some((provider, model)) = named.and_then(|(provider, model)| Some((providers::by_name(provider)?, model))) {
+        return Ok(NamedModel::Unlisted(provider, model.to_owned()));
+    }
+    // Who reads the result must be known; who writes the summary need only be reachable.
+    let mut names: Vec<String> = served(name).into_iter().filter(|_| flag == "model").collect();
+    let meant = names.first().cloned().or_else(|| meant(name, near(name)));
+    names.extend(near(name));
+    let near = if names.is_empty() { String::new() } else { format!("; near names are {}", names.join(", ")) };
+    let why = format!("no such model is known{near}; PROVIDER:MODEL names any other");
+    Err(wrong_name(flag, name, &Diagnostic::new(why).meant(meant), "models").into())
+}
+
+/// The name of a model in the table, which has a provider with two APIs once.
+pub(super) fn in_table(name: &str) -> String {
+    name.replacen("openai-responses:", "openai:", 1)
+}
+
+/// The note that a model is not in the table, and its context window is not given.
+pub(super) fn unlisted(name: &str) -> String {
+    // The table has no models of Ollama.
+    let is_local = name.starts_with("ollama:");
+    let near = served(name).or_else(|| meant(name, near(name))).filter(|_| !is_local);
+    let near = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+    format!(
+        "{name} is not in the table of models{near}: its context window and prices are unknown; --context-window N gives the window"
+    )
+}
+
+/// The nearest name; of the named provider, if it has one of `near`.
+fn meant(name: &str, near: Vec<String>) -> Option<String> {
+    let provider = name.split_once([':', '/']).map(|(provider, _)| provider);
+    let mut full = provider.into_iter().flat_map(|provider| near.iter().map(move |near| format!("{provider}:{near}")));
+    full.find(|name| models::find(name).is_some()).or_else(|| near.into_iter().next())
 }

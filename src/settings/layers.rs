@@ -10,17 +10,16 @@ use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
-use crate::cli::{self, CliArguments, NO_SUFFIX};
+use crate::cli::{self, ASIDE, CliArguments, NO_SUFFIX, is_in};
 use crate::compact::{Emit, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::presets::PRESETS;
-use crate::settings::keys::{FlagKind, FlagValue, Origin, SettingKeys, SettingValue, kind, shown};
-use crate::settings::names::wrong_name;
-use crate::settings::{environment, file};
+use crate::settings::keys::{FlagKind, FlagValue, Origin, SettingKeys, SettingValue, kind, shown, wrong_name};
+use crate::settings::sources;
 
-/// Returns the flags of a preset: long names and values, one pair for each time a flag is given. They may depend on the
-/// higher layers: the inner function returns the first value of a flag there.
+/// The flags of a preset: long names and values, one pair for each time a flag is given. They may depend on the higher
+/// layers: the inner function returns the first value of a flag there.
 pub(crate) type Presets<'p> = &'p dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>>;
 
 /// The flags for a summarizer and its endpoint. A layer's key, address or parameters belong to the model of that layer:
@@ -34,7 +33,7 @@ const NAMES_SUMMARIZER: [&str; 2] = ["model", "summarizer-cmd"];
 pub(crate) struct CommandLine {
     /// The arguments without any other layer.
     pub(crate) arguments: CliArguments,
-    keys: SettingKeys,
+    pub(super) keys: SettingKeys,
     matches: ArgMatches,
     words: Vec<OsString>,
 }
@@ -74,12 +73,7 @@ impl CommandLine {
         let mut command = cli::command();
         let matches = command.try_get_matches_from_mut(&words)?;
         let arguments = CliArguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        Ok(CommandLine { arguments, keys: SettingKeys::new(command), matches, words })
-    }
-
-    /// Returns a note for each variable of the environment whose name is nearly that of a setting.
-    pub(crate) fn misspelled(&self, variables: impl Iterator<Item = OsString>) -> Vec<String> {
-        environment::misspelled(&self.keys, variables)
+        Ok(CommandLine { arguments, keys: SettingKeys { command }, matches, words })
     }
 
     /// Adds the other layers.
@@ -91,8 +85,8 @@ impl CommandLine {
         presets: Presets<'_>,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Resolved> {
-        let environment = environment::read(&self.keys, &variable)?;
-        let mut file = file::read(self.arguments.config.as_deref(), &self.keys, &variable)?;
+        let environment = sources::read_environment(&self.keys, &variable)?;
+        let mut file = sources::read_file(self.arguments.config.as_deref(), &self.keys, &variable)?;
         self.keys.check(&environment)?;
         self.keys.check(&file.values)?;
         let typed: Vec<String> = self.typed();
@@ -118,18 +112,18 @@ impl CommandLine {
         }
         let mut resolved = self.combine(given, summary_prompt, file.disabled)?;
         // No output may replace the user's own file either, which is read where no other is named.
-        let config = resolved.arguments.config.take().or_else(|| file::users_own(&variable));
+        let config = resolved.arguments.config.take().or_else(|| sources::users_own(&variable));
         resolved.arguments.config = config;
         Ok(resolved)
     }
 
-    /// Returns the flags on the command line.
+    /// The flags on the command line.
     fn typed(&self) -> Vec<String> {
         let typed = self.keys.all().filter(|(_, arg)| self.is_typed(arg.get_id().as_str()));
         typed.map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// Returns the first value of a flag on the command line.
+    /// The first value of a flag on the command line.
     fn typed_value(&self, flag: &str) -> Option<String> {
         let id = self.keys.find(flag)?.get_id().as_str();
         let typed = Some(id).filter(|id| self.is_typed(id))?;
@@ -140,8 +134,8 @@ impl CommandLine {
         self.matches.value_source(id) == Some(ValueSource::CommandLine)
     }
 
-    /// Returns the flags of the preset that the highest layer names. `above` are the values of the layers between it and
-    /// the command line.
+    /// The flags of the preset that the highest layer names. `above` are the values of the layers between it and the
+    /// command line.
     fn preset(&self, presets: Presets<'_>, above: &[SettingValue]) -> Result<Vec<SettingValue>> {
         let below = above.iter().find(|given| given.flag == "preset");
         let name = self.arguments.preset.as_ref().or(below.and_then(|given| given.value.texts().first()));
@@ -224,8 +218,8 @@ impl CommandLine {
         if !given.is_empty() {
             let (program, rest) = self.words.split_at(self.words.len().min(1));
             let below = given.iter().flat_map(SettingValue::words);
-            let words = program.iter().cloned().chain(below).chain(rest.iter().cloned()).collect();
-            self.matches = self.keys.understand(words)?;
+            let words = program.iter().cloned().chain(below).chain(rest.iter().cloned());
+            self.matches = self.keys.command.try_get_matches_from_mut(words)?;
             self.arguments = CliArguments::from_arg_matches(&self.matches)?;
         }
         let (mut notices, mut origins) = (Vec::new(), Vec::new());
@@ -244,17 +238,17 @@ impl CommandLine {
     }
 }
 
-/// Returns the values of all flags that determine a result, and the version of the program.
+/// The values of all flags that determine a result, and the version of the program.
 fn rules(keys: &SettingKeys, matches: &ArgMatches) -> String {
     let mut rules = format!("tcompact {}\n", env!("CARGO_PKG_VERSION"));
-    for (name, arg) in keys.all().filter(|(_, arg)| !keys.is_aside(arg)) {
+    for (name, arg) in keys.all().filter(|(_, arg)| !is_in(&keys.command, ASIDE, arg)) {
         let values: Vec<_> = matches.get_raw(arg.get_id().as_str()).into_iter().flatten().collect();
         rules.push_str(&format!("{name} = {values:?}\n"));
     }
     rules
 }
 
-/// Returns a line for each value that is not a default.
+/// A line for each value that is not a default.
 fn origins_of(keys: &SettingKeys, given: &[SettingValue], matches: &ArgMatches) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, arg) in keys.all().filter(|(name, _)| *name != "verbose") {

@@ -9,8 +9,9 @@ use regex::Regex;
 use crate::cli::places::{MessagePlace, Places};
 use crate::cli::{CliArguments, Generated, Table, When};
 use crate::presets;
+use crate::settings::keys::find_format;
 use crate::settings::layers::CommandLine;
-use crate::settings::names::find_format;
+use crate::settings::sources::misspelled;
 use crate::settings::{Destination, InputSettings, Settings, Volume, destination, volume};
 
 /// What the program does.
@@ -68,7 +69,7 @@ impl LookupSettings {
 }
 
 impl RestoreSettings {
-    /// Returns the settings if the arguments have `--restore`.
+    /// The settings if the arguments have `--restore`.
     ///
     /// # Errors
     /// The text cannot go where the arguments say.
@@ -108,7 +109,7 @@ impl Mode {
         if let Some(Places(places)) = arguments.reading.show.clone() {
             return Ok(Mode::Show(LookupSettings::new(command_line.arguments, variable)?.into(), places));
         }
-        let misspelled = command_line.misspelled(std::env::vars_os().map(|(name, _)| name));
+        let misspelled = misspelled(&command_line.keys, std::env::vars_os().map(|(name, _)| name));
         let mut resolved = command_line.resolve(&presets::values, &variable)?;
         if !resolved.arguments.quiet {
             resolved.notices.extend(misspelled);

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::advice::Advice;
-use crate::cli::CliArguments;
+use crate::cli::{CliArguments, Facts};
 use crate::compact::{
-    ArchiveNote, CompactionPolicy, Emit, Pruning, Redaction, SummarizerKind, SummaryPolicy, is_lines,
+    ArchiveNote, CompactionPolicy, Emit, Pruning, Redaction, SummarizerKind, SummaryPolicy, is_lines, ledger_room,
 };
+use crate::diagnostic::Advice;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::llm::counting::CountingCommand;
@@ -26,10 +26,10 @@ use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 use crate::wording::reason;
 
-use crate::settings::names::{NamedModel, find_model, in_table};
-use crate::settings::summarizer::{ledger_tokens, summarizer_kind, summarizer_model, summarizer_name, writer_provider};
+use crate::settings::keys::{NamedModel, find_model, in_table};
+use crate::settings::summarizer::{summarizer_kind, summarizer_model, summarizer_name, writer_provider};
 
-/// Returns the policy of some arguments with a preset. `given` has the names of the flags that any layer gives.
+/// The policy of some arguments with a preset. `given` has the names of the flags that any layer gives.
 ///
 /// # Errors
 /// The first value that cannot be used, with its flag.
@@ -58,7 +58,7 @@ pub(super) fn policy(
         Some(command) => counted_by(command, arguments.timeout.min(COUNTING_SECONDS)),
         None => counter(arguments.counter, &models, preset),
     };
-    let summary = summary_policy(arguments, preset, &models, ResultReader { counter, context_window }, summary_prompt)?;
+    let summary = summary_policy(arguments, preset, &models, counter, summary_prompt)?;
     let archive = arguments.archive.clone();
     let archive_note = archive_note(arguments, preset)?;
     Ok(CompactionPolicy {
@@ -132,25 +132,18 @@ impl Models {
         Ok(Models { reader, unlisted, writer, known })
     }
 
-    /// Returns the provider of the model whose window and counter apply.
+    /// The provider of the model whose window and counter apply.
     fn provider(&self) -> Option<&'static str> {
         self.unlisted.map(|(provider, _)| provider).or(self.known.map(|model| model.provider))
     }
 }
 
-/// How the reader of the result counts, and how much it reads.
-struct ResultReader {
-    counter: Counter,
-    /// In tokens.
-    context_window: Option<u64>,
-}
-
-/// Returns the policy for summaries.
+/// The policy for summaries. `reader` is the counter of the reader of the result.
 fn summary_policy(
     arguments: &CliArguments,
     preset: &Preset,
     models: &Models,
-    reading: ResultReader,
+    reader: Counter,
     summary_prompt: Option<(String, String)>,
 ) -> Result<SummaryPolicy> {
     // In the presets of LangChain, 0 means a fixed summary without a request.
@@ -158,11 +151,10 @@ fn summary_policy(
         let why = "--trim-tokens 0: the summarizer would be sent nothing; give 1 or more, or none";
         return Err(Failure::usage(why).about("trim-tokens").into());
     }
-    let model = summarizer_model(arguments, models.writer, reading.counter);
+    let model = summarizer_model(arguments, models.writer, reader);
     let focus = arguments.focus.as_deref().map(str::trim).filter(|focus| !focus.is_empty());
     let (template, template_from) = template(arguments, model.asked_tokens, summary_prompt, &preset.recipe, focus)?;
-    let of_writer = models.writer.map(|writer| writer.context_window);
-    let window = arguments.context_window.or(of_writer).or(reading.context_window);
+    let window = arguments.context_window.or_else(|| Some(models.writer.or(models.known)?.context_window));
     Ok(SummaryPolicy {
         summarizer: summarizer_kind(arguments),
         name: summarizer_name(arguments),
@@ -175,13 +167,17 @@ fn summary_policy(
         trim_tokens: arguments.trim_tokens.0,
         tokens: arguments.summary_tokens,
         role: arguments.summary_role,
-        ledger: ledger_tokens(arguments.ledger, arguments.summary_tokens),
+        ledger: match arguments.ledger {
+            Facts::On => ledger_room(arguments.summary_tokens),
+            Facts::Off => 0,
+            Facts::Within(tokens) => tokens,
+        },
         accept: arguments.accept,
         on_error: arguments.on_error,
     })
 }
 
-/// Returns the counter: the user's, or that of the model that reads the result. The systems of the presets estimate by
+/// The counter: the user's, or that of the model that reads the result. The systems of the presets estimate by
 /// characters where they do not count exactly.
 fn counter(given: Option<Counter>, models: &Models, preset: &Preset) -> Counter {
     let of_listed = models.known.map(|model| model.counter());
@@ -210,8 +206,8 @@ fn counter(given: Option<Counter>, models: &Models, preset: &Preset) -> Counter 
 /// first.
 const COUNTING_SECONDS: f64 = 20.0;
 
-/// Returns the counter of a command. Where it fails, the program ends at once: nothing that was counted wrong is shown,
-/// asked or written anywhere.
+/// The counter of a command. Where it fails, the program ends at once: nothing that was counted wrong is shown, asked
+/// or written anywhere.
 fn counted_by(command: &str, timeout: f64) -> Counter {
     let command = CountingCommand::new(command.to_owned(), Duration::from_secs_f64(timeout));
     Counter::own(move |text| {
@@ -219,7 +215,6 @@ fn counted_by(command: &str, timeout: f64) -> Counter {
     })
 }
 
-/// Returns the rules of pruning.
 fn pruning(arguments: &CliArguments, fit: Option<Size>, context_window: Option<u64>) -> Result<Pruning> {
     let mut choices = arguments.prune.clone();
     if choices.is_empty() && fit.is_some() {
@@ -232,8 +227,8 @@ fn pruning(arguments: &CliArguments, fit: Option<Size>, context_window: Option<u
     }
 }
 
-/// Returns when `DeepAgents` cuts the arguments of tools. It has its own sizes for that, and cuts those of two tools
-/// only. Elsewhere a rule of `--prune` cuts arguments.
+/// When `DeepAgents` cuts the arguments of tools. It has its own sizes for that, and cuts those of two tools only.
+/// Elsewhere a rule of `--prune` cuts arguments.
 fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>) -> Result<Option<Truncation>> {
     let Some(longest) = longest else { return Ok(None) };
     if !preset.habits.files {
@@ -253,7 +248,7 @@ fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>
     Ok(Some(Truncation { tools: presets::WRITING_TOOLS, sizes: Some(sizes), ..Truncation::before_the_cut(longest) }))
 }
 
-/// Returns what the summary says of the archive. The messages of another system stay as that system writes them.
+/// What the summary says of the archive. The messages of another system stay as that system writes them.
 fn archive_note(arguments: &CliArguments, preset: &Preset) -> Result<ArchiveNote> {
     let is_own = preset.name.is_empty();
     match &arguments.archive_note {
@@ -275,7 +270,7 @@ fn first_path(arguments: &CliArguments) -> Option<&Path> {
     arguments.paths.first().map(PathBuf::as_path)
 }
 
-/// Returns where `DeepAgents` would keep the history of a conversation, relative to its working directory.
+/// Where `DeepAgents` would keep the history of a conversation, relative to its working directory.
 fn archive_of(path: Option<&Path>) -> PathBuf {
     let name = path.and_then(Path::file_stem).filter(|stem| *stem != "-").unwrap_or("session".as_ref());
     let mut file = name.to_owned();
@@ -283,7 +278,7 @@ fn archive_of(path: Option<&Path>) -> PathBuf {
     Path::new("conversation_history").join(file)
 }
 
-/// Returns where it would keep the history of one of several inputs, whose names may differ only in their folders.
+/// Where it would keep the history of one of several inputs, whose names may differ only in their folders.
 pub(crate) fn archive_among(path: &Path) -> PathBuf {
     let folders = path.parent().into_iter().flat_map(Path::components);
     let named: PathBuf = folders.filter(|part| matches!(part, Component::Normal(_))).collect();
@@ -311,7 +306,7 @@ fn check_fractions(
     }
 }
 
-/// Returns the error that a fraction needs a known context window.
+/// The error that a fraction needs a known context window.
 fn unknown_window(flag: &'static str, value: &str) -> anyhow::Error {
     Failure::usage(format!(
         "--{flag} {value}: the context window is not known; name the model with --for or give --context-window"
@@ -321,12 +316,12 @@ fn unknown_window(flag: &'static str, value: &str) -> anyhow::Error {
     .into()
 }
 
-/// Returns the prefix with a blank line after it, unless it ends with white space.
+/// The prefix with a blank line after it, unless it ends with white space.
 fn prefix(text: String) -> String {
     if text.is_empty() || text.ends_with(char::is_whitespace) { text } else { text + "\n\n" }
 }
 
-/// Returns the template of the prompt, and the setting that it comes from.
+/// The template of the prompt, and the setting that it comes from.
 fn template(
     arguments: &CliArguments,
     asked_tokens: u64,

@@ -1,14 +1,16 @@
 //! The summarizer: the embedded one, a command, or a model at an endpoint with its key.
+//!
+//! Also checks which members `--request-json` may change.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use reqwest::Url;
+use serde_json::{Map, Value};
 
-use crate::advice::Advice;
-use crate::cli::{CliArguments, Facts, is_variable_name};
-use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model, ledger_room};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::cli::{CliArguments, is_variable_name};
+use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model};
+use crate::diagnostic::{Advice, Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
@@ -18,9 +20,8 @@ use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
 use crate::llm::retry::RetryPolicy;
 use crate::llm::secret::Secret;
 use crate::presets::recipe::Recipe;
-use crate::settings::keys::SettingValue;
-use crate::settings::names::{find_model, in_table, unlisted, wrong_name};
-use crate::settings::request_json;
+use crate::redact::is_secret_name;
+use crate::settings::keys::{SettingValue, find_model, in_table, wrong_name};
 use crate::summary::exchange::THOUGHTS;
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
@@ -37,10 +38,8 @@ pub(super) fn summarizer(
     if arguments.api_key_env.as_deref().is_some_and(|name| !is_variable_name(name)) {
         // It may be the key itself, which is not to be shown.
         let message = "--api-key-env takes the name of an environment variable, which holds the key";
-        return Err(Failure::usage(message)
-            .about("api-key-env")
-            .try_next(Advice::command(["--api-key-env", "OPENAI_API_KEY"]))
-            .into());
+        let advice = Advice::command(["--api-key-env", "OPENAI_API_KEY"]);
+        return Err(Failure::usage(message).about("api-key-env").try_next(advice).into());
     }
     let of_endpoint = [
         ("base-url", arguments.base_url.is_some()),
@@ -58,12 +57,8 @@ pub(super) fn summarizer(
     let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
     if is_no_model(name) {
         if let Some(flag) = of_endpoint {
-            let who = if name == NOBODY {
-                "--model none sends no requests"
-            } else {
-                "the embedded summarizer sends no requests"
-            };
-            let message = format!("--{flag}: {who}; name a model with --model");
+            let who = if name == NOBODY { "--model none" } else { "the embedded summarizer" };
+            let message = format!("--{flag}: {who} sends no requests; name a model with --model");
             return Err(Failure::usage(message).about(flag).into());
         }
         return Ok(Summarizer::Extractive);
@@ -72,16 +67,14 @@ pub(super) fn summarizer(
     let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url), provider)?;
     let key = key(arguments, asks, provider, variable)?;
     let request_json = arguments.request_json.clone().map(|given| given.0).unwrap_or_default();
-    request_json::check(&request_json)?;
+    check_request_json(&request_json)?;
     let patience = RetryPolicy { retries: arguments.retries, persistence: recipe.patience };
-    let wire = HttpClient::new(timeout, patience, arguments.rate);
-    Ok(Summarizer::Endpoint(
-        Endpoint { provider, model: model.to_owned(), base_url, key, request_json },
-        Box::new(wire),
-    ))
+    let client = HttpClient::new(timeout, patience, arguments.rate);
+    let endpoint = Endpoint { provider, model: model.to_owned(), base_url, key, request_json };
+    Ok(Summarizer::Endpoint(endpoint, Box::new(client)))
 }
 
-/// Returns the kind of summarizer, on which the compaction depends.
+/// The kind of summarizer, on which the compaction depends.
 pub(super) fn summarizer_kind(arguments: &CliArguments) -> SummarizerKind {
     match (&arguments.summarizer_cmd, arguments.model.as_deref()) {
         (Some(_), _) => SummarizerKind::Command,
@@ -91,7 +84,12 @@ pub(super) fn summarizer_kind(arguments: &CliArguments) -> SummarizerKind {
     }
 }
 
-/// Returns the name of the summarizer.
+/// Whether others write the summaries: a model behind an API, or a command.
+pub(super) fn is_of_others(arguments: &CliArguments) -> bool {
+    matches!(summarizer_kind(arguments), SummarizerKind::Model | SummarizerKind::Command)
+}
+
+/// The name of the summarizer.
 pub(super) fn summarizer_name(arguments: &CliArguments) -> String {
     match &arguments.summarizer_cmd {
         Some(_) => "command".to_owned(),
@@ -106,14 +104,12 @@ fn base_url(text: &str, provider: &Provider) -> Result<String> {
         let address = with_scheme(text, provider).unwrap_or_else(|| "http://localhost:8080/v1".to_owned());
         failure.try_next(Advice::command(["--base-url", &address]))
     };
-    let url = Url::parse(text).map_err(|_| wrong("an address begins with http:// or https:// and has a host"))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err(wrong("an address begins with http:// or https:// and has a host").into());
-    }
+    let is_address = |url: &Url| matches!(url.scheme(), "http" | "https") && url.host().is_some();
+    let url = Url::parse(text).ok().filter(is_address);
+    let url = url.ok_or_else(|| wrong("an address begins with http:// or https:// and has a host"))?;
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
-        return Err(
-            wrong("an address has no user, password, query or fragment; the key comes from the environment").into()
-        );
+        let why = "an address has no user, password, query or fragment; the key comes from the environment";
+        return Err(wrong(why).into());
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
@@ -129,7 +125,7 @@ fn with_scheme(text: &str, provider: &Provider) -> Option<String> {
     Some(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// Returns the name of a model with its maker as the provider, if it has none.
+/// The name of a model with its maker as the provider, if it has none.
 pub(super) fn with_provider(name: &str) -> Option<String> {
     let is_bare = !is_no_model(name) && name.split_once(':').is_none_or(|(provider, _)| provider.is_empty());
     let model = models::find(name.trim_start_matches(':')).filter(|_| is_bare)?;
@@ -170,8 +166,7 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
     }
 }
 
-/// Returns the key from the environment. The provider's own address needs one; another may do without, like many local
-/// servers.
+/// The key from the environment. The provider's own address needs one; another may do without, like many local servers.
 fn key(
     arguments: &CliArguments,
     asks: bool,
@@ -199,30 +194,20 @@ fn key(
     }
 }
 
-/// Returns the host that gets a key without encryption.
+/// The host that gets a key without encryption.
 pub(super) fn unencrypted_host(summarizer: &Summarizer) -> Option<String> {
     let Summarizer::Endpoint(endpoint, _) = summarizer else { return None };
     let url = Url::parse(&endpoint.base_url).ok().filter(|url| url.scheme() == "http" && endpoint.key.is_some())?;
     url.host_str().filter(|_| !is_loopback(&url)).map(str::to_owned)
 }
 
-/// Whether a run may request summaries.
-pub(super) fn may_request(arguments: &CliArguments, preview: bool) -> bool {
-    !arguments.check && !arguments.count && (!arguments.dry_run || preview)
-}
-
-/// Returns the note that the summarizer is not in the table, and its context window is not given.
-pub(super) fn unlisted_summarizer(name: &str, summarizer: SummarizerKind, writer: SummarizerModel) -> Option<String> {
-    (summarizer == SummarizerKind::Model && writer.window.is_none()).then(|| unlisted(name))
-}
-
-/// Returns the provider of the summarizer, which need not be in the table.
+/// The provider of the summarizer, which need not be in the table.
 pub(super) fn writer_provider(arguments: &CliArguments) -> Option<&'static str> {
     let name = in_table(arguments.model.as_deref()?);
     providers::by_name(name.split_once(':')?.0).map(|provider| provider.name)
 }
 
-/// Returns the limits of the summarizer from the table, or else from the flags. `reader` is the counter of the reader.
+/// The limits of the summarizer from the table, or else from the flags. `reader` is the counter of the reader.
 /// `--context-window` is the reader's if `--for` names one; a command has no window.
 pub(super) fn summarizer_model(arguments: &CliArguments, model: Option<Model>, reader: Counter) -> SummarizerModel {
     let its_own = arguments.for_model.is_none() && arguments.summarizer_cmd.is_none();
@@ -244,15 +229,6 @@ pub(super) fn summarizer_model(arguments: &CliArguments, model: Option<Model>, r
     }
 }
 
-/// Returns the most tokens that are appended to a model's summary of `summary_tokens`.
-pub(super) fn ledger_tokens(facts: Facts, summary_tokens: u64) -> u64 {
-    match facts {
-        Facts::On => ledger_room(summary_tokens),
-        Facts::Off => 0,
-        Facts::Within(tokens) => tokens,
-    }
-}
-
 /// Whether a dry run shows the summary: `--dry-run`, `--cache` and a summarizer are on the command line. A layer alone
 /// must not make a dry run send requests.
 pub(super) fn is_preview(arguments: &CliArguments, given: &[SettingValue]) -> bool {
@@ -264,17 +240,148 @@ pub(super) fn is_preview(arguments: &CliArguments, given: &[SettingValue]) -> bo
 
 /// Opens the cache, so that it fails before a summary is paid for.
 pub(super) fn open_cache(arguments: &CliArguments, asks: bool) -> Result<Option<Cache>> {
-    let others =
-        arguments.summarizer_cmd.is_some() || arguments.model.as_deref().is_some_and(|name| !is_no_model(name));
-    let used = others && asks;
-    let Some(folder) = arguments.cache.as_ref().filter(|_| used) else {
-        return Ok(None);
-    };
-    let cache = Cache::open(folder).map_err(|error| {
+    let is_used = asks && is_of_others(arguments);
+    let Some(folder) = arguments.cache.as_ref().filter(|_| is_used) else { return Ok(None) };
+    let cache = Cache::open(folder, false).map_err(|error| {
         let name = folder.display();
         let message =
             format!("--cache {name} cannot be used: {}; name a directory that can be written to", reason(&error));
         Failure::unreadable(message).about("cache")
     })?;
     Ok(Some(cache))
+}
+
+/// The members that tcompact sets in every request, and what to use instead.
+const OWN: [(&str, &str); 5] = [
+    ("messages", "--prompt-file FILE changes what is asked"),
+    ("input", "--prompt-file FILE changes what is asked"),
+    ("contents", "--prompt-file FILE changes what is asked"),
+    ("model", "--model names the model"),
+    ("stream", "answers are read whole"),
+];
+
+/// Names that hold a key here, and mean less elsewhere.
+const KEYS: [&str; 2] = ["key", "bearer"];
+
+/// Checks that a merge patch does not change tcompact's own members, and holds no key: config files and messages show
+/// it.
+///
+/// # Errors
+/// The first member that it must not have. The message shows no key.
+fn check_request_json(patch: &Map<String, Value>) -> Result<(), Failure> {
+    let own = || patch.keys().find_map(|name| OWN.into_iter().find(|(own, _)| own == name));
+    let (name, what, next) = if let Some(name) = key_in(patch) {
+        let what = "keys come from the environment";
+        (name, what, Advice::command(["--api-key-env", "NAME"]).note("for the variable that holds the key"))
+    } else if let Some((name, instead)) = own() {
+        let rest: Map<String, Value> =
+            patch.clone().into_iter().filter(|(name, _)| OWN.iter().all(|(own, _)| own != name)).collect();
+        let rest = if rest.is_empty() { r#"{"temperature": 0.2}"#.to_owned() } else { Value::Object(rest).to_string() };
+        (name, instead, Advice::command(["--request-json", &rest]))
+    } else {
+        return Ok(());
+    };
+    let mut shown = Value::Object(patch.clone());
+    hide(&mut shown);
+    let shown = shown.to_string();
+    let quoted_name = Value::from(name).to_string();
+    let start = shown.find(&format!("{quoted_name}:")).unwrap_or(0);
+    let diagnostic = Diagnostic::new(format!("{name} cannot be set here: {what}")).at(start..start + quoted_name.len());
+    Err(Failure::usage(format!("--request-json: {diagnostic}"))
+        .about("request-json")
+        .showing(&shown, &diagnostic)
+        .try_next(next))
+}
+
+/// The first name at any depth that holds a key.
+fn key_in(members: &Map<String, Value>) -> Option<&str> {
+    members.iter().find_map(|(name, value)| if holds_key(name) { Some(name.as_str()) } else { key_below(value) })
+}
+
+fn key_below(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(members) => key_in(members),
+        Value::Array(items) => items.iter().find_map(key_below),
+        _ => None,
+    }
+}
+
+fn holds_key(name: &str) -> bool {
+    is_secret_name(name) || KEYS.iter().any(|key| key.eq_ignore_ascii_case(name))
+}
+
+/// Hides the keys in a value.
+fn hide(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if holds_key(name) { *value = Value::from("…") } else { hide(value) }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(hide),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(patch: &Value) -> Option<String> {
+        let failure = check_request_json(patch.as_object().expect("an object")).err()?;
+        Some([failure.to_string(), failure.shown().join("\n")].join("\n"))
+    }
+
+    #[test]
+    fn keys_are_refused_wherever_they_stand_and_not_shown() {
+        for name in [
+            "api_key",
+            "apiKey",
+            "x-api-key",
+            "x-goog-api-key",
+            "Authorization",
+            "proxy-authorization",
+            "access_token",
+            "password",
+            "client_secret",
+            "subscription-key",
+            "session_token",
+            "openai_key",
+            "HF_TOKEN",
+            "passwd",
+            "key",
+            "auth",
+        ] {
+            for patch in [json!({name: "sk-1"}), json!({"a": [{"b": {name: {"c": "sk-1"}}}], "temperature": 1})] {
+                let message = refused(&patch).expect("refused");
+                assert!(
+                    !message.contains("sk-1") && message.contains(&format!("--request-json: {name} cannot")),
+                    "{message}"
+                );
+                assert!(message.contains("^^^") && message.contains("--api-key-env"), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_asked_and_of_whom_is_not_set_here() {
+        for (name, _) in OWN {
+            for value in [json!(null), json!("sk"), json!([])] {
+                let message = refused(&json!({"top_p": 1, name: value})).expect("refused");
+                assert!(
+                    message.contains(&format!("{name} cannot be set here")) && message.contains(r#"'{"top_p":1}'"#),
+                    "{message}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_are_taken() {
+        let patch = json!({"temperature": 0.2, "max_tokens": 5, "prompt_cache_key": "k", "eos_token": "</s>", "reasoning": {"effort": "high"},
+            "thinking": null, "metadata": {"model": "x", "messages": 2}, "chat_template_kwargs": {"enable_thinking": false}});
+        assert_eq!(refused(&patch), None);
+    }
 }

@@ -8,8 +8,7 @@ use regex::Regex;
 
 use crate::digest::words_of;
 use crate::pattern::pattern;
-use crate::summary::exchange::THOUGHTS;
-use crate::summary::exchange::{Reply, Stop, Usage};
+use crate::summary::exchange::{Reply, Stop, THOUGHTS, Usage};
 use crate::summary::machine_answer::{self, MachineAnswer};
 use crate::summary::prompt::words;
 use crate::tokens::Counter;
@@ -62,33 +61,24 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Empty => write!(out, "the summary is empty"),
             Refusal::CutOff { thoughts, begun } => {
+                let thoughts = |before: &str| match thoughts {
+                    0 => String::new(),
+                    _ => format!("{before}{} thoughts", counted_and(*thoughts, "token", ["was", "were"])),
+                };
                 write!(out, "the summary was cut off by its length limit")?;
-                match (thoughts, begun) {
-                    (0, true) => write!(out, "; raise --summary-tokens"),
-                    (0, false) => {
-                        write!(out, " before it began; raise --summary-tokens or name another model with --model")
-                    }
-                    (_, true) => write!(
-                        out,
-                        ", of which {} thoughts; raise --summary-tokens",
-                        counted_and(*thoughts, "token", ["was", "were"])
-                    ),
-                    (_, false) => write!(
-                        out,
-                        " before it began: {} thoughts; raise --summary-tokens or name another model with --model",
-                        counted_and(*thoughts, "token", ["was", "were"])
-                    ),
+                if *begun {
+                    return write!(out, "{}; raise --summary-tokens", thoughts(", of which "));
                 }
+                let thoughts = thoughts(": ");
+                write!(out, " before it began{thoughts}; raise --summary-tokens or name another model with --model")
             }
             Refusal::Declined => {
                 write!(out, "the summarizer declined to write the summary; name another with --model")
             }
-            Refusal::Repeats => {
-                write!(
-                    out,
-                    "the summary repeats the prompt instead of following it; name another model with --model, or command with --summarizer-cmd"
-                )
-            }
+            Refusal::Repeats => write!(
+                out,
+                "the summary repeats the prompt instead of following it; name another model with --model, or command with --summarizer-cmd"
+            ),
             Refusal::Machine { what, start } => {
                 write!(out, "the summarizer wrote {what} and not a summary: \"{start}\"")
             }
@@ -134,15 +124,16 @@ impl Refusal {
                 "Nothing is asked but what the record says: write that, and leave out what you cannot repeat."
                     .to_owned(),
             ),
-            Refusal::Machine { what: MachineAnswer::Json, .. } => ("was JSON", "Write text, not JSON.".to_owned()),
-            Refusal::Machine { what: MachineAnswer::WebPage, .. } => {
-                ("was a web page", "Write plain text or Markdown.".to_owned())
-            }
-            Refusal::Machine { what: MachineAnswer::Error, .. } => {
-                ("was the text of an error", "Write what was asked for.".to_owned())
-            }
-            Refusal::Machine { what: MachineAnswer::TooShort, .. } => {
-                ("was only a few words", "Write all that was asked for, in whole sentences.".to_owned())
+            Refusal::Machine { what, .. } => {
+                let (wrong, right) = match what {
+                    MachineAnswer::Json => ("was JSON", "Write text, not JSON."),
+                    MachineAnswer::WebPage => ("was a web page", "Write plain text or Markdown."),
+                    MachineAnswer::Error => ("was the text of an error", "Write what was asked for."),
+                    MachineAnswer::TooShort => {
+                        ("was only a few words", "Write all that was asked for, in whole sentences.")
+                    }
+                };
+                (wrong, right.to_owned())
             }
             Refusal::Repeats => ("repeated these instructions", "Follow them, and write only the result.".to_owned()),
             Refusal::NotSmaller { replaced, .. } | Refusal::SavesTooLittle { replaced, .. } => {

@@ -34,64 +34,15 @@ const CLASS: &str = "api|https?|rpc|grpc|server|client|network|internal|request|
 const NAME: &str = r"[a-z0-9_.:$\\]*(?:error|exception|fatal|panic(?:ked)?|failure|fault)";
 
 /// The name in other languages.
-const NAMES: &[&str] = &[
-    "错误",
-    "出错",
-    "报错",
-    "异常",
-    "失败",
-    "エラー",
-    "例外",
-    "오류",
-    "에러",
-    "ошибка",
-    "помилка",
-    "fehler",
-    "erreur",
-    "errore",
-    "erro",
-    "błąd",
-    "hata",
-    "lỗi",
-    "fout",
-    "fejl",
-    "virhe",
-    "chyba",
-    "hiba",
-    "eroare",
-    "σφάλμα",
-    "خطأ",
-    "שגיאה",
-    "त्रुटि",
-    "ข้อผิดพลาด",
-    "kesalahan",
-];
+const NAMES: &str = "错误|出错|报错|异常|失败|エラー|例外|오류|에러|ошибка|помилка|fehler|erreur|errore|erro|błąd|hata|lỗi|fout|fejl|\
+    virhe|chyba|hiba|eroare|σφάλμα|خطأ|שגיאה|त्रुटि|ข้อผิดพลาด|kesalahan";
 
 /// The words of a status, behind its number.
-const STATUS: &[&str] = &[
-    "bad request",
-    "unauthori[sz]ed",
-    "payment required",
-    "forbidden",
-    "(?:page )?not found",
-    "method not allowed",
-    "not acceptable",
-    "request time-?out",
-    "conflict",
-    "gone",
-    "(?:payload|request entity|content) too large",
-    "unsupported media type",
-    "unprocessable(?: entity| content)?",
-    "too many requests",
-    "internal(?: server)? error",
-    "not implemented",
-    "bad gateway",
-    "(?:service|server)(?: is)?(?: temporarily)? unavailable",
-    "gateway time-?out",
-    "(?:site is |server )?overloaded",
-    "(?:client|server) error",
-    "web server is down",
-];
+const STATUS: &str = "bad request|unauthori[sz]ed|payment required|forbidden|(?:page )?not found|method not allowed|\
+    not acceptable|request time-?out|conflict|gone|(?:payload|request entity|content) too large|unsupported media type|\
+    unprocessable(?: entity| content)?|too many requests|internal(?: server)? error|not implemented|bad gateway|\
+    (?:service|server)(?: is)?(?: temporarily)? unavailable|gateway time-?out|(?:site is |server )?overloaded|\
+    (?:client|server) error|web server is down";
 
 /// Words that a sentence can begin with too: the error ends behind them, or a sign or its place follows.
 const NOUNS: &[&str] = &[
@@ -143,13 +94,7 @@ const OF_PROGRAMS: &[&str] = &[
     "assertion (?:`[^`]*` )?failed",
     "abort trap",
     "(?:connect )?econn(?:refused|reset|aborted)",
-    "etimedout",
-    "enotfound",
-    "eai_again",
-    "epipe",
-    "eacces",
-    "enoent",
-    "err_[a-z]",
+    "etimedout|enotfound|eai_again|epipe|eacces|enoent|err_[a-z]",
     "getaddrinfo",
     "dial tcp",
     "tls handshake",
@@ -248,37 +193,14 @@ const TELLING: &[&str] = &[
     "we (?:install|wait|use|chose|found|now|then|set|made|put|kept|will|added|changed|decided|agreed)",
     "tests? pass(?:es)?",
     "fix(?:e[sd]|ing)?",
-    "mended",
-    "repaired",
-    "solved",
-    "added",
-    "replaced",
-    "renamed",
-    "refactored",
-    "rewrote",
-    "rewritten",
-    "raised",
-    "lowered",
-    "reproduced?",
-    "traced",
-    "investigat[a-z]+",
-    "cause[ds]?",
-    "c[ao]mes? from",
-    "came",
-    "handling",
-    "restyled",
-    "documented",
-    "turned out",
+    "mended|repaired|solved|added|replaced|renamed|refactored|rewrote|rewritten|raised|lowered|reproduced?|traced",
+    "investigat[a-z]+|cause[ds]?|c[ao]mes? from|came|handling|restyled|documented|turned out",
     "(?:is|are|was|were) (?:now|shown|seen|handled|retried|caught|logged|translated|mapped|due)",
     "now (?:returns?|handle[sd]?|passes|works|has|uses|gets)",
     "next(?: step)?:",
-    "todo",
-    "rolled back",
-    "reverted",
+    "todo|rolled back|reverted",
     "(?:says|said|asked|reported) the user",
-    "behoben",
-    "corrigée?",
-    "corregid[oa]",
+    "behoben|corrigée?|corregid[oa]",
 ];
 
 /// Matches the beginning of an error, in lower case.
@@ -286,16 +208,15 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     const BEHIND: &str =
         r"(?:\s*(?:$|\n|[^\w\s'’-]|- )|\s+(?:for|from|while|when|on|at|by|to|in|with|after|because|due)\b)";
     let any = |words: &[&str]| words.join("|");
-    let (status, names) = (any(STATUS), any(NAMES));
     let class = format!("(?:(?:{CLASS})[ -]+){{0,3}}");
     let forms = [
         r"\[?(?:error|fatal|critical|panic|severe)\]".to_owned(),
         format!(
             r"{class}{NAME}(?: (?:status )?(?:code )?[a-z]*[0-9][a-z0-9-]*| ?[\[(][^\])\n]*[\])])?\s*(?:[:：!！]|[–—-] )"
         ),
-        format!(r"{class}(?:error|exception)(?: (?:status )?code)?:? *\(?[1-9][0-9]{{2,4}}(?:{BEHIND}| (?:{status}))"),
-        format!(r"(?:https?(?:/[0-9.]+)? *)?(?:status )?(?:code)?:? *[45][0-9]{{2}}[ :.|-]*(?:$|(?:{status}){BEHIND})"),
-        format!(r"(?:{names})\s*\(?[0-9]*\)?\s*(?:[:：!！]|\W*$)"),
+        format!(r"{class}(?:error|exception)(?: (?:status )?code)?:? *\(?[1-9][0-9]{{2,4}}(?:{BEHIND}| (?:{STATUS}))"),
+        format!(r"(?:https?(?:/[0-9.]+)? *)?(?:status )?(?:code)?:? *[45][0-9]{{2}}[ :.|-]*(?:$|(?:{STATUS}){BEHIND})"),
+        format!(r"(?:{NAMES})\s*\(?[0-9]*\)?\s*(?:[:：!！]|\W*$)"),
         format!(r"(?:{ALONE}|{class}{NAME})(?:: [0-9]+)?\W*$"),
         format!(r"(?:{}){BEHIND}", any(NOUNS)),
         any(OF_PROGRAMS),

@@ -1,6 +1,6 @@
 //! The exchange between tcompact and a summarizer: a request, a reply, their cost, and failures.
 
-use crate::advice::Advice;
+use crate::diagnostic::Advice;
 use crate::sanitize::is_control;
 
 /// The tokens that a model gets for its thoughts, in addition to those of the summary.

@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 
 use crate::sanitize::reveal_line;
-use crate::transcript::fence;
 use crate::transcript::json::{Json, JsonKind, Token};
 use crate::transcript::pairing::PairedResult;
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Message, Role};
+use crate::transcript::{Arguments, Message, Role, fence};
 
 /// The role of a message, which is `tool` for nothing but results, and the tools that it calls or whose results it
 /// holds. `results` are those of all messages.

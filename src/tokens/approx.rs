@@ -32,7 +32,7 @@ pub(crate) enum Lists {
     Repr,
 }
 
-/// Returns the characters around a message's pieces: its role, its name, and the call that a result answers.
+/// The characters around a message's pieces: its role, its name, and the call that a result answers.
 pub(crate) fn chars_around(message: &Message<'_>) -> usize {
     let RareFields { role_name, name, .. } = message.rare_fields();
     let role = role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
@@ -40,7 +40,7 @@ pub(crate) fn chars_around(message: &Message<'_>) -> usize {
     role + [name, answered].into_iter().flatten().map(|text| text.code_point_count()).sum::<usize>()
 }
 
-/// Returns `LangChain`'s own count of a message, with so many characters per token. It leaves out the reasoning beside the
+/// `LangChain`'s own count of a message, with so many characters per token. It leaves out the reasoning beside the
 /// content.
 pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> u64 {
     let mut chars = chars_around(message);
@@ -76,7 +76,7 @@ enum ReadContent<'m, 'a> {
     Parts(Vec<&'m Part<'a>>),
 }
 
-/// Returns the content without what `LangChain` does not read: media of other providers beside it.
+/// The content without what `LangChain` does not read: media of other providers beside it.
 fn read_content<'m, 'a>(message: &'m Message<'a>) -> ReadContent<'m, 'a> {
     let parts = match &message.content {
         Content::Text(text) => return ReadContent::Text(*text),
@@ -98,7 +98,7 @@ fn read_content<'m, 'a>(message: &'m Message<'a>) -> ReadContent<'m, 'a> {
     }
 }
 
-/// Returns the tokens of a user message of so many characters.
+/// The tokens of a user message of so many characters.
 pub(crate) fn text_message(chars: usize, chars_per_token: f64) -> u64 {
     tokens(chars + Role::User.openai_name().len(), chars_per_token) + MESSAGE_TOKENS
 }
@@ -114,7 +114,7 @@ fn repr_length(value: Json<'_>) -> usize {
     chars.0
 }
 
-/// Returns the characters of a call: its `repr`, and what stands between it and others.
+/// The characters of a call: its `repr`, and what stands between it and others.
 pub(crate) fn call_chars(call: &Call<'_>) -> usize {
     let mut chars = Chars::default();
     call_repr(call, &mut chars);

@@ -35,7 +35,7 @@ enum Category {
 }
 
 impl Categories {
-    /// Returns the categories of the messages from `start` on, and of system messages before that.
+    /// The categories of the messages from `start` on, and of system messages before that.
     pub(crate) fn of(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, start: usize) -> Self {
         let messages = &transcript.messages;
         let found = pairing::results(messages);
@@ -79,18 +79,17 @@ impl Categories {
         }
     }
 
-    /// Returns the tokens of all media.
     pub(crate) fn media_tokens(&self) -> u64 {
         self.media.values().map(|(_, tokens)| tokens).sum()
     }
 
-    /// Returns all categories together.
+    /// The tokens of all categories together.
     pub(crate) fn total(&self) -> u64 {
         let roles = self.roles.iter().map(|(_, tokens)| tokens);
         roles.chain(self.tools.values()).sum::<u64>() + self.thinking + self.media_tokens() + self.overhead
     }
 
-    /// Returns each category with any tokens: the roles, then the tools from the largest down, then thinking, media and
+    /// Each category with any tokens: the roles, then the tools from the largest down, then thinking, media and
     /// overhead.
     pub(crate) fn rows(&self) -> Vec<(String, u64)> {
         let mut tools: Vec<(String, u64)> = self.tools.iter().map(|(name, tokens)| (name.clone(), *tokens)).collect();
@@ -117,7 +116,7 @@ impl Categories {
     }
 }
 
-/// Returns the pieces of a message, each with its category and size. `tool` returns the tool of a result in it.
+/// The pieces of a message, each with its category and size. `tool` returns the tool of a result in it.
 fn sized_pieces(
     message: &Message<'_>,
     counter: MessageCounter,

@@ -10,9 +10,9 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::sync::lock;
 use crate::tokens::approx::{self, Lists, MEDIA_TOKENS};
 use crate::tokens::bpe::Encoding;
-use crate::tokens::family::ModelFamily;
 use crate::tokens::media::{self, MediaRates};
 use crate::tokens::memo::{self, Memo};
+use crate::tokens::scaling::ModelFamily;
 
 use crate::transcript::beside::{Beside, beside};
 use crate::transcript::json::Json;
@@ -94,7 +94,7 @@ impl Counter {
         Counter::Own(Box::leak(Box::new(OwnCounter { count: Box::new(count), known: Mutex::default() })))
     }
 
-    /// Returns the tokens of a message without media.
+    /// Media count flat.
     pub(crate) fn count(self, message: &Message<'_>) -> u64 {
         MessageCounter::from(self).count(message)
     }
@@ -120,7 +120,7 @@ impl Counter {
         }
     }
 
-    /// Returns the tokens of a text before they are rounded.
+    /// The tokens of a text before they are rounded.
     fn text_size(self, text: &str) -> f64 {
         match self {
             Counter::Estimate(family) | Counter::Recorded(family) => family.tokens(text),
@@ -128,7 +128,7 @@ impl Counter {
         }
     }
 
-    /// Returns the tokens of a user message with this text.
+    /// The tokens of a user message with this text.
     pub(crate) fn count_text_message(self, text: &str) -> u64 {
         match self {
             Counter::Approx(chars_per_token)
@@ -155,7 +155,6 @@ impl From<Counter> for MessageCounter {
 }
 
 impl MessageCounter {
-    /// Returns the tokens of a message.
     pub(crate) fn count(self, message: &Message<'_>) -> u64 {
         match self.counter {
             Counter::ApproxContent(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart),
@@ -177,7 +176,7 @@ impl MessageCounter {
         }
     }
 
-    /// Returns the sizes of a message's texts together, with its frame and its media.
+    /// The sizes of a message's texts together, with its frame and its media.
     fn sum(self, message: &Message<'_>, size: impl Fn(&str) -> f64) -> f64 {
         let name = message.rare_fields().name.map_or(0.0, |name| size(&name.decode()) + 1.0);
         let mut sum = FRAME_TOKENS as f64 + name;
@@ -190,8 +189,8 @@ impl MessageCounter {
         sum
     }
 
-    /// Returns the most tokens that a message can have, where its length tells: no token is shorter than a byte, and none
-    /// is counted more than twice.
+    /// The most tokens that a message can have, where its length tells: no token is shorter than a byte, and none is
+    /// counted more than twice.
     pub(crate) fn most(self, message: &Message<'_>) -> Option<u64> {
         let factor = match self.counter {
             Counter::Exact(_) => 1.0,
@@ -202,7 +201,7 @@ impl MessageCounter {
         (!message.has_media()).then(|| (bytes * factor) as u64 + FRAME_TOKENS + 2)
     }
 
-    /// Returns a number of tokens that a message has at least, where that is faster to find than how many it has.
+    /// A number of tokens that a message has at least, where that is faster to find than how many it has.
     pub(crate) fn least(self, message: &Message<'_>) -> Option<u64> {
         let factor = match self.counter {
             Counter::Exact(_) => 1.0,
@@ -212,7 +211,7 @@ impl MessageCounter {
         Some(self.sum(message, |text| Encoding::least(text) as f64 * factor) as u64)
     }
 
-    /// Returns the tokens of what a conversation's requests send beside its messages.
+    /// The tokens of what a conversation's requests send beside its messages.
     pub(crate) fn beside(self, transcript: &Transcript<'_>) -> u64 {
         let size = |value| match value {
             Beside::Text(text) => self.counter.text_size(&text.decode()),
@@ -221,7 +220,7 @@ impl MessageCounter {
         beside(transcript).into_iter().map(size).sum::<f64>().round() as u64
     }
 
-    /// Returns the size of a piece in tokens, before a message rounds its sum.
+    /// The size of a piece in tokens, before a message rounds its sum.
     pub(crate) fn size(self, piece: &Piece<'_, '_>) -> f64 {
         match (self.counter, piece) {
             (Counter::Bytes(bytes), piece) => text_bytes(piece) as f64 / bytes as f64,
@@ -314,12 +313,12 @@ impl FromStr for Counter {
     }
 }
 
-/// Returns a value without the white space that only people read.
+/// A value without the white space that only people read.
 fn compact(json: Json<'_>) -> String {
     serde_json::from_str::<Value>(json.raw()).map_or_else(|_| json.raw().to_owned(), |value| value.to_string())
 }
 
-/// Returns the bytes of a piece that is text of the content.
+/// The bytes of a piece that is text of the content.
 fn text_bytes(piece: &Piece<'_, '_>) -> u64 {
     match piece {
         Piece::Text(text) | Piece::Notes(text) => text.decode().len() as u64,
@@ -327,7 +326,7 @@ fn text_bytes(piece: &Piece<'_, '_>) -> u64 {
     }
 }
 
-/// Returns the characters of a piece; those of a medium are not counted.
+/// The characters of a piece; those of a medium are not counted.
 fn chars_of(piece: &Piece<'_, '_>) -> usize {
     match piece {
         Piece::Reasoning(text) => text.code_point_count(),
@@ -337,7 +336,7 @@ fn chars_of(piece: &Piece<'_, '_>) -> usize {
     }
 }
 
-/// Returns the sizes of a piece's texts together; those of a medium are not counted.
+/// The sizes of a piece's texts together; those of a medium are not counted.
 fn texts_of(piece: &Piece<'_, '_>, size: &impl Fn(&str) -> f64) -> f64 {
     match piece {
         Piece::Reasoning(text) => size(&text.decode()),

@@ -6,7 +6,7 @@
 
 use memchr::memmem;
 
-use crate::tokens::family::claude_version;
+use crate::tokens::scaling::claude_version;
 use crate::transcript::json::Json;
 use crate::transcript::media::{MediaKind, Medium};
 use crate::transcript::text::Text;
@@ -47,7 +47,7 @@ const UNLIMITED: u64 = u64::MAX;
 pub(crate) const OTHERS: MediaRates = MediaRates { picture: PictureRule::Flat, flat: 1_500, page: 2_000 };
 
 impl MediaRates {
-    /// Returns the rates of the model with this name, however providers spell it.
+    /// The rates of the model with this name, however providers spell it.
     pub(crate) fn of_model(name: &str) -> Self {
         let name = name.to_ascii_lowercase().replace(['.', '_'], "-");
         let has = |part: &str| name.contains(part);
@@ -89,7 +89,6 @@ impl MediaRates {
         }
     }
 
-    /// Returns the tokens of a medium.
     pub(crate) fn tokens(&self, kind: MediaKind, json: Json<'_>) -> u64 {
         match kind {
             MediaKind::Sound => SOUND,
@@ -119,7 +118,6 @@ fn claude(name: &str) -> MediaRates {
 }
 
 impl PictureRule {
-    /// Returns the tokens of a picture of this size.
     fn tokens(self, width: u64, height: u64, flat: u64) -> u64 {
         match self {
             PictureRule::Flat => flat,
@@ -141,7 +139,7 @@ impl PictureRule {
     }
 }
 
-/// Returns the squares that cover a picture, shrunk until its long edge is `edge` and `most` squares cover it.
+/// The number of squares that cover a picture, shrunk until its long edge is `edge` and `most` squares cover it.
 fn squares(width: u64, height: u64, edge: u64, side: u64, most: u64) -> u64 {
     let (long, short) = (width.max(height), width.min(height));
     let covering = |columns: u64, edge: u64| columns * (edge * short).div_ceil(long * side).max(1);
@@ -163,7 +161,7 @@ fn is_of_low_detail(json: Json<'_>) -> bool {
     is_low(json.get_text("detail")) || is_low(of_sdk) || inner.into_iter().any(|inner| is_low(inner.get_text("detail")))
 }
 
-/// Returns the number of pages of a PDF that is not compressed.
+/// The number of pages of a PDF that is not compressed.
 fn pages(bytes: &[u8]) -> u64 {
     let is_page = |at: usize| {
         let behind = &bytes[at + b"/Type".len()..];

@@ -13,7 +13,6 @@ pub(super) struct Memo(HashMap<TextKey, u64>);
 /// A text's hash and its length in bytes.
 pub(super) type TextKey = (u64, usize);
 
-/// Returns the key of a text.
 pub(super) fn key(text: &str) -> TextKey {
     let mut hasher = DefaultHasher::new();
     hasher.write(text.as_bytes());
@@ -21,7 +20,7 @@ pub(super) fn key(text: &str) -> TextKey {
 }
 
 impl Memo {
-    /// Returns the tokens of a text, if they are known.
+    /// The tokens of a text, if they are known.
     pub(super) fn get(&self, key: TextKey) -> Option<u64> {
         self.0.get(&key).copied()
     }

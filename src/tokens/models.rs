@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use crate::tokens::bpe::Encoding;
 use crate::tokens::counter::Counter;
-use crate::tokens::family::ModelFamily;
+use crate::tokens::scaling::ModelFamily;
 
 const TABLE: &str = include_str!("models.tsv");
 
@@ -60,12 +60,12 @@ pub(crate) enum Reasoning {
 }
 
 impl Model {
-    /// Returns the counter for conversations that the model reads.
+    /// The counter for conversations that the model reads.
     pub(crate) fn counter(&self) -> Counter {
         counter_of(self.provider, self.name)
     }
 
-    /// Returns `LangChain`'s estimate for the model.
+    /// `LangChain`'s estimate for the model.
     pub(crate) fn approx(&self) -> Counter {
         if self.provider == "anthropic" { Counter::Approx(ANTHROPIC_CHARS) } else { Counter::APPROX }
     }
@@ -90,18 +90,17 @@ impl Model {
     }
 }
 
-/// Returns every model, in the order of the table.
+/// In the order of the table.
 pub(crate) fn all() -> impl Iterator<Item = Model> {
     lines().filter_map(Model::parse)
 }
 
-/// Returns the number of models.
 pub(crate) fn count() -> usize {
     // The first line has the names of the columns.
     memchr::memchr_iter(b'\n', TABLE.as_bytes()).count() - 1
 }
 
-/// Returns the line of each model.
+/// The line of each model.
 fn lines() -> impl Iterator<Item = &'static str> {
     TABLE.lines().skip(1)
 }
@@ -113,7 +112,7 @@ pub(crate) fn find(name: &str) -> Option<Model> {
     lines().find(|line| has_name(line, name)).and_then(Model::parse)
 }
 
-/// Returns the counter for conversations that a model of a provider reads.
+/// The counter for conversations that a model of a provider reads.
 pub(crate) fn counter_of(provider: &str, name: &str) -> Counter {
     let older_gpt = ["gpt-3.5", "gpt-4-"].iter().any(|prefix| name.starts_with(prefix)) || name == "gpt-4";
     match provider {
@@ -144,7 +143,7 @@ struct ReasoningRow {
     wants: Reasoning,
 }
 
-/// Returns what the model with this name, at any provider, wants of its reasoning on messages with calls.
+/// What the model with this name, at any provider, wants of its reasoning on messages with calls.
 pub(crate) fn reasoning_of(name: &str) -> Reasoning {
     let rows = rows();
     // A provider comes before the name (`together:moonshotai/`), a variant after it (`:free`).
@@ -152,7 +151,7 @@ pub(crate) fn reasoning_of(name: &str) -> Reasoning {
     parts.flatten().map(normalized).find_map(|part| wanted_in(rows, &part)).unwrap_or(Reasoning::Free)
 }
 
-/// Returns every name of the table that begins like one that wants its reasoning.
+/// Every name of the table that begins like one that wants its reasoning.
 fn rows() -> &'static [ReasoningRow] {
     static ROWS: OnceLock<Vec<ReasoningRow>> = OnceLock::new();
     ROWS.get_or_init(|| {
@@ -171,7 +170,7 @@ fn rows() -> &'static [ReasoningRow] {
     })
 }
 
-/// Returns what a model wants; `None` if the table does not know its family.
+/// What a model wants; `None` if the table does not know its family.
 fn wanted_in(rows: &[ReasoningRow], name: &str) -> Option<Reasoning> {
     let begins = |row: &&ReasoningRow| {
         name.strip_prefix(&row.name).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '.'))

@@ -26,7 +26,7 @@ const GENERIC: [&str; 30] = [
 /// One letter of so many may be wrong.
 const LETTERS_PER_SLIP: usize = 4;
 
-/// Returns names of models that an unknown name may mean, the most probable first: those of its family, the nearest version
+/// Names of models that an unknown name may mean, the most probable first: those of its family, the nearest version
 /// first; without a known family, those with a slip. [`models::find`] accepts each of them.
 pub(crate) fn near(name: &str) -> Vec<String> {
     const SHOWN: usize = 5;
@@ -74,8 +74,9 @@ pub(crate) fn near(name: &str) -> Vec<String> {
     found.into_iter().take(SHOWN).map(|(model, _)| full(model)).collect()
 }
 
-/// Returns the model of a server on the user's machine that a name alone may mean, with its provider, or the model of a
-/// provider that names models by their makers: `qwen3` is `ollama:qwen3`, `meta-llama/llama-9:free` stands at `OpenRouter`.
+/// The model of a server on the user's machine that a name alone may mean, with its provider, or the model of a
+/// provider that names models by their makers: `qwen3` is `ollama:qwen3`, `meta-llama/llama-9:free` stands at
+/// `OpenRouter`.
 pub(crate) fn served(name: &str) -> Option<String> {
     let small = name.to_lowercase();
     if small.starts_with("hf.co/") || small.starts_with("huggingface.co/") {
@@ -104,7 +105,7 @@ fn is_tag(tag: &str) -> bool {
     is_size || tag == "latest"
 }
 
-/// Returns a name as Ollama spells it: the version follows its family, and a colon comes before the size.
+/// A name as Ollama spells it: the version follows its family, and a colon comes before the size.
 fn local_spelling(base: &str) -> String {
     let mut spelled = String::new();
     for part in base.split('-') {
@@ -140,7 +141,7 @@ impl Known {
         Known { names, counts }
     }
 
-    /// Returns a name in small letters, in which words with a slip are as the table has them.
+    /// A name in small letters, in which words with a slip are as the table has them.
     fn corrected(&self, name: &str) -> String {
         let name = name.to_lowercase();
         let mut corrected = String::new();
@@ -152,7 +153,7 @@ impl Known {
         corrected
     }
 
-    /// Returns the word of the table that a word misspells, or the word.
+    /// The word of the table that a word misspells, or the word.
     fn word<'w>(&'w self, word: &'w str) -> &'w str {
         let is_slip = |known: &str, slips: usize| match word.len() {
             0..3 => false,
@@ -172,7 +173,7 @@ impl Known {
     }
 }
 
-/// Returns the name of a model without its maker and its tag.
+/// The name of a model without its maker and its tag.
 fn own_name(name: &str) -> &str {
     let name = name.split(':').find(|part| !part.is_empty()).unwrap_or_default();
     name.rsplit('/').next().unwrap_or_default()
@@ -197,7 +198,7 @@ fn is_special(name: &str) -> bool {
     NameParts::of(name).words.iter().any(|word| SPECIAL.contains(word))
 }
 
-/// Returns the letters and digits of a name: `gpt-4-o` is `gpt4o`.
+/// The letters and digits of a name: `gpt-4-o` is `gpt4o`.
 fn squeezed(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect()
 }
@@ -250,7 +251,7 @@ impl<'n> NameParts<'n> {
                 && self.major.is_some()
     }
 
-    /// Returns how far a name of the family is from this one in its words.
+    /// How far a name of the family is from this one in its words.
     fn distance(&self, name: &str, family: Option<&str>) -> (usize, bool) {
         let other = NameParts::of(name);
         let lacking = self.words.iter().filter(|word| !other.words.contains(word)).count();
@@ -258,7 +259,7 @@ impl<'n> NameParts<'n> {
         (lacking, !begins)
     }
 
-    /// Returns how far the version of a name is from this one; of equal ones the newest and shortest come first.
+    /// How far the version of a name is from this one; of equal ones the newest and shortest come first.
     fn age<'o>(&self, name: &'o str, wanted: &str) -> impl Ord + use<'o> {
         let other = NameParts::of(name);
         let steps = self.major.map_or(0, |major| other.major.unwrap_or_default().abs_diff(major));

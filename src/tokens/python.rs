@@ -73,7 +73,7 @@ enum WritingStep<'a> {
     Value(usize),
 }
 
-/// Returns for each token the one after the value that begins with it.
+/// For each token, the one after the value that begins with it.
 fn ends(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut ends: Vec<usize> = (1..=tokens.len()).collect();
     let mut open = Vec::new();
@@ -91,7 +91,7 @@ fn ends(tokens: &[Token<'_>]) -> Vec<usize> {
     ends
 }
 
-/// Returns the first tokens of a list's elements.
+/// The first tokens of a list's elements.
 fn items(ends: &[usize], open: usize) -> Vec<usize> {
     let close = ends[open] - 1;
     let mut items = Vec::new();
@@ -103,8 +103,7 @@ fn items(ends: &[usize], open: usize) -> Vec<usize> {
     items
 }
 
-/// Returns the keys of an object and the first tokens of their values. A repeated key keeps its first place and its
-/// last value.
+/// The keys of an object and the first tokens of their values. A repeated key keeps its first place and its last value.
 fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'a>, usize)> {
     let items = items(ends, open);
     let named = items.chunks_exact(2).filter_map(|pair| match tokens[pair[0]] {

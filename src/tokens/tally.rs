@@ -3,8 +3,8 @@
 use std::cell::{Cell, OnceCell};
 
 use crate::transcript::pieces::Piece;
-use crate::transcript::sealed::sealed;
 use crate::transcript::text::Text;
+use crate::transcript::thoughts::sealed;
 use crate::transcript::{Message, Transcript};
 
 use crate::tokens::counter::{Counter, MessageCounter};
@@ -26,7 +26,7 @@ pub(crate) struct Tally<'m, 'a> {
 const UNKNOWN: u64 = u64::MAX;
 
 impl<'m, 'a> Tally<'m, 'a> {
-    /// Returns a tally of messages that are not counted yet.
+    /// Nothing is counted yet.
     pub(crate) fn new(counter: impl Into<MessageCounter>, messages: &'m [Message<'a>]) -> Self {
         let counter = counter.into();
         Tally {
@@ -39,8 +39,8 @@ impl<'m, 'a> Tally<'m, 'a> {
         }
     }
 
-    /// Returns a tally of a conversation's messages and of what its requests send beside them: `overhead`, or else what
-    /// its source has.
+    /// A tally of a conversation's messages and of what its requests send beside them: `overhead`, or else what its
+    /// source has.
     pub(crate) fn of(
         counter: impl Into<MessageCounter>,
         transcript: &'m Transcript<'a>,
@@ -50,22 +50,21 @@ impl<'m, 'a> Tally<'m, 'a> {
         Tally { conversation: Some(transcript), overhead: known, ..Tally::new(counter, &transcript.messages) }
     }
 
-    /// Returns the tokens that every request sends beside the messages.
+    /// The tokens that every request sends beside the messages.
     pub(crate) fn overhead(&self) -> u64 {
         *self.overhead.get_or_init(|| self.conversation.map_or(0, |transcript| self.counter.beside(transcript)))
     }
 
-    /// Returns the counter of texts.
+    /// The counter of texts.
     pub(crate) fn counter(&self) -> Counter {
         self.counter.counter
     }
 
-    /// Returns how messages are counted.
     pub(crate) fn message_counter(&self) -> MessageCounter {
         self.counter
     }
 
-    /// Returns the tokens of a message.
+    /// The tokens of a message.
     pub(crate) fn message(&self, index: usize) -> u64 {
         let known = &self.known[index];
         if known.get() == UNKNOWN {
@@ -74,14 +73,14 @@ impl<'m, 'a> Tally<'m, 'a> {
         known.get()
     }
 
-    /// Returns the tokens of the message at `index` as edits leave it.
+    /// The tokens of the message at `index` as edits leave it.
     pub(crate) fn edited(&self, index: usize, edited: &Message<'_>) -> u64 {
         self.counter.count(edited) + self.sealed_thinking(index, edited)
     }
 
-    /// Returns what a message's thinking counts beyond its text: of the text and what only the provider can read, the
-    /// larger counts. Providers read the latter again until the user's next message. Counters that imitate another
-    /// program leave it out.
+    /// What a message's thinking counts beyond its text: of the text and what only the provider can read, the larger
+    /// counts. Providers read the latter again until the user's next message. Counters that imitate another program
+    /// leave it out.
     pub(crate) fn sealed_thinking(&self, index: usize, message: &Message<'_>) -> u64 {
         let behind_user = || self.messages.iter().rposition(Message::is_user_turn).map_or(0, |last| last + 1);
         let imitates = matches!(self.counter(), Counter::ApproxContent(_) | Counter::ApproxRepr(_) | Counter::Bytes(_));
@@ -99,7 +98,7 @@ impl<'m, 'a> Tally<'m, 'a> {
         sealed.saturating_sub(text as u64)
     }
 
-    /// Returns the tokens of some messages together.
+    /// The tokens of some messages together.
     pub(crate) fn sum(&self, indices: &[usize]) -> u64 {
         indices.iter().map(|&index| self.message(index)).sum()
     }
@@ -124,8 +123,8 @@ impl<'m, 'a> Tally<'m, 'a> {
                 || reaches(&|index| Some(self.message(index))) == Some(true))
     }
 
-    /// Returns the first index from which on the messages have at most `limit` tokens together; the number of messages
-    /// where even the last one has more.
+    /// The first index from which on the messages have at most `limit` tokens together; the number of messages where
+    /// even the last one has more.
     pub(crate) fn suffix_within(&self, limit: u64) -> usize {
         let mut sum = 0;
         let fits = |index: &usize| {
@@ -135,24 +134,24 @@ impl<'m, 'a> Tally<'m, 'a> {
         (0..self.messages.len()).rev().take_while(fits).last().unwrap_or(self.messages.len())
     }
 
-    /// Returns the number of messages counted so far.
+    /// The number of messages counted so far.
     #[cfg(test)]
     fn counted(&self) -> usize {
         self.known.iter().filter(|known| known.get() != UNKNOWN).count()
     }
 }
 
-/// Returns the tokens of thinking that only the provider can read, estimated from its length. The factors are those of
-/// five sessions with gpt-5-codex, compared with the tokens of reasoning that each response reported.
+/// The tokens of thinking that only the provider can read, estimated from its length. The factors are those of five
+/// sessions with gpt-5-codex, compared with the tokens of reasoning that each response reported.
 fn sealed_tokens(sealed: Text<'_>) -> u64 {
     const CHARS_PER_SIGNED_TOKEN: usize = 4;
     // Claude signs its thinking. What it signs is encoded from the same bytes on.
     if sealed.starts_with("E") {
-        return (sealed.spelled_len() / CHARS_PER_SIGNED_TOKEN) as u64;
+        return (sealed.raw().len() / CHARS_PER_SIGNED_TOKEN) as u64;
     }
     const FRAME_CHARS: usize = 1_000;
     const CHARS_PER_TEN_TOKENS: usize = 63;
-    (sealed.spelled_len().saturating_sub(FRAME_CHARS) * 10 / CHARS_PER_TEN_TOKENS) as u64
+    (sealed.raw().len().saturating_sub(FRAME_CHARS) * 10 / CHARS_PER_TEN_TOKENS) as u64
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::transcript::entry::Note;
 use crate::transcript::format::Transcript;
 use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::message::Note;
 use crate::transcript::text::Text;
 
 /// A value that is sent beside the messages.
@@ -88,7 +88,7 @@ fn words(block: Json<'_>) -> Option<Text<'_>> {
 
 /// What Codex writes at the start of a session, and again where one is resumed.
 fn session_of_codex<'a>(note: &Note<'a>) -> Option<Json<'a>> {
-    let is_start = note.json.get_text("type").is_some_and(|kind| kind.is("session_meta"));
+    let is_start = note.json.member_is("type", "session_meta");
     is_start.then(|| note.json.get("payload")).flatten()
 }
 

@@ -6,6 +6,8 @@
 use std::iter;
 use std::ops::Range;
 
+use crate::transcript::json::Json;
+
 /// A range of the source, in bytes, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Edit {
@@ -87,6 +89,16 @@ pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
     }
     out.push_str(&source[done..]);
     out
+}
+
+/// A value with edits of the source inside of it, in any order.
+pub(crate) fn edited_value(value: Json<'_>, mut edits: Vec<Edit>) -> String {
+    sort(&mut edits);
+    let start = value.span().start;
+    for Edit { range, .. } in &mut edits {
+        *range = range.start - start..range.end - start;
+    }
+    apply(value.raw(), &edits)
 }
 
 /// A range of the source, in bytes, and its replacement, which need not be UTF-8.

@@ -35,7 +35,7 @@ pub(crate) fn without_fences(text: &str) -> Cow<'_, str> {
     without_tags(text, &["summary"])
 }
 
-/// Returns the content of the fence that a summary of ours is in, or the whole text if it is in none. Before the fence is
+/// The content of the fence that a summary of ours is in, or the whole text if it is in none. Before the fence is
 /// one line, and behind it are remarks in parentheses. A fence elsewhere is a quoted one.
 pub(crate) fn opened(text: &str) -> &str {
     inside(text).unwrap_or(text)
@@ -50,7 +50,7 @@ fn inside(text: &str) -> Option<&str> {
     parts(text).map(|(inside, _)| inside)
 }
 
-/// Returns the content of the fence that a summary of ours is in, and what stands behind it.
+/// The content of the fence that a summary of ours is in, and what stands behind it.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let (before, rest) = text.split_once(OPEN)?;
     let (inside, behind) = rest.rsplit_once(CLOSE)?;
@@ -59,7 +59,7 @@ fn parts(text: &str) -> Option<(&str, &str)> {
     is_framed.then_some((inside, behind))
 }
 
-/// Returns the remark behind a fence that says of which round of compaction the summary is; nothing in the first. Where
+/// The remark behind a fence that says of which round of compaction the summary is; nothing in the first. Where
 /// it `has_places`, the remark says what they mean.
 pub(crate) fn round_remark(round: u32, has_places: bool) -> String {
     if round < 2 {
@@ -68,7 +68,7 @@ pub(crate) fn round_remark(round: u32, has_places: bool) -> String {
     format!("{ROUND}{round}{}.)", if has_places { PLACES } else { "" })
 }
 
-/// Returns the round that a summary of ours names behind its fence.
+/// The round that a summary of ours names behind its fence.
 pub(crate) fn round(text: &str) -> Option<u32> {
     let (_, behind) = parts(text)?;
     let (_, remark) = behind.split_once(ROUND)?;
@@ -114,7 +114,7 @@ fn begins_with_tag(rest: &str, name: &str) -> bool {
     is_name && if closes { ends() } else { seen.peek().is_some_and(|(_, c)| matches!(c, '/' | '>')) }
 }
 
-/// Returns a character in lower case and, where it is a full-width or small form, in its usual width.
+/// A character in lower case and, where it is a full-width or small form, in its usual width.
 fn plain(c: char) -> char {
     const FULL_WIDTH: u32 = '\u{ff01}' as u32 - '!' as u32;
     match c {

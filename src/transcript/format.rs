@@ -12,20 +12,19 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use crate::transcript::compaction::Reset;
 use crate::transcript::edit::Edit;
-pub(crate) use crate::transcript::entry::{EntryKind, Note, Retention};
 pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
 pub(crate) use crate::transcript::formats::shared::links::LinkFault;
 use crate::transcript::formats::shared::links::{LinkKeys, Links, LooseEntry};
-use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::marks;
 use crate::transcript::message::{Call, Message, ResultRef};
+pub(crate) use crate::transcript::message::{EntryKind, Note, Retention};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 pub(crate) use crate::transcript::outputs::CallMembers;
-use crate::transcript::outputs::CallOutput;
+use crate::transcript::outputs::{CallOutput, HostedResult};
 use crate::transcript::pairing::Pairing;
-use crate::transcript::reset::Reset;
 use crate::transcript::usage::UsageReader;
 
 /// A transcript format.
@@ -200,11 +199,6 @@ pub(crate) trait OrderRules {
     /// result.
     fn groups(&self, _messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         Vec::new()
-    }
-
-    /// Whether groups that begin with thinking exist because of it. Removing the thinking then dissolves the group.
-    fn groups_by_thinking(&self) -> bool {
-        false
     }
 
     /// Whether the provider accepts the conversation without this message of reasoning, even in a loop of calls that is

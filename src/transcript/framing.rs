@@ -7,8 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::transcript::detect;
-use crate::transcript::foreign;
+use crate::transcript::compaction::SummarizationEvent;
 use crate::transcript::format::{EntryKind, Format, FormatFit, Note, Retention, Transcript};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::list::{LineCounter, List, is_message};
@@ -16,8 +15,8 @@ use crate::transcript::message::Message;
 use crate::transcript::pairing::PairFinder;
 use crate::transcript::read_error::{no_transcript, position};
 use crate::transcript::source::{Source, SyntaxError};
-use crate::transcript::summarization_event::SummarizationEvent;
 use crate::transcript::unsent::{self, Rest, Unsent};
+use crate::transcript::{detect, foreign};
 
 pub(crate) use crate::transcript::read_error::ReadError;
 
@@ -434,7 +433,7 @@ pub(crate) fn detect_lines(line: &str) -> Option<Lines> {
 
 /// Whether a line is an answer in a log of requests and answers. It has no history and stays unchanged.
 fn is_logged_answer(value: Json<'_>) -> bool {
-    value.get_text("type").is_some_and(|kind| kind.is("response"))
+    value.member_is("type", "response")
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! again; it only finds where values begin and end. Offsets are bytes from the start of the whole source, as edits need
 //! them. Numbers and strings stay as the source spells them.
 
-mod strings;
 mod walk;
 
 use std::fmt;
@@ -12,8 +11,8 @@ use std::ops::Range;
 
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-pub(crate) use strings::named_strings;
 use walk::Walk;
+pub(crate) use walk::named_strings;
 
 /// A valid JSON value in a source text.
 // There may be millions, so three numbers share two fields. The lower 48 bits of each are an offset, more than any
@@ -81,7 +80,7 @@ impl<'a> Json<'a> {
     }
 
     fn next(walk: &mut Walk<'a>) -> Option<Self> {
-        walk.value().map(|(span, long_index)| Json::new(walk.source(), span, long_index))
+        walk.value().map(|(span, long_index)| Json::new(walk.source, span, long_index))
     }
 
     /// Walks over the content of the value; over nothing if it is not of this kind.
@@ -165,6 +164,11 @@ impl<'a> Json<'a> {
         self.get(key)?.text()
     }
 
+    /// Whether the member called `key` is this string.
+    pub(crate) fn member_is(&self, key: &str, text: &str) -> bool {
+        self.get_text(key).is_some_and(|own| own.is(text))
+    }
+
     /// The member at the end of a path of keys.
     pub(crate) fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         path.iter().try_fold(*self, |value, key| value.get(key))
@@ -207,11 +211,6 @@ impl Source<'_> {
     /// The values that are not in some spans, in order.
     pub(super) fn values_except<'s>(&'s self, except: &'s [Range<usize>]) -> Items<'s> {
         Items { walk: Walk::of_source(self, self.start), except }
-    }
-
-    /// The spans of the lines that are not JSON, in order.
-    pub(crate) fn broken_lines(&self) -> &[Range<usize>] {
-        &self.broken_lines
     }
 
     pub(crate) fn first(&self) -> Option<Json<'_>> {
@@ -294,6 +293,11 @@ impl<'a> Object<'a> {
     /// The member called `key` if it is a string.
     pub(crate) fn get_text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
+    }
+
+    /// Whether the member called `key` is this string.
+    pub(crate) fn member_is(&self, key: &str, text: &str) -> bool {
+        self.get_text(key).is_some_and(|own| own.is(text))
     }
 
     /// The member at the end of a path of keys.

@@ -44,7 +44,7 @@ impl<'a> LazyText<'a> {
     /// An upper bound of its bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            LazyText::Source(texts) => texts.iter().map(|text| text.spelled_len() + 1).sum(),
+            LazyText::Source(texts) => texts.iter().map(|text| text.raw().len() + 1).sum(),
             LazyText::Owned(text) => text.len(),
         }
     }

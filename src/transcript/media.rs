@@ -12,8 +12,7 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
-use crate::transcript::json::named_strings;
-use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::json::{Json, JsonKind, named_strings};
 use crate::transcript::text::Text;
 use crate::wording::counted;
 
@@ -90,7 +89,7 @@ enum MediaPlace<'a> {
 }
 
 /// The members that hold a media type.
-const TYPES: [&str; 6] = ["media_type", "mimeType", "mime_type", "mediaType", "contentType", "format"];
+const TYPES: &[&str] = &["media_type", "mimeType", "mime_type", "mediaType", "contentType", "format"];
 /// How data of a known type begins: bytes at the start, more bytes at an offset, and the type.
 const HEADERS: [(&[u8], usize, &[u8], &str); 16] = [
     (b"\x89PNG", 4, b"\r\n\x1a\n", "image/png"),
@@ -111,44 +110,16 @@ const HEADERS: [(&[u8], usize, &[u8], &str); 16] = [
     (b"\0\0\0", 4, b"ftyp", "video/mp4"),
 ];
 /// The members that hold data.
-const DATA: [&str; 16] = [
-    "b64_json",
-    "base64",
-    "binary",
-    "blob",
-    "body",
-    "bytes",
-    "content",
-    "data",
-    "file",
-    "fileData",
-    "file_data",
-    "image",
-    "imageUrl",
-    "image_url",
-    "result",
-    "url",
+#[rustfmt::skip]
+const DATA: &[&str] = &[
+    "b64_json", "base64", "binary", "blob", "body", "bytes", "content", "data", "file", "fileData", "file_data",
+    "image", "imageUrl", "image_url", "result", "url",
 ];
 /// The members beside data that only describe it.
-const LABELS: [&str; 19] = [
-    "_meta",
-    "annotations",
-    "cache_control",
-    "detail",
-    "encoding",
-    "fileName",
-    "file_name",
-    "filename",
-    "id",
-    "identifier",
-    "index",
-    "kind",
-    "name",
-    "part_kind",
-    "providerOptions",
-    "type",
-    "uri",
-    "vendor_metadata",
+#[rustfmt::skip]
+const LABELS: &[&str] = &[
+    "_meta", "annotations", "cache_control", "detail", "encoding", "fileName", "file_name", "filename", "id",
+    "identifier", "index", "kind", "name", "part_kind", "providerOptions", "type", "uri", "vendor_metadata",
     "video_metadata",
 ];
 /// The least characters of Base64 beside a media type, and of Base64 that is known by its header only.
@@ -165,9 +136,7 @@ impl<'a> Medium<'a> {
     /// Reads the value that holds a medium.
     pub(crate) fn of(kind: MediaKind, json: Json<'a>) -> Self {
         let strings = named_strings(json);
-        let is_type = |key: &Option<Json<'_>>| {
-            key.and_then(|key| key.text()).is_some_and(|key| TYPES.iter().any(|name| key.is(name)))
-        };
+        let is_type = |key: &Option<Json<'_>>| key.and_then(|key| key.text()).is_some_and(|key| key.is_in(TYPES));
         let named = strings.iter().find(|(key, _)| is_type(key)).and_then(|(_, value)| value.text());
         let named = named.map(|text| text.decode().into_owned()).filter(|named| !named.is_empty());
         // Some providers name only the format.
@@ -251,11 +220,9 @@ impl<'a> Medium<'a> {
 
 /// The string with the data or the address of the medium that a value holds.
 pub(crate) fn data_of(medium: Json<'_>) -> Option<Json<'_>> {
-    let is = |key: Option<Json<'_>>, names: &[&str]| {
-        key.and_then(|key| key.text()).is_some_and(|key| names.iter().any(|name| key.is(name)))
-    };
-    let data = named_strings(medium).into_iter().filter(|(key, _)| !is(*key, &TYPES));
-    data.max_by_key(|(key, value)| (is(*key, &DATA), value.raw().len())).map(|(_, data)| data)
+    let is = |key: Option<Json<'_>>, names: &[&str]| key.and_then(|key| key.text()).is_some_and(|key| key.is_in(names));
+    let data = named_strings(medium).into_iter().filter(|(key, _)| !is(*key, TYPES));
+    data.max_by_key(|(key, value)| (is(*key, DATA), value.raw().len())).map(|(_, data)| data)
 }
 
 /// The media in a value, in order: the objects that hold nothing but a medium and labels, or the data alone where other
@@ -297,9 +264,8 @@ pub(crate) fn only_data(object: Json<'_>) -> Option<MediaKind> {
 /// data. `is_in_block` says that the object is the source of a block with a type.
 fn of_object(object: Json<'_>, is_in_block: bool) -> Option<(Json<'_>, MediaKind)> {
     let members: Vec<(Text<'_>, Json<'_>)> = object.entries().collect();
-    let named = |names: &[&str], key: &Text<'_>| names.iter().any(|name| key.is(name));
-    let is_block = is_in_block || members.iter().any(|(key, _)| named(&["type", "kind"], key));
-    let media_type = members.iter().find(|(key, _)| named(&TYPES, key)).and_then(|(_, value)| value.text());
+    let is_block = is_in_block || members.iter().any(|(key, _)| key.is_in(&["type", "kind"]));
+    let media_type = members.iter().find(|(key, _)| key.is_in(TYPES)).and_then(|(_, value)| value.text());
     let media_type = media_type.map(|named| named.decode()).filter(|named| named.contains('/'));
     // Of a text, the text itself stands there.
     let is_of_text = media_type.as_ref().is_some_and(|named| named.starts_with("text/") || named.ends_with("json"));
@@ -309,10 +275,10 @@ fn of_object(object: Json<'_>, is_in_block: bool) -> Option<(Json<'_>, MediaKind
     };
     let is_label = |(key, value): &(Text<'_>, Json<'_>)| {
         let is_value = matches!(value.kind(), JsonKind::Number | JsonKind::Bool | JsonKind::Null);
-        is_value || (named(&TYPES, key) || named(&LABELS, key)) && value.raw().len() <= LONGEST_LABEL
+        is_value || (key.is_in(TYPES) || key.is_in(LABELS)) && value.raw().len() <= LONGEST_LABEL
     };
     let others: Vec<_> = members.iter().filter(|member| !is_label(member)).collect();
-    let data = members.iter().filter(|(key, _)| named(&DATA, key));
+    let data = members.iter().filter(|(key, _)| key.is_in(DATA));
     if let Some((data, kind)) = data.filter_map(|(_, data)| Some((*data, of_text(data.text()?)?))).next() {
         let is_whole = others.iter().all(|(_, other)| other.span() == data.span());
         return Some((if is_whole { object } else { data }, kind));
@@ -333,7 +299,7 @@ fn is_data(text: Text<'_>, is_typed: bool) -> bool {
         return true;
     }
     let least = if is_typed { LEAST_TYPED } else { LEAST_UNTYPED };
-    text.spelled_len() >= least
+    text.raw().len() >= least
         && (is_typed || header_type(text.raw()).is_some())
         && is_base64(text.raw())
         && !is_hash(text.raw())
@@ -343,7 +309,7 @@ fn is_data_url(text: Text<'_>) -> bool {
     const LONGEST_HEADER: usize = 200;
     let raw = text.raw();
     let beginning = &raw[..raw.floor_char_boundary(LONGEST_HEADER)];
-    text.spelled_len() >= LEAST_TYPED && beginning.starts_with("data:") && beginning.contains(";base64,")
+    text.raw().len() >= LEAST_TYPED && beginning.starts_with("data:") && beginning.contains(";base64,")
 }
 
 /// The kind of data without a media type beside it.

@@ -4,7 +4,7 @@
 use crate::transcript::message::{Content, Message, PartKind, Role};
 
 /// The rules of a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct MessageOrder {
     /// Where tool results must be.
     pub(crate) results: ResultPlacement,
@@ -37,15 +37,18 @@ pub(crate) struct MessageOrder {
     pub(crate) text_results: bool,
     /// Whether the number of cache marks is limited.
     pub(crate) few_marks: bool,
+    /// Whether groups that begin with thinking exist because of it. Removing the thinking then dissolves the group.
+    pub(crate) groups_by_thinking: bool,
     /// Whether the provider knows from ids which reasoning led to what the model made, and rejects the one without the
     /// other.
     pub(crate) binds_reasoning: bool,
 }
 
 /// Which texts are accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Texts {
     /// All, and none.
+    #[default]
     Any,
     /// All, but a message must have a content or calls.
     Some,
@@ -56,8 +59,9 @@ pub(crate) enum Texts {
 }
 
 /// Where tool results must be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ResultPlacement {
+    #[default]
     Unchecked,
     /// After their call.
     Behind,
@@ -70,8 +74,9 @@ pub(crate) enum ResultPlacement {
 }
 
 /// What a provider takes as the id of a call or the name of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Spelling {
+    #[default]
     Any,
     /// Letters, digits, `_` and `-`, at most so many.
     Word(usize),
@@ -121,25 +126,8 @@ impl Spelling {
 
 impl MessageOrder {
     /// Creates the order of a provider that only wants calls and results together.
-    pub(crate) const fn of(results: ResultPlacement) -> Self {
-        MessageOrder {
-            results,
-            user_first: false,
-            alternates: false,
-            model_after_results: false,
-            calls_after_user: false,
-            results_first: false,
-            lenient: false,
-            unique_ids: false,
-            texts: Texts::Any,
-            calls_elsewhere: false,
-            binds_reasoning: false,
-            call_ids: Spelling::Any,
-            tool_names: Spelling::Any,
-            object_inputs: false,
-            text_results: false,
-            few_marks: false,
-        }
+    pub(crate) fn of(results: ResultPlacement) -> Self {
+        MessageOrder { results, ..MessageOrder::default() }
     }
 
     /// The rules for messages that are read.

@@ -1,12 +1,25 @@
 //! The places of tool results in a message, and how to write a shorter text there in a form that the provider accepts.
+//!
+//! Also: results of tools that the provider runs itself. The call and the result are one item, or parts of one message, so no
+//! client answers them. Providers take them back only in their own form: ids, types, statuses and encrypted contents
+//! stay, and only texts in it can be written (see [`provider_texts`](crate::transcript::provider_texts)).
+//!
+//! Tools that a result has loaded: their definitions are only given to the model once a search has found them. Without
+//! that result, later calls of these tools are refused.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
+use memchr::memmem;
 use serde_json::Value;
 
+use crate::transcript::edit::{Edit, edited_value};
 use crate::transcript::json::{Json, JsonKind, named_strings};
-use crate::transcript::media;
+use crate::transcript::media::{self, MediaKind};
 use crate::transcript::provider_texts;
+use crate::transcript::provider_texts::{GENERATED, is_generated_picture};
+use crate::transcript::text::Text;
 
 /// The output of a tool in a message.
 #[derive(Debug, Clone)]
@@ -68,7 +81,7 @@ impl<'a> CallOutput<'a> {
     /// Reads the output in the member `content` of an object, and whether the object has a usual mark of an error.
     pub(crate) fn in_content(holder: Json<'a>, block: &'static str) -> Option<Self> {
         let is_true = |key: &str| holder.get(key).is_some_and(|value| value.raw() == "true");
-        let status = holder.get_text("status").is_some_and(|status| status.is("error"));
+        let status = holder.member_is("status", "error");
         let failed = is_true("is_error") || is_true("isError") || status;
         CallOutput::of(holder.get("content"), OutputShape::Blocks(block)).map(|output| output.with_failure(failed))
     }
@@ -165,9 +178,7 @@ fn replace_with(value: Json<'_>, shape: OutputShape, text: &str) -> Option<Strin
         (OutputShape::Blocks(_), JsonKind::Object) => {
             let Some(inner) = inner(value) else { return provider_texts::with_blank_screenshot(value) };
             let new = replace_with(inner, shape, text)?;
-            let (start, span) = (value.span().start, inner.span());
-            let raw = value.raw();
-            Some([&raw[..span.start - start], &new, &raw[span.end - start..]].concat())
+            Some(edited_value(value, vec![Edit { range: inner.span(), text: new }]))
         }
         _ => None,
     }
@@ -175,19 +186,95 @@ fn replace_with(value: Json<'_>, shape: OutputShape, text: &str) -> Option<Strin
 
 /// Replaces the text of a block and empties its other texts. The rest stays as it is spelled.
 fn with_text(block: Json<'_>, text: &str) -> String {
-    let mut is_written = false;
-    let mut out = String::new();
-    let mut copied_to = block.span().start;
     let mut texts: Vec<Json<'_>> =
         TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == JsonKind::String).collect();
     texts.sort_by_key(|text| text.span().start);
-    for old in texts {
-        out.push_str(&block.raw()[copied_to - block.span().start..old.span().start - block.span().start]);
-        out.push_str(if is_written { "\"\"" } else { text });
-        (is_written, copied_to) = (true, old.span().end);
+    let written = [text].into_iter().chain(std::iter::repeat("\"\""));
+    let edit = |(old, new): (&Json<'_>, &str)| Edit { range: old.span(), text: new.to_owned() };
+    edited_value(block, texts.iter().zip(written).map(edit).collect())
+}
+
+/// A result that the provider wrote itself.
+#[derive(Debug, Clone)]
+pub(crate) struct HostedResult<'a> {
+    /// The tool's name, where it is known.
+    pub(crate) name: Option<Text<'a>>,
+    pub(crate) output: CallOutput<'a>,
+}
+
+/// The members that hold the result in an item or a block of the provider.
+const HOLDERS: [&str; 6] = ["output", "outputs", "results", "result", "content", "error"];
+/// How the types of such items and blocks end.
+const ENDINGS: [&str; 2] = ["_call", "_tool_result"];
+/// The results among items or blocks, which stand in one message.
+pub(crate) fn hosted_results<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Vec<HostedResult<'a>> {
+    let mut called: HashMap<Cow<'a, str>, Text<'a>> = HashMap::new();
+    let mut found = Vec::new();
+    for block in blocks {
+        if let (Some(id), Some(name)) = (block.get_text("id"), block.get_text("name")) {
+            called.insert(id.decode(), name);
+        }
+        let id = ["tool_use_id", "tool_call_id"].iter().find_map(|key| block.get_text(key));
+        let name = id.and_then(|id| called.get(&id.decode()).copied());
+        found.extend(hosted_result(block).map(|result| HostedResult { name: name.or(result.name), ..result }));
     }
-    out.push_str(&block.raw()[copied_to - block.span().start..]);
-    out
+    found
+}
+
+pub(crate) fn hosted_result(block: Json<'_>) -> Option<HostedResult<'_>> {
+    let kind = block.get("type")?.raw().trim_matches('"');
+    let ending = ENDINGS.iter().find(|ending| kind.ends_with(**ending))?;
+    let sources = || block.at(&["action", "sources"]);
+    let value = HOLDERS.iter().filter_map(|key| block.get(key)).find(|value| !value.is_falsy()).or_else(sources);
+    let output = match kind {
+        GENERATED => CallOutput::of(value.map(|_| block), OutputShape::Texts)?,
+        "mcp_tool_result" => CallOutput::in_content(block, "text")?,
+        _ => CallOutput::of(value, OutputShape::Texts)?,
+    };
+    let status = block.get_text("status").is_some_and(|status| ["failed", "error"].iter().any(|name| status.is(name)));
+    let has_failed = status || block.get("error").is_some_and(|error| !error.is_falsy());
+    let name = block.get_text("name").or_else(|| Some(Text::plain(kind.strip_suffix(ending)?)));
+    Some(HostedResult { name, output: output.with_failure(has_failed) })
+}
+
+/// The media in the output of a provider's tool.
+pub(crate) fn media_of_hosted(output: Json<'_>) -> Vec<(Json<'_>, MediaKind)> {
+    if is_generated_picture(output) { vec![(output, MediaKind::Picture)] } else { media::find(output) }
+}
+
+/// The type of a block that names a loaded tool. In a text its quotes are escaped.
+const REFERENCE: &str = "\"tool_reference\"";
+
+/// Whether a value of a result names loaded tools.
+pub(crate) fn loads_tools(value: Json<'_>) -> bool {
+    memmem::find(value.raw().as_bytes(), REFERENCE.as_bytes()).is_some()
+}
+
+/// The names of the tools that a result has loaded.
+pub(crate) fn loaded_tools<'a>(result: Json<'a>) -> Vec<Text<'a>> {
+    let item = result.get("payload").unwrap_or(result);
+    if item.member_is("type", "tool_search_output") {
+        let tools = item.get("tools").into_iter().flat_map(|tools| tools.items());
+        return tools.filter_map(|tool| tool.get_text("name")).collect();
+    }
+    if !loads_tools(result) {
+        return Vec::new();
+    }
+    let mut names = Vec::new();
+    let mut left = vec![result];
+    while let Some(value) = left.pop() {
+        let first = left.len();
+        match value.kind() {
+            JsonKind::Array => left.extend(value.items()),
+            JsonKind::Object if value.member_is("type", "tool_reference") => {
+                names.extend(value.get_text("tool_name"));
+            }
+            JsonKind::Object => left.extend(value.entries().map(|(_, inner)| inner)),
+            _ => {}
+        }
+        left[first..].reverse();
+    }
+    names
 }
 
 #[cfg(test)]

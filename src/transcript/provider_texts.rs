@@ -1,8 +1,7 @@
 //! Values that a provider wrote itself and takes back only in its own form: where texts are in them, and how to write
 //! others there.
 
-use std::ops::Range;
-
+use crate::transcript::edit::{Edit, edited_value};
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::text::Text;
 
@@ -19,7 +18,7 @@ const LEAST_TEXT: usize = 200;
 
 /// Whether an item is a picture that a model made, and still has it.
 pub(crate) fn is_generated_picture(item: Json<'_>) -> bool {
-    is_type(item, GENERATED) && item.get_text("result").is_none_or(|data| !data.is_empty())
+    item.member_is("type", GENERATED) && item.get_text("result").is_none_or(|data| !data.is_empty())
 }
 
 /// Whether a value is a picture of a screen without a picture, or with the smallest one in its place.
@@ -28,7 +27,7 @@ pub(crate) fn is_blank_screenshot(value: Json<'_>) -> bool {
         Some(url) => url.text().is_some_and(|url| url.is(BLANK)),
         None => value.get("file_id").is_none_or(|id| id.is_falsy()),
     };
-    is_type(value, SCREENSHOT) && is_blank()
+    value.member_is("type", SCREENSHOT) && is_blank()
 }
 
 /// Writes what can stand in place of a medium that is a part of an output; `None` where the provider takes nothing else.
@@ -38,10 +37,8 @@ pub(crate) fn instead_of_medium(value: Json<'_>, text: &str) -> Option<String> {
 
 /// Writes the smallest picture in place of one of a screen, where the provider takes nothing else.
 pub(super) fn with_blank_screenshot(value: Json<'_>) -> Option<String> {
-    let url = value.get("image_url").filter(|_| is_type(value, SCREENSHOT) && !is_blank_screenshot(value))?;
-    let start = value.span().start;
-    let (before, behind) = (&value.raw()[..url.span().start - start], &value.raw()[url.span().end - start..]);
-    Some(format!("{before}\"{BLANK}\"{behind}"))
+    let url = value.get("image_url").filter(|_| value.member_is("type", SCREENSHOT) && !is_blank_screenshot(value))?;
+    Some(edited_value(value, vec![Edit { range: url.span(), text: format!("\"{BLANK}\"") }]))
 }
 
 /// Writes a picture that a model made without its data. The text follows the prompt, the only text beside it.
@@ -50,26 +47,12 @@ fn without_generated_picture(item: Json<'_>, text: &str) -> Option<String> {
     let prompt = item.get_text(PROMPT).map(|prompt| prompt.decode()).filter(|prompt| !prompt.is_empty());
     let text = prompt.map(|prompt| format!("{prompt}\n{text}")).unwrap_or_else(|| text.to_owned());
     let text = serde_json::Value::from(text).to_string();
-    let mut edits = vec![(data.span(), "\"\"".to_owned())];
+    let mut edits = vec![Edit { range: data.span(), text: "\"\"".to_owned() }];
     match item.get(PROMPT) {
-        Some(prompt) => edits.push((prompt.span(), text)),
-        None => edits[0].1.push_str(&format!(", \"{PROMPT}\": {text}")),
+        Some(prompt) => edits.push(Edit { range: prompt.span(), text }),
+        None => edits[0].text.push_str(&format!(", \"{PROMPT}\": {text}")),
     }
-    Some(edited(item, edits))
-}
-
-/// A value with some of its parts replaced.
-fn edited(value: Json<'_>, mut edits: Vec<(Range<usize>, String)>) -> String {
-    edits.sort_by_key(|(range, _)| range.start);
-    let (start, raw) = (value.span().start, value.raw());
-    let (mut out, mut copied_to) = (String::new(), 0);
-    for (range, text) in edits {
-        out.push_str(&raw[copied_to..range.start - start]);
-        out.push_str(&text);
-        copied_to = range.end - start;
-    }
-    out.push_str(&raw[copied_to..]);
-    out
+    Some(edited_value(item, edits))
 }
 
 /// Writes a text among the outputs of a program.
@@ -90,7 +73,7 @@ enum TextPlace<'a> {
 /// The strings with text in a value, in order.
 pub(super) fn strings(value: Json<'_>) -> Vec<Json<'_>> {
     let mut found = Vec::new();
-    if is_type(value, GENERATED) {
+    if value.member_is("type", GENERATED) {
         return found;
     }
     walk(value, &mut |value, is_text| {
@@ -104,7 +87,7 @@ pub(super) fn strings(value: Json<'_>) -> Vec<Json<'_>> {
 
 /// Writes a value with `text` in place of all its texts: in the first place, while the others are emptied.
 pub(super) fn with_text(value: Json<'_>, text: &str) -> Option<String> {
-    if is_type(value, GENERATED) {
+    if value.member_is("type", GENERATED) {
         return without_generated_picture(value, text);
     }
     let mut places = Vec::new();
@@ -122,10 +105,10 @@ pub(super) fn with_text(value: Json<'_>, text: &str) -> Option<String> {
     let texts = [text].into_iter().chain(std::iter::repeat(""));
     let written = |(place, text): (&TextPlace<'_>, &str)| {
         let (TextPlace::String(old) | TextPlace::List(old) | TextPlace::Source(old)) = place;
-        (old.span(), place.written(text))
+        Edit { range: old.span(), text: place.written(text) }
     };
     let edits: Vec<_> = places.iter().zip(texts).map(written).collect();
-    (!edits.is_empty()).then(|| edited(value, edits))
+    (!edits.is_empty()).then(|| edited_value(value, edits))
 }
 
 impl TextPlace<'_> {
@@ -199,15 +182,11 @@ fn is_list_of_texts(list: Json<'_>, is_text: bool) -> bool {
 
 /// Whether a value is a picture among the outputs of a program.
 fn is_picture(value: Json<'_>) -> bool {
-    is_type(value, "image") && value.get_text("url").is_some()
+    value.member_is("type", "image") && value.get_text("url").is_some()
 }
 
 /// Whether a value is the source of a document, in whose place a text can stand.
 fn is_document(value: Json<'_>) -> bool {
     let media_type = ["media_type", "mediaType"].iter().find_map(|key| value.get_text(key));
-    is_type(value, "base64") && media_type.is_some_and(|named| named.starts_with("application/"))
-}
-
-fn is_type(value: Json<'_>, name: &str) -> bool {
-    value.get_text("type").is_some_and(|kind| kind.is(name))
+    value.member_is("type", "base64") && media_type.is_some_and(|named| named.starts_with("application/"))
 }

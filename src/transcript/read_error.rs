@@ -149,7 +149,7 @@ pub(super) fn describe(value: Json<'_>) -> String {
     if value.kind() != JsonKind::Object {
         return format!("{} where a list of messages should be", value.kind().noun());
     }
-    if value.get_text("type").is_some_and(|kind| kind.is("thread.started")) {
+    if value.member_is("type", "thread.started") {
         return "what `codex exec --json` prints, which no session can be resumed from, and not the session's own file (~/.codex/sessions/…/rollout-*.jsonl)"
             .to_owned();
     }

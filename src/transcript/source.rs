@@ -45,7 +45,7 @@ pub(crate) struct Source<'a> {
     /// The values that share their line with others: the spans of such lines, in order.
     pub(super) shared_lines: Vec<Range<usize>>,
     /// The lines that are not JSON: their spans, in order.
-    pub(super) broken_lines: Vec<Range<usize>>,
+    pub(crate) broken_lines: Vec<Range<usize>>,
     /// Why the text as a whole is not JSON, if some lines are broken.
     pub(super) error: Option<SyntaxError>,
 }

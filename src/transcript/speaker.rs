@@ -1,6 +1,10 @@
 //! Tells who wrote a text in the user's place: a person, or a program. What a program slips in is not the user's.
+//!
+//! Also: the folder that an agent's record says a message was written or a call ran in.
 
 use std::borrow::Cow;
+
+use crate::transcript::{Message, Role};
 
 /// Tags that go with their content.
 const WRAPPERS: &str = "system-reminder|local-command-stdout|local-command-stderr|local-command-caveat|bash-stdout|bash-stderr|user_shell_command|command-name|command-message|ide_opened_file|ide_selection|user-prompt-submit-hook|environment_context|environment_details|user_instructions|turn_aborted|task-notification";
@@ -134,4 +138,30 @@ pub(crate) fn is_interruption(line: &str) -> bool {
 pub(crate) fn is_handed_over(text: &str, answer: impl Fn() -> Option<String>) -> bool {
     let mut known = HANDED_OVER.iter().filter(|(opening, _)| text.trim_start().starts_with(opening));
     known.any(|(_, reply)| answer().is_some_and(|answer| answer.starts_with(reply)))
+}
+
+/// The folder that a message records: a member of its line, or the description of the environment for the model.
+pub(crate) fn recorded_folder(message: &Message<'_>) -> Option<String> {
+    /// Bytes at the beginning of a description in which the folder stands.
+    const OPENING: usize = 600;
+    let json = message.json;
+    let member = json.get_text("cwd").or_else(|| json.at(&["extras", "metadata", "working_dir"])?.text());
+    if let Some(folder) = member {
+        return clean_folder(folder.decode().into_owned());
+    }
+    if message.role != Role::User {
+        return None;
+    }
+    message.content.texts().iter().find_map(|text| {
+        let raw = text.raw();
+        let rest = raw[..raw.floor_char_boundary(OPENING)].trim_start().strip_prefix("<environment_context>")?;
+        let (folder, _) = rest.split_once("<cwd>")?.1.split_once("</cwd>")?;
+        clean_folder(folder.to_owned())
+    })
+}
+
+/// A folder without its last slash, if it is absolute and more than the root.
+pub(crate) fn clean_folder(folder: String) -> Option<String> {
+    let folder = folder.trim_end_matches('/');
+    (folder.starts_with('/') && !folder.contains('\n')).then(|| folder.to_owned())
 }

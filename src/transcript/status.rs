@@ -1,7 +1,14 @@
 //! The structured status in the result of a call: the mark of its format, and the exit code that an agent's program writes
 //! around an output.
+//!
+//! Also: the agent's own record that the user refused a call. It stands beside the text of a result: whoever wrote the text,
+//! a page or a server, can write a sentence that reads like a refusal, and did not write the record.
+
+use std::borrow::Cow;
 
 use crate::transcript::json::Json;
+use crate::transcript::text::Text;
+use crate::transcript::tools::actions::is_in;
 
 /// Bytes at either end of a result in which its status can be.
 pub(crate) const EDGE: usize = 240;
@@ -114,7 +121,7 @@ fn status_on_lines(first: &str, last: &str) -> Option<i32> {
     sandboxed.or_else(before).or_else(behind)
 }
 
-/// Returns the status on lines around an output, from the outside, up to the first that is not one of them.
+/// The status on lines around an output, from the outside, up to the first that is not one of them.
 fn status_of_frame<'l>(lines: impl Iterator<Item = &'l str>) -> Option<i32> {
     const STATUS: &str = "returncode>|exit_code>|exit code|exit_code|process exited with code|command finished with exit code|the command completed with exit code|finished, status=|exit status|return code|returncode";
     const OTHERS: &str =
@@ -141,4 +148,50 @@ fn status_of_frame<'l>(lines: impl Iterator<Item = &'l str>) -> Option<i32> {
 fn leading_number(text: &str) -> Option<i32> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(text.len());
     text[..end].parse().ok()
+}
+
+/// A record that the user refused a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Denial<'a> {
+    /// The text with what the user said.
+    said: Option<Text<'a>>,
+    /// What the agent's program writes before the user's words; without it no word of the text is the user's.
+    frame: Option<&'static str>,
+    /// The tools whose record it can be, with `|` between them, where other tools can write it too.
+    tools: Option<&'static str>,
+}
+
+impl<'a> Denial<'a> {
+    /// Creates one with the words of the user, if there are any.
+    pub(crate) fn new(said: Option<Text<'a>>) -> Self {
+        Denial { said, frame: None, tools: None }
+    }
+
+    /// The record with words that stand behind a frame.
+    pub(crate) fn behind(self, frame: &'static str) -> Self {
+        Denial { frame: Some(frame), ..self }
+    }
+
+    /// For a record that only calls of these tools make certain.
+    pub(crate) fn of_tools(self, tools: &'static str) -> Self {
+        Denial { tools: Some(tools), ..self }
+    }
+
+    /// What the user said in refusing a call of a tool, which can be nothing; `None` if the tool could have written the
+    /// record itself.
+    pub(crate) fn words(&self, tool: &str) -> Option<Cow<'a, str>> {
+        if self.tools.is_some_and(|tools| !is_in(tool, tools)) {
+            return None;
+        }
+        let said = self.said.map_or(Cow::Borrowed(""), |said| said.decode());
+        let Some(frame) = self.frame else { return Some(said) };
+        Some(said.split_once(frame).map_or_else(String::new, |(_, words)| words.to_owned()).into())
+    }
+
+    /// The user's answer to a request for approval that is a part of a message of the AI SDK.
+    pub(crate) fn in_part(part: Json<'a>) -> Option<Self> {
+        part.get_text("type").filter(|kind| kind.is("tool-approval-response"))?;
+        part.get("approved").filter(|approved| approved.raw() == "false")?;
+        Some(Denial::new(part.get_text("reason")))
+    }
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 pub(crate) struct Text<'a> {
     raw: &'a str,
     /// How many more characters its escapes have than their values; 0 without escapes.
-    excess: u32,
+    pub(super) excess: u32,
     /// Its first undecoded byte, or 0 if it is empty. Most comparisons need no more and so never access the text.
     first: u8,
 }
@@ -44,6 +44,11 @@ impl<'a> Text<'a> {
         if self.is_escaped() { self.decode() == other } else { self.raw == other }
     }
 
+    /// Whether the decoded string is one of a list.
+    pub(crate) fn is_in(&self, list: &[&str]) -> bool {
+        list.iter().any(|known| self.is(known))
+    }
+
     /// Whether the decoded string begins with `start`. Decodes no more than necessary.
     pub(crate) fn starts_with(&self, start: &str) -> bool {
         if start.bytes().next().is_some_and(|wanted| self.first != wanted && self.first != b'\\') {
@@ -71,11 +76,6 @@ impl<'a> Text<'a> {
     /// The text between the quotes, with its escapes.
     pub(crate) fn raw(&self) -> &'a str {
         self.raw
-    }
-
-    /// The number of bytes between the quotes, undecoded.
-    pub(crate) fn spelled_len(&self) -> usize {
-        self.raw.len()
     }
 
     /// Decodes the string, with lone surrogates as U+FFFD. Borrows if nothing is escaped.
@@ -139,11 +139,6 @@ impl<'a> Text<'a> {
             let spelled = if self.raw.is_ascii() { self.raw.len() } else { self.raw.chars().count() };
             spelled - self.excess as usize
         }
-    }
-
-    /// How many more characters its escapes have than their values.
-    pub(super) fn excess(&self) -> u32 {
-        self.excess
     }
 
     pub(crate) fn is_escaped(&self) -> bool {

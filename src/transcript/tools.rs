@@ -5,18 +5,15 @@
 //! name says what happens to it. Results of calls are not read here.
 
 pub(crate) mod actions;
-mod commands;
+pub(crate) mod commands;
 pub(crate) mod edits;
-pub(crate) mod purpose;
-pub(crate) mod scripts;
 pub(crate) mod shell;
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use actions::{Change, FileChange, changes_of_patch};
-use purpose::is_in;
+use actions::{Change, FileChange, changes_of_patch, is_in};
 use shell::SimpleCommand;
 
 /// What a call does.
@@ -90,7 +87,7 @@ impl Extent {
 }
 
 impl FileUse {
-    /// Returns the path with its directory, without `.` and without `..` that can be resolved.
+    /// The path with its directory, without `.` and without `..` that can be resolved.
     pub(crate) fn full_path(&self) -> String {
         full_path(self.directory.as_deref(), &self.path)
     }
@@ -137,7 +134,7 @@ const CHANGE_VERBS: &str = "write|edit|multiedit|create|delete|remove|replace|in
 const READ_VERBS: &str = "read|view|open|cat|show|get|load";
 
 impl ToolUse {
-    /// Returns what a call with these arguments does: JSON, or a command.
+    /// What a call with these arguments does: JSON, or a command.
     pub(crate) fn parse(name: &str, arguments: &str) -> ToolUse {
         let arguments_json: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
         ToolUse::parse_with_json(name, &arguments_json, arguments)
@@ -175,7 +172,7 @@ pub(crate) fn is_shell(name: &str) -> bool {
     ["bash", "shell", "terminal", "command", "exec"].iter().any(|word| name.contains(word))
 }
 
-/// Returns the command in the arguments: by the name of the argument, or the script of a shell.
+/// The command in the arguments: by the name of the argument, or the script of a shell.
 pub(crate) fn command_argument(name: &str, arguments_json: &Value) -> Option<String> {
     let is_command = |key: &str| ["command", "cmd", "commandline", "cmdline"].iter().any(|end| key.ends_with(end));
     let is_script = |key: &str| matches!(key, "script" | "input" | "line" | "keystrokes");
@@ -185,7 +182,7 @@ pub(crate) fn command_argument(name: &str, arguments_json: &Value) -> Option<Str
     command_files.and_then(|key| argument(arguments_json, &[key]))
 }
 
-/// Returns the text of the first argument with one of these names; lists of texts are joined.
+/// The text of the first argument with one of these names; lists of texts are joined.
 pub(crate) fn argument(arguments_json: &Value, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| match arguments_json.get(name)? {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -202,17 +199,17 @@ pub(crate) fn argument(arguments_json: &Value, names: &[&str]) -> Option<String>
     })
 }
 
-/// Returns the folder that a call says it runs in.
+/// The folder that a call says it runs in.
 pub(crate) fn folder_argument(arguments_json: &Value) -> Option<String> {
     argument(arguments_json, &["workdir", "cwd", "working_directory"])
 }
 
-/// Returns the name of an argument in the form of the lists above.
+/// The name of an argument in the form of the lists above.
 fn normalized(key: &str) -> String {
     key.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
 }
 
-/// Returns the words of a tool's name, in lower case: `mcp__fs__readFile` is `mcp`, `fs`, `read`, `file`.
+/// The words of a tool's name, in lower case: `mcp__fs__readFile` is `mcp`, `fs`, `read`, `file`.
 pub(crate) fn words_of_name(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before_is_small = false;
@@ -269,7 +266,7 @@ fn files_of_arguments(name: &str, arguments_json: &Map<String, Value>) -> Vec<Fi
     paths.into_iter().filter(|(path, _)| !path.contains('*')).map(file_use).collect()
 }
 
-/// Returns the paths in a list of paths, or of objects with a path each.
+/// The paths in a list of paths, or of objects with a path each.
 fn paths_in_list(list: &Value) -> Vec<(String, Extent)> {
     let file_use = |value: &Value| match value {
         Value::String(path) => Some((path.clone(), Extent::Whole)),
@@ -279,7 +276,7 @@ fn paths_in_list(list: &Value) -> Vec<(String, Extent)> {
     list.as_array().map(|list| list.iter().filter_map(file_use).collect()).unwrap_or_default()
 }
 
-/// Returns how much of a file a read with these arguments shows.
+/// How much of a file a read with these arguments shows.
 fn extent_of(arguments_json: &Map<String, Value>) -> Extent {
     let (mut first, mut last, mut lines) = (None, None, None);
     let mut others = Vec::new();
@@ -311,7 +308,7 @@ fn extent_of(arguments_json: &Map<String, Value>) -> Extent {
     if first <= 1 && last.is_none() { Extent::Whole } else { Extent::Lines(first, last) }
 }
 
-/// Returns the patch that a call applies, in the form that names its files on separate lines: in an argument that is named for
+/// The patch that a call applies, in the form that names its files on separate lines: in an argument that is named for
 /// patches, in any of a tool for these, or handed to `apply_patch` by a command or a program. What is written to a file is
 /// text.
 fn patch_in<'t>(name: &str, arguments_json: &'t Value, arguments: &'t str) -> Option<Cow<'t, str>> {

@@ -119,7 +119,7 @@ impl<'a> Usage<'a> {
         let sum = Usage::named(&members, names)?;
         // Anthropic's is a sum where the model was asked several times: tools of the provider, or a compaction.
         match members.get("iterations").and_then(|iterations| iterations.items().last()) {
-            Some(last) if last.get_text("type").is_some_and(|kind| kind.is("compaction")) => None,
+            Some(last) if last.member_is("type", "compaction") => None,
             Some(last) => Usage::named(&Object::of(last), names),
             None => Some(sum),
         }

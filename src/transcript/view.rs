@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use crate::transcript::edit::{Edit, apply};
+use crate::transcript::edit::{Edit, edited_value};
 use crate::transcript::format::Transcript;
 use crate::transcript::framing::{self, ReadError};
 use crate::transcript::source::Source;
@@ -70,12 +70,8 @@ pub(crate) fn view<'t>(
 pub(crate) fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> String {
     let span = transcript.messages[index].span();
     let first = edits.partition_point(|edit| edit.range.start < span.start);
-    let own: Vec<Edit> = edits[first..]
-        .iter()
-        .take_while(|edit| edit.range.end <= span.end)
-        .map(|edit| Edit { range: edit.range.start - span.start..edit.range.end - span.start, text: edit.text.clone() })
-        .collect();
-    apply(&transcript.source[span], &own)
+    let own = edits[first..].iter().take_while(|edit| edit.range.end <= span.end);
+    edited_value(transcript.messages[index].json, own.cloned().collect())
 }
 
 /// Formats messages as a JSON list.

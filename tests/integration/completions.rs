@@ -1,13 +1,12 @@
 //! Tests the completions in real shells, on a terminal.
 #![cfg(target_os = "linux")]
 
-use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use crate::left_out::left_out;
 

@@ -1,10 +1,9 @@
 //! A key is sent to its server and appears nowhere else, however a run fails.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fs, thread};
 
 use serde_json::json;
 

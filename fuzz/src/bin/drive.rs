@@ -4,12 +4,11 @@
 //!        drive TARGET FILE...                runs a target on files
 //!        drive list                          prints the targets
 
-use std::fs;
+use std::{fs, thread};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use tcompact_fuzz::{Mutator, TARGETS, Target, seeds_of, target};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::all_cases::Sample;
-use crate::cli::attempt::EXAMPLES;
+use crate::cli::correction::EXAMPLES;
 use crate::diagnostic::quoted;
 
 /// What is told of words that clap does not understand.

@@ -50,14 +50,13 @@ fn offer(arg: &Arg) -> Offer {
     }
 }
 
-/// Returns the flags that take a value, with their long names and what to offer.
+/// The flags that take a value, with their long names and what to offer.
 fn offers(command: &Command) -> Vec<(&Arg, &str, Offer)> {
     let takes = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append) && !arg.is_hide_set();
     let args = command.get_arguments().filter(takes);
     args.filter_map(|arg| Some((arg, arg.get_long()?, offer(arg)))).collect()
 }
 
-/// Returns the script for a shell.
 pub(super) fn script(shell: Shell, mut command: Command) -> Vec<u8> {
     let mut out = Vec::new();
     clap_complete::generate(shell, &mut command, "tcompact", &mut out);
@@ -131,7 +130,7 @@ complete -F _tcompact -o bashdefault -o default tcompact
     )
 }
 
-/// Returns the words that end in a colon, and the others.
+/// The words that end in a colon, and the others.
 fn open_and_closed(words: &[String]) -> (Vec<&str>, Vec<&str>) {
     words.iter().map(String::as_str).partition(|word| word.ends_with(':'))
 }

@@ -46,7 +46,7 @@ const FILES: Entries = &[
 
 const SEE_ALSO: &str = "README.md and docs/ of tcompact describe formats, summaries, presets, costs and security.";
 
-/// Returns the page in roff.
+/// The page in roff.
 pub(crate) fn page(command: Command) -> String {
     let man = Man::new(command);
     let mut title = Roff::new();
@@ -96,12 +96,12 @@ pub(crate) fn page(command: Command) -> String {
     page
 }
 
-/// Returns the commands of all groups.
+/// The commands of all groups.
 fn examples() -> Vec<&'static str> {
     GROUPS.iter().flat_map(|group| group.example.lines()).collect()
 }
 
-/// Returns the section of the flags, with the headings of the help.
+/// The section of the flags, with the headings of the help.
 fn options(man: &Man) -> String {
     let section = render(|out| man.render_options_section(out));
     let lines = section.lines().map(|line| {
@@ -126,7 +126,7 @@ fn section(heading: &str, fill: impl FnOnce(&mut Roff)) -> String {
     render(|out| roff.to_writer(out))
 }
 
-/// Returns a section without the macros for apostrophes that begin the page.
+/// A section without the macros for apostrophes that begin the page.
 fn render(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
     let mut out = Vec::new();
     write(&mut out).expect("a page");

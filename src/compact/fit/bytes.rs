@@ -45,7 +45,7 @@ pub(in crate::compact) fn fit_bytes<'t>(
     }
 }
 
-/// Returns the largest limit in tokens, of those tried, with which a result has at most so many bytes. `bytes` and
+/// The largest limit in tokens, of those tried, with which a result has at most so many bytes. `bytes` and
 /// `tokens` are those of the whole conversation.
 fn largest_within(limit: u64, bytes: u64, tokens: u64, trial: impl Fn(u64) -> Option<u64>) -> Option<u64> {
     let scaled = |tokens: u64, bytes: u64| (tokens as f64 * limit as f64 / bytes.max(1) as f64) as u64;

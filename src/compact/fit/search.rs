@@ -8,7 +8,7 @@ use crate::compact::limit::{Fit, Parts, Unmet};
 use crate::compact::message::{LEAST_SUMMARY, summary_tokens};
 use crate::compact::policy::SummarizerKind;
 use crate::plan::size::Size;
-use crate::plan::{self, Plan, reasoning};
+use crate::plan::{self, Plan, steps};
 use crate::prune::{Pruned, Rule, capping, for_fit, last_resort, with_shorter_results};
 use crate::wording::counted;
 
@@ -41,7 +41,7 @@ pub(super) fn search(decided: &Decided<'_>, limit: u64) -> Found {
     Found { best, pruned_alone, unmet: None }
 }
 
-/// Returns a limit that can be met, of those above one that cannot, and none a little smaller. It is found by trying, from
+/// A limit that can be met, of those above one that cannot, and none a little smaller. It is found by trying, from
 /// an estimate upwards and from the whole conversation downwards: with a larger limit more stays, which can be too much
 /// again.
 pub(super) fn least_limit(decided: &Decided<'_>, unmet: u64, estimate: u64) -> u64 {
@@ -56,7 +56,7 @@ pub(super) fn least_limit(decided: &Decided<'_>, unmet: u64, estimate: u64) -> u
     if below > unmet { least.min(least_between(decided, unmet, whole)) } else { least }
 }
 
-/// Returns a limit that can be met, up to one that can, and above one that cannot and is one smaller.
+/// A limit that can be met, up to one that can, and above one that cannot and is one smaller.
 fn least_between(decided: &Decided<'_>, mut unmet: u64, mut met: u64) -> u64 {
     while met > unmet + 1 {
         let middle = unmet.midpoint(met);
@@ -75,7 +75,7 @@ pub(super) fn can_be_met(decided: &Decided<'_>, limit: u64) -> bool {
     !decided.may_act() || decided.tokens() <= limit || reaches()
 }
 
-/// Returns the first message of the kept part: the one of `--keep`, or that of the longest tail of at most half of what the
+/// The first message of the kept part: the one of `--keep`, or that of the longest tail of at most half of what the
 /// limit leaves for messages. The last message is always in it, with all messages that belong to it.
 fn tail(decided: &Decided<'_>, limit: u64) -> usize {
     let Decided { view, tally, plan, .. } = decided;
@@ -115,13 +115,13 @@ impl<'d, 't> LimitSearch<'d, 't> {
         LimitSearch { decided, limit, total, goal, kept_from, pinned, uncut }
     }
 
-    /// Returns the best candidate within the limit, if need be without the reasoning that the model wants back.
+    /// The best candidate within the limit, if need be without the reasoning that the model wants back.
     fn reach_limit(&self) -> Found {
         let policy = self.decided.policy;
         let mut rules = for_fit(&policy.pruning.rules);
         let reached = self.reach_limit_by(&rules);
         let Some(rule) = last_resort(&policy.pruning.rules).filter(|_| reached.unmet.is_some()) else { return reached };
-        if reasoning::wanted_back(self.decided.transcript, policy.reader_name()).is_none() {
+        if steps::reasoning_wanted_back(self.decided.transcript, policy.reader_name()).is_none() {
             return reached;
         }
         rules.push(rule);
@@ -165,7 +165,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         Candidate { plan: self.uncut.clone(), kept_from: self.kept_from, pruned, fit: Some(fit) }
     }
 
-    /// Returns the candidate with a cut, and with `room` for the summary's message within the target.
+    /// The candidate with a cut, and with `room` for the summary's message within the target.
     fn with_cut(&self, target: u64, plan: Plan, room: u64, pruned: Pruned) -> Candidate {
         let moved_because = (plan.cutoff != self.kept_from).then(|| "older messages fit too, pruned".to_owned());
         let Plan { triggered, fired, wanted, .. } = self.uncut.clone();
@@ -179,12 +179,12 @@ impl<'d, 't> LimitSearch<'d, 't> {
         Sizes::new(size, self.kept_from, self.decided.view.messages.len(), &self.pinned)
     }
 
-    /// Returns the largest size of a result that saves at least a tenth of the limit.
+    /// The largest size of a result that saves at least a tenth of the limit.
     fn target(&self) -> u64 {
         self.limit.min(self.total.saturating_sub(self.limit.div_ceil(10)))
     }
 
-    /// Returns the smallest and the largest size of the summary's message, where `room` is left beside the kept part. A
+    /// The smallest and the largest size of the summary's message, where `room` is left beside the kept part. A
     /// summary holds more for its size than the pruned messages behind it, which get the room that the summary leaves.
     fn summary_range(&self, room: u64) -> (u64, u64) {
         let Decided { policy, transcript, .. } = self.decided;
@@ -199,7 +199,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         (least, room.min(wanted.saturating_add(wrapper)).max(least))
     }
 
-    /// Returns the candidate with the earliest cut at which a summary, the pruned messages behind it and the kept part
+    /// The candidate with the earliest cut at which a summary, the pruned messages behind it and the kept part
     /// fit the target. The summary's message has `summary` tokens, or its share of the room.
     fn earliest_cut(&self, target: u64, summary: Option<u64>, pruned: &Pruned) -> Option<Candidate> {
         if !self.decided.may_cut() {
@@ -233,7 +233,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         Some(self.with_cut(target, plan, left, pruned.clone()))
     }
 
-    /// Returns the candidate that cuts results of the kept part, as little as the target takes beside a summary of so
+    /// The candidate that cuts results of the kept part, as little as the target takes beside a summary of so
     /// many tokens, or of its share. Before the kept part, `before` is pruned.
     ///
     /// # Errors
@@ -287,7 +287,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         Err(Unmet::Tokens(Parts { overhead, pinned, before, kept }))
     }
 
-    /// Returns a better candidate that uses the room beside a summary of so many tokens, where there is one.
+    /// A better candidate that uses the room beside a summary of so many tokens, where there is one.
     pub(super) fn use_room_beside(&self, best: &Candidate, summary: u64) -> Option<Candidate> {
         let Fit { target, cap, .. } = best.fit?;
         if cap.is_some() {
@@ -298,14 +298,14 @@ impl<'d, 't> LimitSearch<'d, 't> {
         self.fill(earlier.as_ref().unwrap_or(best), summary).or(earlier)
     }
 
-    /// Returns the size of the summary's message for which room is left.
+    /// The size of the summary's message for which room is left.
     fn room_for_summary(&self) -> u64 {
         let (_, most) = self.summary_range(u64::MAX);
         // A model can write more than it was asked for.
         most.saturating_mul(2)
     }
 
-    /// Returns the candidate that gives the messages behind the cut the room that a summary of so many tokens leaves:
+    /// The candidate that gives the messages behind the cut the room that a summary of so many tokens leaves:
     /// what was pruned comes back as far as it fits. Where room is left still, the messages in front of the cut stay,
     /// too, with their results cut. Nothing where there is no room.
     fn fill(&self, best: &Candidate, summary: u64) -> Option<Candidate> {
@@ -350,14 +350,14 @@ impl<'d, 't> LimitSearch<'d, 't> {
         more.or_else(|| restores.then(|| self.cut_with_room(target, best.plan.clone(), behind, summary)).flatten())
     }
 
-    /// Returns the plan with the next earlier cut; nothing where there is nothing to be summarized in front of it.
+    /// The plan with the next earlier cut; nothing where there is nothing to be summarized in front of it.
     fn earlier_cut(&self, cut: usize) -> Option<Plan> {
         let legal = plan::legal_cuts(self.decided.view);
         let earlier = (1..cut).rev().find(|&cut| legal[cut])?;
         Some(self.decided.cut_at(earlier)).filter(|plan| plan.cutoff == earlier)
     }
 
-    /// Returns the candidate with this cut and this pruning of the messages behind it, where the result can be read and
+    /// The candidate with this cut and this pruning of the messages behind it, where the result can be read and
     /// has room for a summary of so many tokens.
     fn cut_with_room(&self, target: u64, plan: Plan, pruned: Pruned, summary: u64) -> Option<Candidate> {
         let pruned = self.pruned_history(plan.cutoff).and(pruned);
@@ -370,7 +370,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         Some(self.with_cut(target, plan, room, pruned))
     }
 
-    /// Returns the rules that prune, with results cut as short as a useful rest is.
+    /// The rules that prune, with results cut as short as a useful rest is.
     fn rules_to_the_least(&self) -> Vec<Rule> {
         with_shorter_results(for_fit(&self.decided.policy.pruning.rules), LEAST_CAP)
     }
@@ -380,7 +380,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         room >= (self.limit / SPARE).max(1)
     }
 
-    /// Returns the messages of a range that are not pinned.
+    /// The messages of a range that are not pinned.
     fn free(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
         range.filter(|index| self.pinned.binary_search(index).is_err())
     }
@@ -396,7 +396,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         self.decided.pruned(is_free, rules, Some(goal))
     }
 
-    /// Returns the pruning of the messages before a cut, which a model reads pruned.
+    /// The pruning of the messages before a cut, which a model reads pruned.
     fn pruned_history(&self, cut: usize) -> Pruned {
         if self.decided.policy.summary.is_embedded() {
             return Pruned::default();
@@ -416,7 +416,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Returns the sizes for a conversation of `messages` messages, of which `pinned` stay at every cut.
+    /// The sizes for a conversation of `messages` messages, of which `pinned` stay at every cut.
     fn new(size: impl Fn(usize) -> u64, kept_from: usize, messages: usize, pinned: &[usize]) -> Self {
         let (mut pinned_before, mut between) = (vec![0; kept_from + 1], vec![0; kept_from + 1]);
         for index in 0..kept_from {
@@ -430,7 +430,7 @@ impl Sizes {
     }
 }
 
-/// Returns the largest number up to `most` for which `of` returns something, and that.
+/// The largest number up to `most` for which `of` returns something, and that.
 fn largest<T>(most: u64, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
     const LEAST: u64 = 1;
     let mut found = (LEAST, of(LEAST)?);

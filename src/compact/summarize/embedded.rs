@@ -1,5 +1,12 @@
 //! The embedded summarizer, within the size that a summary can have.
+//!
+//! Also: what code surely knows and a model's summary lacks, appended to it: `--ledger`.
 
+use crate::compact::context::CompactionEvent;
+use crate::compact::message::LEAST_SUMMARY;
+use crate::compact::policy::Accept;
+use crate::compact::summarize::Summarization;
+use crate::compact::summarize::on_error::NoSummary;
 use crate::digest::{self, Digest};
 use crate::fault::{self, ProgramPart};
 use crate::plan::Rules;
@@ -7,18 +14,13 @@ use crate::summary::acceptance::{self, Refusal};
 use crate::summary::exchange::Reply;
 use crate::transcript::Message;
 
-use crate::compact::message::LEAST_SUMMARY;
-use crate::compact::policy::Accept;
-use crate::compact::summarize::Summarization;
-use crate::compact::summarize::on_error::NoSummary;
-
 /// A summary for which there is no room.
 const LEFT_OUT: &str = "…";
 /// The room of a summary, in tokens, where any size is accepted: a few words have room there under their headings.
 const FEW_WORDS: u64 = 200;
 
 impl Summarization<'_, '_> {
-    /// Returns the embedded summarizer's text.
+    /// The embedded summarizer's text.
     ///
     /// # Errors
     /// It would save too little; not even one character is small enough; or the embedded summarizer has a fault.
@@ -69,8 +71,8 @@ impl Summarization<'_, '_> {
         }
     }
 
-    /// Returns the most tokens of a summary's message, which is smaller than what it replaces. In presets of systems that
-    /// take any size, few words have all the room that they need.
+    /// The most tokens of a summary's message, which is smaller than what it replaces. In presets of systems that take
+    /// any size, few words have all the room that they need.
     fn most_embedded(&self, few_words: u64) -> u64 {
         if self.must_save() {
             return acceptance::most_worthwhile(self.replaced_tokens());
@@ -105,7 +107,7 @@ impl Summarization<'_, '_> {
         text
     }
 
-    /// Returns the indices in the input of the messages that the summarizer is sent. The oldest can be a shortened copy.
+    /// The indices in the input of the messages that the summarizer is sent. The oldest can be a shortened copy.
     fn indices_of(&self, sent: &[&Message<'_>]) -> Vec<usize> {
         let mut end = self.summarized.len();
         let mut indices: Vec<usize> = Vec::with_capacity(sent.len());
@@ -119,9 +121,51 @@ impl Summarization<'_, '_> {
     }
 }
 
-/// Returns how many messages of the user and lines of an earlier summary a digest says that it leaves out.
+/// How many messages of the user and lines of an earlier summary a digest says that it leaves out.
 fn left_out(digest: &str) -> u64 {
     let counts = digest.lines().filter_map(|line| line.strip_prefix("- Left out: ")?.split_once(' '));
     let counts = counts.filter(|(_, what)| what.contains(" of the user") || what.contains(" of an earlier summary"));
     counts.filter_map(|(count, _)| count.parse::<u64>().ok()).fold(0, u64::saturating_add)
+}
+
+impl Summarization<'_, '_> {
+    /// Appends what a model's summary lacks, as much as `--ledger` allows and as still leaves a saving. The summary is
+    /// paid for: a fault in this code loses only what it would have appended.
+    pub(super) fn with_facts(&self, summary: String) -> String {
+        if self.is_embedded() {
+            return summary;
+        }
+        let summary = digest::without_own_headings(&summary);
+        if self.policy.summary.ledger == 0 {
+            return summary;
+        }
+        fault::caught(ProgramPart::Ledger, || self.append_missing(&summary)).unwrap_or_else(|fault| {
+            self.report(CompactionEvent::WithoutLedger(&fault));
+            summary
+        })
+    }
+
+    fn append_missing(&self, summary: &str) -> String {
+        let summary = summary.trim_end().to_owned();
+        let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
+        let digest = digest::read(&messages, &self.summarized, &self.policy.cut.summary_prefix);
+        let counter = self.tally.counter();
+        let takes_any = self.policy.summary.accept == Accept::Any && self.fitted.fit.is_none();
+        let most = if takes_any { u64::MAX } else { self.most_tokens() };
+        let spare = self.most_tokens().saturating_sub(self.message_tokens(&summary));
+        let mut limit = self.policy.summary.ledger.min(spare);
+        while limit > 0 {
+            let missing = digest.missing_from(&summary, counter, limit);
+            if missing.is_empty() {
+                break;
+            }
+            let whole = format!("{summary}\n\n{missing}");
+            if self.message_tokens(&whole) <= most {
+                return whole;
+            }
+            // Escapes and joins can cost a few tokens more than the parts.
+            limit = limit * 3 / 4;
+        }
+        summary
+    }
 }

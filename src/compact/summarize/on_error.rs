@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use crate::advice::Advice;
-use crate::compact::event::CompactionEvent;
+use crate::compact::context::CompactionEvent;
 use crate::compact::policy::{Accept, OnError};
 use crate::compact::summarize::{Accepted, Session, Summarization, SummarySource};
+use crate::diagnostic::Advice;
 use crate::exit::{Exit, Failure};
 use crate::fault::Fault;
 use crate::summary::acceptance::Refusal;
@@ -22,7 +22,7 @@ pub(super) enum Instead {
 }
 
 impl Summarization<'_, '_> {
-    /// Returns what `--on-error` puts in the place of a summary.
+    /// What `--on-error` puts in the place of a summary.
     ///
     /// # Errors
     /// The failure, where `--on-error` is `fail` or cannot help.
@@ -95,7 +95,7 @@ pub(in crate::compact) struct NoSummary {
 }
 
 impl NoSummary {
-    /// Returns what went wrong, for the user.
+    /// What went wrong, for the user.
     pub(super) fn readable(&self) -> String {
         match self.exit {
             Exit::Usage => format!("the prompt cannot be filled: {}; {{messages}} is its only field", self.message),
@@ -103,7 +103,6 @@ impl NoSummary {
         }
     }
 
-    /// Returns what to try.
     pub(super) fn remedy(&self, is_embedded: bool) -> Advice {
         match self.exit {
             Exit::SummaryRefused => extractive("to go on without a model; --accept any takes the summary as it is"),
@@ -114,7 +113,7 @@ impl NoSummary {
     }
 }
 
-/// Returns what to try where the embedded summarizer fails.
+/// What to try where the embedded summarizer fails.
 pub(super) fn passthrough() -> Advice {
     Advice::command(["--on-error", "passthrough"]).note("to leave such a transcript unchanged")
 }

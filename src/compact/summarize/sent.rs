@@ -1,17 +1,20 @@
 //! Which part of the history the summarizer is sent: `--trim-tokens`.
+//!
+//! Also: what a summary replaces, for an archive that is for reading or that nothing is restored from.
 
+use crate::compact::archive::{Archived, Section, record};
+use crate::compact::message::whole_text;
+use crate::compact::policy::{SummaryPolicy, is_lines};
+use crate::compact::summarize::Summarization;
 use crate::presets::recipe::Trim;
 use crate::presets::trim::{Counting, PartialMessage, sections, trim_messages};
+use crate::rewrite::Placed;
 use crate::summary::{history, trim};
-use crate::transcript::Message;
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::fence;
-
-use crate::compact::policy::SummaryPolicy;
-use crate::compact::summarize::Summarization;
+use crate::transcript::{Message, Role, fence};
 
 impl Summarization<'_, '_> {
-    /// Returns the messages that `--trim-tokens` allows, each of them whole: the last ones, and earlier summaries besides.
+    /// The messages that `--trim-tokens` allows, each of them whole: the last ones, and earlier summaries besides.
     pub(super) fn whole_messages(&self) -> Vec<usize> {
         let Some(limit) = self.policy.summary.trim_tokens else { return self.summarized.clone() };
         let last = trim::last_within(&self.summarized, &self.tally, limit);
@@ -23,7 +26,7 @@ impl Summarization<'_, '_> {
         before.iter().copied().filter(is_summary).chain(last.iter().copied()).collect()
     }
 
-    /// Returns the last summarized message, where `--trim-tokens` does not allow the whole of it.
+    /// The last summarized message, where `--trim-tokens` does not allow the whole of it.
     pub(super) fn too_large_last(&self) -> Option<usize> {
         let last = self.summarized.last().copied();
         last.filter(|_| {
@@ -31,7 +34,7 @@ impl Summarization<'_, '_> {
         })
     }
 
-    /// Returns the messages that the summarizer is sent. The oldest can be a shortened one, which lives in `shorter`.
+    /// The messages that the summarizer is sent. The oldest can be a shortened one, which lives in `shorter`.
     pub(super) fn sent<'s>(&'s self, shorter: &'s PartialMessage<'s>) -> Vec<&'s Message<'s>> {
         let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
         // The embedded summarizer, and one that brings notes up to date, are given it separately.
@@ -54,12 +57,12 @@ impl Summarization<'_, '_> {
         }
     }
 
-    /// Returns the earlier summary that the state has for the model, beside the messages.
+    /// The earlier summary that the state has for the model, beside the messages.
     pub(super) fn sent_beside(&self) -> Option<&Message<'_>> {
         self.earlier_message.filter(|_| self.earlier.as_ref().is_some_and(|earlier| earlier.is_sent))
     }
 
-    /// Returns the same as notes.
+    /// The text of that summary, as notes; without its fence where tcompact wrote it.
     pub(in crate::compact) fn notes_beside(&self) -> Option<String> {
         let message = self.sent_beside()?;
         let text = message.content.first_text()?.decode();
@@ -85,4 +88,33 @@ impl Summarization<'_, '_> {
             _ => (!sent.is_empty()).then(write),
         }
     }
+}
+
+impl Summarization<'_, '_> {
+    /// The removed messages for the archive, where there is one. Records with all that restoring needs are made once
+    /// all conversations of a file are changed.
+    pub(super) fn archived(&self, summary: &Placed) -> Archived {
+        let Some(place) = self.archive.filter(|_| !self.policy.has_records()) else { return Archived::default() };
+        let transcript = self.fitted.decided.unmasked;
+        let removed = self.fitted.plan.removed();
+        let section = if is_lines(&place.file) {
+            let summary = whole_text(transcript, summary);
+            Section::Record(record(transcript, self.source, &removed, summary.as_deref()))
+        } else if self.policy.habits.files {
+            let messages = removed.iter().map(|&index| &self.unmasked.messages[index]);
+            let messages = messages.filter(|message| !is_earlier_summary(message));
+            Section::Text(self.policy.summary.recipe.buffer.write(messages))
+        } else {
+            let messages = removed.iter().map(|&index| &transcript.messages[index]);
+            Section::readable(self.source, messages)
+        };
+        Archived { sections: vec![section], files: Vec::new() }
+    }
+}
+
+/// Whether a message is a summary of messages that `DeepAgents` already has in its archive.
+fn is_earlier_summary(message: &Message<'_>) -> bool {
+    let marked = message.additional("lc_source").and_then(|source| source.text());
+    let wrapped = || message.content.texts().first().is_some_and(|text| text.starts_with(fence::WRAPPED));
+    message.role == Role::User && (marked.is_some_and(|source| source.is("summarization")) || wrapped())
 }

@@ -11,12 +11,11 @@ use crate::digest::outcome::{Ended, ended, reads_as_error, tells_of_success};
 use crate::digest::reader::{Awaited, HistoryReader};
 use crate::digest::runs::CallRun;
 use crate::digest::user::UserMessage;
-use crate::transcript::denial::Denial;
-use crate::transcript::folder::clean_folder;
 use crate::transcript::lazy_text::LazyText;
-use crate::transcript::status::Status;
+use crate::transcript::speaker::clean_folder;
+use crate::transcript::status::{Denial, Status};
 use crate::transcript::text::Text;
-use crate::transcript::tools::purpose::{Purpose, is_in, purpose_of};
+use crate::transcript::tools::actions::{Purpose, is_in, purpose_of};
 use crate::transcript::tools::shell::{hides_status, steps_that_act};
 use crate::transcript::tools::{Access, ToolUse, folder_argument, is_shell, words_of_name};
 
@@ -155,7 +154,7 @@ impl<'a> HistoryReader<'a, '_> {
     }
 }
 
-/// Returns what runs of the same command, or of the same call with the same arguments, have in common, however they are spaced
+/// What runs of the same command, or of the same call with the same arguments, have in common, however they are spaced
 /// and quoted.
 fn key(name: &str, command: Option<&str>, arguments: &str, folder: Option<&str>) -> u64 {
     let mut key = DefaultHasher::new();

@@ -5,9 +5,8 @@
 //! cannot take its place, what was reported and archived is taken back.
 
 use std::fs::{self, Metadata};
-use std::io;
-use std::mem;
 use std::path::Path;
+use std::{io, mem};
 
 use anyhow::Result;
 
@@ -19,10 +18,9 @@ use crate::engine::sink::{MOST_NOTED, Sink, Written};
 use crate::events::{Event, Listener, ReportRow};
 use crate::exit::Failure;
 use crate::files::append::{self, Appended};
-use crate::files::hash::hash_of;
-use crate::files::identity::Stamp;
 use crate::files::input::ReadHash;
 use crate::files::output::{self, CompleteFile, OutputFile};
+use crate::files::paths::{Stamp, hash_of};
 use crate::report::json::Added;
 use crate::settings::Destination;
 use crate::sync::lock;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::plan::pairs::Pairs;
+use crate::plan::cutoff::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::presets;

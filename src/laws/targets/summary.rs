@@ -7,11 +7,8 @@ use crate::summary::acceptance;
 use crate::summary::exchange::THOUGHTS;
 use crate::tokens::Counter;
 use crate::tokens::bpe::Encoding;
-use crate::transcript::Message;
-use crate::transcript::fence;
-use crate::transcript::framing;
-use crate::transcript::media;
 use crate::transcript::source::Source;
+use crate::transcript::{Message, fence, framing, media};
 use serde_json::{Map, json};
 
 use crate::laws::choices::{Choices, split};

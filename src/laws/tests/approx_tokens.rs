@@ -1,9 +1,8 @@
 //! Compares the approximate counter with figures from LangChain.
 
 use crate::tokens::Counter;
-use crate::transcript::formats;
 use crate::transcript::framing::Lines;
-use crate::transcript::{Content, Role};
+use crate::transcript::{Content, Role, formats};
 
 use crate::laws::transcripts::{json, read};
 

@@ -6,10 +6,9 @@ use crate::digest;
 use crate::rewrite::repair::Repair;
 use crate::tokens::Counter;
 use crate::tokens::bpe::Encoding;
-use crate::transcript::foreign;
 use crate::transcript::formats::FORMATS;
-use crate::transcript::framing;
 use crate::transcript::message::{Arguments, Message};
+use crate::transcript::{foreign, framing};
 use proptest::prelude::*;
 
 use crate::laws::bricks::{

@@ -17,7 +17,7 @@ fn every_pattern_of_the_program_compiles() {
         crate::redact::patterns(),
         crate::sanitize::patterns(),
         crate::transcript::time::patterns(),
-        crate::transcript::text_replies::patterns(),
+        crate::transcript::text_calls::patterns(),
         crate::summary::acceptance::patterns(),
         crate::summary::error_forms::patterns(),
         crate::digest::patterns(),

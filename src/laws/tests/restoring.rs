@@ -8,7 +8,7 @@ use crate::laws::lawful::{VaryingRules, policy};
 use crate::laws::tests::{cases, conversations};
 use crate::laws::transcripts::read;
 use crate::plan::plan;
-use crate::presets::pairs::moved_cut;
+use crate::presets::recipe::moved_cut;
 use crate::rewrite::restoring::{ConversationChange, restore_infos, restore_original};
 use crate::rewrite::{apply, splice};
 use crate::tokens::{Counter, Tally};

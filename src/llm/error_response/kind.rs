@@ -2,10 +2,10 @@
 
 use reqwest::StatusCode;
 
-use crate::llm::body::parsed;
 use crate::llm::error_response::{contains_any, error_in, google_retry_delay, is_page, root};
 use crate::presets::recipe::Persistence;
 use crate::summary::exchange::FailureKind;
+use crate::transcript::source::Source;
 
 /// The words by which `LangChain` recognizes a request that is longer than the model's window.
 const TOO_LONG_FOR_LANGCHAIN: [&str; 9] = [
@@ -99,7 +99,7 @@ const USED_UP: [&str; 15] = [
 /// The code of z.ai for the same.
 const USED_UP_CODE: &str = "1308";
 
-/// Returns the kind of failure for a status other than 2xx and its body.
+/// The kind of failure for a status other than 2xx and its body.
 pub(in crate::llm) fn failure_kind(status: StatusCode, body: &str, persistence: Persistence) -> FailureKind {
     let text = body.to_lowercase();
     let own = persistence == Persistence::Own;
@@ -123,14 +123,14 @@ pub(in crate::llm) fn failure_kind(status: StatusCode, body: &str, persistence: 
     }
 }
 
-/// Returns the kind of failure for a response with status 2xx and an error in its body. Some gateways forward another
-/// server's error like this.
+/// The kind of failure for a response with status 2xx and an error in its body. Some gateways forward another server's
+/// error like this.
 pub(in crate::llm) fn kind_of_answer(body: &str, persistence: Persistence) -> FailureKind {
     if is_page(body) {
         // The address is one for people.
         return FailureKind::NotFound;
     }
-    let answer = parsed(body);
+    let answer = Source::of(body).ok();
     let stop = answer.as_ref().and_then(|answer| root(answer)?.get_text("stop_reason"));
     if stop.is_some_and(|stop| stop.is(FULL_WINDOW)) {
         return FailureKind::TooLong;
@@ -163,7 +163,7 @@ fn is_too_long(text: &str) -> bool {
 /// Whether a budget or quota is used up. Google uses the same words for the quota of a minute, but then names a delay.
 fn is_used_up(text: &str, body: &str) -> bool {
     let has_code = || {
-        let answer = parsed(body);
+        let answer = Source::of(body).ok();
         let code = answer.as_ref().and_then(|answer| error_in(root(answer)?)?.get("code"));
         code.is_some_and(|code| code.raw().trim_matches('"') == USED_UP_CODE)
     };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::llm::error_response::FULL_WINDOW;
-use crate::llm::providers::{Api, Endpoint, items, string, tokens};
+use crate::llm::providers::{Api, Endpoint, items, string, tokens, usage_with};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
 use crate::transcript::json::{Json, JsonKind};
 
@@ -17,10 +17,7 @@ pub(super) const API: Api = Api {
 };
 
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
-    let mut body = json!({
-        "model": endpoint.model,
-        "messages": [{"role": "user", "content": request.prompt}],
-    });
+    let mut body = json!({"model": endpoint.model, "messages": [{"role": "user", "content": request.prompt}]});
     if let Some(system) = request.system {
         body["system"] = json!(system);
     }
@@ -51,13 +48,8 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
 /// Parses the usage. Tokens read from or written to a cache are counted separately from the other input.
 fn usage(usage: Json<'_>) -> Option<Usage> {
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"].map(|key| tokens(usage, key).unwrap_or(0));
-    let thoughts = usage.get("output_tokens_details").and_then(|details| tokens(details, "thinking_tokens"));
-    Some(Usage {
-        input: tokens(usage, "input_tokens")? + cached.iter().sum::<u64>(),
-        output: tokens(usage, "output_tokens")?,
-        reasoning: thoughts.unwrap_or(0),
-        cost: None,
-    })
+    let rest = usage_with(usage, "thinking_tokens")?;
+    Some(Usage { input: rest.input + cached.iter().sum::<u64>(), ..rest })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(super) const API: Api = Api { path, key_header: "x-goog-api-key", key_prefix
 /// The characters that are escaped in a segment of an address.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'/').add(b'?').add(b'\\');
 
-/// Returns the path for a model, which can also have the name under which the API lists it.
+/// The path for a model, which can also have the name under which the API lists it.
 fn path(model: &str) -> String {
     let (folder, name) = match model.split_once('/') {
         Some((folder @ ("models" | "tunedModels"), name)) => (folder, name),
@@ -22,9 +22,7 @@ fn path(model: &str) -> String {
 }
 
 fn request(_: &Endpoint, request: &Request) -> Value {
-    let mut body = json!({
-        "contents": [{"role": "user", "parts": [{"text": request.prompt}]}],
-    });
+    let mut body = json!({"contents": [{"role": "user", "parts": [{"text": request.prompt}]}]});
     if let Some(system) = request.system {
         body["systemInstruction"] = json!({"parts": [{"text": system}]});
     }

@@ -15,10 +15,9 @@ use serde_json::{Map, Value, json};
 
 use parameters::{Least, Parameters};
 
-use crate::llm::body::Change;
-use crate::llm::body::{merge, parsed, put};
+use crate::llm::body::{Change, merge, put};
 use crate::llm::secret::Secret;
-use crate::summary::exchange::{Reply, Request};
+use crate::summary::exchange::{Reply, Request, Usage};
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
 
@@ -42,7 +41,7 @@ pub(crate) struct Provider {
 /// An API.
 #[derive(Debug)]
 pub(crate) struct Api {
-    /// Returns the path behind the base address, for a model.
+    /// The path behind the base address, for a model.
     path: fn(&str) -> String,
     /// The header for the key.
     key_header: &'static str,
@@ -50,14 +49,14 @@ pub(crate) struct Api {
     key_prefix: &'static str,
     /// Other headers.
     headers: &'static [(&'static str, &'static str)],
-    /// Returns the body of a request.
+    /// The body of a request.
     request: fn(&Endpoint, &Request) -> Value,
     /// Parses an answer, or returns what is missing in it. Odd fields that are not needed are ignored.
     response: fn(Json<'_>) -> Result<Reply, String>,
 }
 
 impl Api {
-    /// Returns an API with the key in the usual header.
+    /// An API with the key in the usual header.
     const fn with_bearer(
         path: fn(&str) -> String,
         request: fn(&Endpoint, &Request) -> Value,
@@ -99,7 +98,6 @@ const fn row(
     Provider { name, base_url, key_variables, open: false, api, parameters }
 }
 
-/// Returns the provider called `name`.
 pub(crate) fn by_name(name: &str) -> Option<&'static Provider> {
     PROVIDERS.iter().find(|provider| provider.name == name)
 }
@@ -120,12 +118,11 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the address of a request.
     pub(crate) fn url(&self) -> String {
         format!("{}{}", self.base_url, (self.provider.api.path)(&self.model))
     }
 
-    /// Returns the headers of a request, with the key.
+    /// The headers of a request, with the key.
     pub(crate) fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -138,12 +135,12 @@ impl Endpoint {
         headers
     }
 
-    /// Returns the body of a request for a summary.
+    /// The body of a request for a summary.
     pub(crate) fn request(&self, request: &Request) -> Value {
         self.request_with(request, &[])
     }
 
-    /// Returns the body of a request with changes that the server needs. The user's own changes come last.
+    /// The body of a request with changes that the server needs. The user's own changes come last.
     pub(crate) fn request_with(&self, request: &Request, changes: &[Change]) -> Value {
         let mut body = (self.provider.api.request)(self, request);
         let parameters = self.provider.parameters;
@@ -174,7 +171,7 @@ impl Endpoint {
     /// # Errors
     /// What is missing in the answer.
     pub(crate) fn response(&self, text: &str) -> Result<Reply, String> {
-        let body = parsed(text);
+        let body = Source::of(text).ok();
         match body.as_ref().and_then(Source::first).filter(|answer| answer.kind() == JsonKind::Object) {
             Some(answer) => (self.provider.api.response)(answer),
             None if crate::llm::error_response::is_page(text) => {
@@ -199,34 +196,41 @@ fn parsed_members(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Returns the elements of a field that is a list.
+/// The elements of a field that is a list.
 fn items<'j>(json: Json<'j>, key: &str) -> impl Iterator<Item = Json<'j>> {
     json.get(key).into_iter().flat_map(|list| list.items())
 }
 
-/// Returns a request as messages with roles.
+/// A request as messages with roles.
 fn messages(request: &Request) -> Vec<Value> {
     let system = request.system.map(|text| json!({"role": "system", "content": text}));
     system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect()
 }
 
-/// Returns a field that is a string, decoded.
+/// A field that is a string, decoded.
 pub(super) fn string(json: Json<'_>, key: &str) -> Option<String> {
     Some(json.get_text(key)?.decode().into_owned())
 }
 
-/// Returns a field that is a number of tokens. Some servers write it with a decimal point.
+/// A field that is a number of tokens. Some servers write it with a decimal point.
 fn tokens(json: Json<'_>, key: &str) -> Option<u64> {
     const MOST: f64 = 1e15;
     let tokens = json.get(key)?.raw().parse::<f64>().ok()?;
     (0.0..=MOST).contains(&tokens).then_some(tokens as u64)
 }
 
+/// Parses a usage. The thoughts in the output are counted under the name `thoughts`.
+fn usage_with(usage: Json<'_>, thoughts: &str) -> Option<Usage> {
+    let reasoning = usage.get("output_tokens_details").and_then(|details| tokens(details, thoughts)).unwrap_or(0);
+    let (input, output) = (tokens(usage, "input_tokens")?, tokens(usage, "output_tokens")?);
+    Some(Usage { input, output, reasoning, cost: None })
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    /// Returns a model of a provider at its own address.
+    /// A model of a provider at its own address.
     pub(in crate::llm) fn endpoint(provider: &str, model: &str) -> Endpoint {
         let provider = by_name(provider).expect("a provider");
         let key = Secret::new("sk-test");
@@ -234,7 +238,7 @@ pub(super) mod tests {
         Endpoint { provider, model, base_url, key, request_json: Map::new() }
     }
 
-    /// Returns a request with only a prompt.
+    /// A request with only a prompt.
     pub(in crate::llm) fn request(prompt: &str) -> Request {
         Request { system: None, prompt: prompt.to_owned(), limit: 9, thoughts: 0 }
     }

@@ -25,8 +25,8 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
     })
 }
 
-/// Returns the window that a request needs, in tokens. By default, the server uses a small one and silently drops the
-/// beginning of the prompt. No text has many more tokens than a third of its bytes.
+/// The window that a request needs, in tokens. By default, the server uses a small one and silently drops the beginning
+/// of the prompt. No text has many more tokens than a third of its bytes.
 fn window(request: &Request) -> u64 {
     const BYTES_PER_TOKEN: u64 = 3;
     let bytes = request.prompt.len() + request.system.map_or(0, str::len);
@@ -36,18 +36,12 @@ fn window(request: &Request) -> u64 {
 fn response(answer: Json<'_>) -> Result<Reply, String> {
     let message = answer.get("message").filter(|message| message.kind() == JsonKind::Object);
     let message = message.ok_or("the answer has no message")?;
-    let usage = || {
-        Some(Usage {
-            input: tokens(answer, "prompt_eval_count")?,
-            output: tokens(answer, "eval_count")?,
-            ..Usage::default()
-        })
-    };
+    let usage = tokens(answer, "prompt_eval_count").zip(tokens(answer, "eval_count"));
     let stopped = answer.get_text("done_reason").is_some_and(|why| why.is("length"));
     Ok(Reply {
         text: string(message, "content").unwrap_or_default(),
         stop: if stopped { Stop::Length } else { Stop::Done },
-        usage: usage(),
+        usage: usage.map(|(input, output)| Usage { input, output, ..Usage::default() }),
     })
 }
 

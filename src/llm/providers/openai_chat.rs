@@ -35,7 +35,7 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
     })
 }
 
-/// Returns the text of an answer. Most servers send a string, some a list of parts.
+/// The text of an answer. Most servers send a string, some a list of parts.
 fn text(content: Json<'_>) -> String {
     let parts = content.items().filter_map(|part| part.text().or_else(|| part.get_text("text")));
     content.text().into_iter().chain(parts).map(|text| text.decode()).collect()

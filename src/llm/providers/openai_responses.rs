@@ -2,19 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::llm::providers::{Api, Endpoint, items, string, tokens};
-use crate::summary::exchange::{Reply, Request, Stop, Usage};
+use crate::llm::providers::{Api, Endpoint, items, string, usage_with};
+use crate::summary::exchange::{Reply, Request, Stop};
 use crate::transcript::json::{Json, JsonKind};
 
 pub(super) const API: Api = Api::with_bearer(|_| "/responses".to_owned(), request, response);
 
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
     // By default, the API stores answers. No one would request them again.
-    let mut body = json!({
-        "model": endpoint.model,
-        "input": request.prompt,
-        "store": false,
-    });
+    let mut body = json!({"model": endpoint.model, "input": request.prompt, "store": false});
     if let Some(system) = request.system {
         body["instructions"] = json!(system);
     }
@@ -41,17 +37,7 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
             _ if refused => Stop::Refused,
             _ => Stop::Done,
         },
-        usage: answer.get("usage").and_then(usage),
-    })
-}
-
-fn usage(usage: Json<'_>) -> Option<Usage> {
-    let thoughts = usage.get("output_tokens_details").and_then(|details| tokens(details, "reasoning_tokens"));
-    Some(Usage {
-        input: tokens(usage, "input_tokens")?,
-        output: tokens(usage, "output_tokens")?,
-        reasoning: thoughts.unwrap_or(0),
-        cost: None,
+        usage: answer.get("usage").and_then(|usage| usage_with(usage, "reasoning_tokens")),
     })
 }
 
@@ -59,6 +45,7 @@ fn usage(usage: Json<'_>) -> Option<Usage> {
 mod tests {
     use super::*;
     use crate::llm::providers::tests::{endpoint, request};
+    use crate::summary::exchange::Usage;
 
     #[test]
     fn requests() {

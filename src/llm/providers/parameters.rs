@@ -65,7 +65,7 @@ pub(crate) enum Least {
 }
 
 impl Parameters {
-    /// Returns the member that limits a model's answer; `is_own` says whether the address is the provider's own.
+    /// The member that limits a model's answer; `is_own` says whether the address is the provider's own.
     pub(crate) fn limit_of(&self, model: &str, is_own: bool) -> &'static str {
         let is_older = match self.of(model) {
             Some(accepts) => accepts.older && !is_own,
@@ -75,7 +75,7 @@ impl Parameters {
         self.older_limit.filter(|_| is_older).unwrap_or(self.limit)
     }
 
-    /// Returns what a model accepts, by its provider's name for it; nothing where the tables do not know it.
+    /// What a model accepts, by its provider's name for it; nothing where the tables do not know it.
     pub(crate) fn of(&self, model: &str) -> Option<ModelParameters> {
         let name = base_name(model);
         let vendor = model.split_once('/').map_or("", |(vendor, _)| vendor);
@@ -96,7 +96,7 @@ fn first_match(rows: &[ParameterRow], name: &str) -> Option<ModelParameters> {
     row.map(|row| row.accepts)
 }
 
-/// Returns the base name of a model: without its server, its fine-tuning, its date and its variant.
+/// The base name of a model: without its server, its fine-tuning, its date and its variant.
 fn base_name(model: &str) -> String {
     let name = model.to_ascii_lowercase();
     // ft:BASE:organization:name:id
@@ -111,7 +111,7 @@ fn base_name(model: &str) -> String {
     }
 }
 
-/// Returns a name up to its date.
+/// A name up to its date.
 fn without_date(name: &str) -> &str {
     DATE.find(name).map_or(name, |date| &name[..date.start()])
 }
@@ -135,7 +135,7 @@ pub(in crate::llm) fn patterns() -> Vec<&'static Regex> {
 mod tests {
     use super::*;
 
-    /// Returns what a model is sent, as a text, and whether it still reasons.
+    /// What a model is sent, as a text, and whether it still reasons.
     fn wants(parameters: &Parameters, model: &str) -> (String, bool) {
         let Some(ModelParameters { least, thinks, .. }) = parameters.of(model) else {
             return ("unknown".to_owned(), false);

@@ -59,7 +59,7 @@ const OF_CLOUDS: [&str; 6] =
 const ADDRESSES: [&str; 4] = ["base_url", "api_base", "endpoint", "anthropic_api_url"];
 
 impl ConfigSection<'_> {
-    /// Returns the model with this name as flags.
+    /// The model with this name as flags.
     pub(super) fn model(&self, name: &str, of_window: bool) -> Vec<FlagOfConfig> {
         let entry = self.models().iter().find(|model| text(model, "name") == Some(name));
         let full = match entry {
@@ -72,7 +72,7 @@ impl ConfigSection<'_> {
         }
     }
 
-    /// Returns `DeerFlow`'s default model as flags: the first of its list.
+    /// `DeerFlow`'s default model as flags: the first of its list.
     pub(super) fn default_model(&self, of_window: bool) -> Vec<FlagOfConfig> {
         let file = self.file;
         let Some(entry) = self.models().first() else {
@@ -95,7 +95,7 @@ impl ConfigSection<'_> {
         flags
     }
 
-    /// Returns a summarizer as flags, the model first. If a size is a fraction, the model's context window counts, whoever
+    /// A summarizer as flags, the model first. If a size is a fraction, the model's context window counts, whoever
     /// summarizes.
     fn summarizer(&self, name: &str, full: &str, entry: Option<&Json>, of_window: bool) -> Vec<FlagOfConfig> {
         let known = of_window && models::find(full).is_some();
@@ -135,7 +135,7 @@ impl ConfigSection<'_> {
         self.models.and_then(Json::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the full name of a model of the list, or why it has none. Its provider follows from its class, as in
+    /// The full name of a model of the list, or why it has none. Its provider follows from its class, as in
     /// `langchain_openai:ChatOpenAI`, or without one from its name.
     fn full_name_of(&self, entry: &Json) -> Result<String, String> {
         let cloud = of_cloud(entry);
@@ -157,7 +157,7 @@ impl ConfigSection<'_> {
         }
     }
 
-    /// Returns the full name of a model, as `--model` takes it.
+    /// The full name of a model, as `--model` takes it.
     fn full_name(&self, name: &str) -> Option<String> {
         if name.split_once(':').is_some_and(|(provider, model)| (self.is_provider)(provider) && !model.is_empty()) {
             return Some(name.to_owned());
@@ -170,7 +170,7 @@ impl ConfigSection<'_> {
     }
 }
 
-/// Returns the provider of the class of a model in the list.
+/// The provider of the class of a model in the list.
 fn provider_of(class: &Json, entry: &Json) -> Option<&'static str> {
     let (path, class) = class.as_str()?.split_once(':')?;
     let is = |module: &str, name: &str| class == name && path.split('.').any(|part| part == module);
@@ -179,7 +179,7 @@ fn provider_of(class: &Json, entry: &Json) -> Option<&'static str> {
     own.or(is_compatible.then_some("openai"))
 }
 
-/// Returns the member of a model that sends its requests to a cloud with an API of its own.
+/// The member of a model that sends its requests to a cloud with an API of its own.
 fn of_cloud(entry: &Json) -> Option<&str> {
     let is_set = |value: &Json| !value.is_null() && value != &Json::Bool(false);
     let mut members = entry.as_object()?.iter().filter(|(_, value)| is_set(value)).map(|(key, _)| key.as_str());
@@ -190,7 +190,7 @@ fn address_of(entry: &Json) -> Option<&str> {
     member(entry, |key| ADDRESSES.contains(&key) || key.ends_with("_api_base"))
 }
 
-/// Returns the text of the first member of a model with such a key.
+/// The text of the first member of a model with such a key.
 fn member(entry: &Json, is_key: impl Fn(&str) -> bool) -> Option<&str> {
     entry.as_object()?.iter().filter(|(key, _)| is_key(key)).find_map(|(_, value)| value.as_str())
 }
@@ -214,7 +214,7 @@ fn with_version(address: String, full: &str) -> String {
     format!("{address}{}", if is_bare { "/v1" } else { "" })
 }
 
-/// Returns the name in `$NAME`.
+/// The name in `$NAME`.
 fn variable_name(text: &str) -> Option<&str> {
     let name = text.strip_prefix('$')?;
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

@@ -2,10 +2,7 @@
 //!
 //! It shows the decisions of the planner, and makes none. Without colours, its signs show the same.
 
-mod legend;
-mod rows;
-pub(super) mod savings;
-mod status;
+pub(super) mod rows;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,8 +22,8 @@ use crate::wording::{counted, readable_source, self_recorded};
 use crate::report::brief;
 use crate::report::columns::{StyledLine, fitted, fitted_end, width, wrapped};
 
-pub(crate) use legend::categories;
-pub(super) use status::MessageStatus;
+pub(super) use rows::MessageStatus;
+pub(crate) use rows::categories;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

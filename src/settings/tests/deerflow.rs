@@ -10,7 +10,7 @@ fn of_fixture(words: &[&str], name: &str) -> Layers {
     Layers::of(words).file("config.yaml", &text)
 }
 
-/// Returns the settings of a section, without those that every section has.
+/// The settings of a section, without those that every section has.
 fn values(section: &str) -> Vec<String> {
     let layers = Layers::of(&["-v"]).deerflow(&format!("enabled: true\n{section}"));
     let values = layers.values().into_iter().map(|line| line.replace(" (from config.yaml)", ""));
@@ -200,7 +200,7 @@ fn a_model_may_be_one_of_the_files_own_list() {
     assert!(error.contains("tcompact reads no keys from files") && !error.contains("sk-written"), "{error}");
 }
 
-/// Returns a file whose section names no model, with a list of models.
+/// A file whose section names no model, with a list of models.
 fn of_default(models: &str) -> Layers {
     let section = "summarization:\n  enabled: true\n  model_name: null\n  trigger: {type: tokens, value: 1}\n";
     Layers::of(&["-v"]).file("config.yaml", &format!("{models}\n{section}"))

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use crate::cli::CliArguments;
 use crate::plan::size::Size;
 use crate::settings::layers::{CommandLine, Resolved};
+use crate::settings::sources::misspelled;
 
 fn presets(name: &str, _given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>> {
     let rows: &[(&str, &str)] = match name {
@@ -72,14 +73,14 @@ impl Layers {
         self.resolve().expect("settings").arguments
     }
 
-    /// Returns the notes, without the folder of the test.
+    /// The notes, without the folder of the test.
     pub(crate) fn notices(&self) -> Vec<String> {
         let place = format!("{}/", self.folder.path().display());
         let resolved = self.resolve().expect("settings");
         resolved.notices.iter().chain(&resolved.origins).map(|line| line.replace(&place, "")).collect()
     }
 
-    /// Returns the values that are no defaults.
+    /// The values that are no defaults.
     pub(crate) fn values(&self) -> Vec<String> {
         let notices = self.notices().into_iter();
         notices.filter(|line| line.contains(" (from ")).collect()
@@ -348,7 +349,7 @@ fn a_flag_alone_is_shown_as_a_file_gives_it() {
 #[test]
 fn a_variable_that_is_nearly_a_setting_is_named() {
     let command_line = CommandLine::parse([OsString::from("tcompact")]).expect("no arguments");
-    let told = |name: &str| command_line.misspelled([OsString::from(name)].into_iter());
+    let told = |name: &str| misspelled(&command_line.keys, [OsString::from(name)].into_iter());
     for (name, near) in [("TCOMPACT_KEEEP", "TCOMPACT_KEEP"), ("TCOMPACT_SUMARY_TOKEN", "TCOMPACT_SUMMARY_TOKENS")] {
         assert!(told(name)[0].ends_with(&format!("{name} is not a setting and has no effect; did you mean {near}?")));
     }

@@ -26,7 +26,7 @@ impl Merger {
         Merger { table, ranks: Vec::new(), ends: Vec::new(), befores: Vec::new(), stable: (Vec::new(), 0) }
     }
 
-    /// Returns the number of tokens of a piece: the first `length` bytes (two or more) of `text`.
+    /// The number of tokens of a piece: the first `length` bytes (two or more) of `text`.
     pub(super) fn count(&mut self, text: &[u8], length: usize) -> u64 {
         if length <= LONGEST_TOKEN && self.table.rank(text, length).is_some() {
             return 1;
@@ -38,7 +38,7 @@ impl Merger {
         self.parts().count() as u64
     }
 
-    /// Returns the starts of the parts of the window.
+    /// The starts of the parts of the window.
     fn parts(&self) -> impl Iterator<Item = usize> {
         let end = self.ends.len();
         std::iter::successors(Some(0), |part| self.ends.get(*part).copied()).take_while(move |part| *part < end)
@@ -77,7 +77,7 @@ impl Merger {
         self.befores.extend((0..length).map(|part| part.saturating_sub(1)));
     }
 
-    /// Returns the two parts of the pair with the lowest rank, the leftmost of equals.
+    /// The two parts of the pair with the lowest rank, the leftmost of equals.
     fn lowest(&self) -> Option<(usize, usize)> {
         let lowest = self.ranks.iter().fold(NO_PAIR, |lowest, rank| lowest.min(*rank));
         let part = self.ranks.iter().position(|rank| *rank == lowest)?;
@@ -135,7 +135,7 @@ impl Merger {
     }
 }
 
-/// Returns the rank of the first `length` bytes, or [`NO_PAIR`].
+/// The rank of the first `length` bytes, or [`NO_PAIR`].
 fn rank(table: &TokenTable, text: &[u8], length: usize) -> i32 {
     if length > LONGEST_TOKEN { NO_PAIR } else { table.rank(text, length).unwrap_or(NO_PAIR) }
 }

@@ -7,7 +7,6 @@
 //!
 //! What is deliberately absent: the tokens themselves. Only their number is needed.
 
-mod classes;
 mod merge;
 mod split;
 mod table;
@@ -39,7 +38,7 @@ impl Encoding {
         }
     }
 
-    /// Returns a number of tokens that `text` has at least: a piece of either pattern has a visible character behind a space
+    /// A number of tokens that `text` has at least: a piece of either pattern has a visible character behind a space
     /// only at its start, but for slashes, which may follow the end of a line.
     pub(crate) fn least(text: &str) -> u64 {
         let begins = |pair: &&[u8]| pair[0].is_ascii_whitespace() && pair[1].is_ascii_graphic() && pair[1] != b'/';
@@ -60,7 +59,7 @@ impl Encoding {
     }
 }
 
-/// Returns the number of tokens in `text`.
+/// Like `count`, but remembers long texts.
 fn counted((merger, known): &mut (Merger, Memo), text: &str, next: impl Fn(&[u8]) -> usize) -> u64 {
     /// Shorter texts are counted about as fast as they are looked up, in bytes.
     const SHORT: usize = 200;
@@ -76,7 +75,7 @@ fn counted((merger, known): &mut (Merger, Memo), text: &str, next: impl Fn(&[u8]
     tokens
 }
 
-/// Returns the number of tokens in `text`. `next` returns the length of the first piece of a text.
+/// `next` returns the length of the first piece of a text.
 #[inline]
 fn count(merger: &mut Merger, text: &[u8], next: impl Fn(&[u8]) -> usize) -> u64 {
     let mut tokens = 0;

@@ -4,8 +4,10 @@
 //! and no stack, and find each piece in one or two passes. The tests compare them with the expressions.
 //!
 //! All functions take valid UTF-8 from the start of a character on.
-
-use crate::tokens::bpe::classes::{Classes, class};
+//!
+//! Also: the character classes in the patterns of the vocabularies, as a table that is read in place.
+//!
+//! The test `generated_tables` generates it, `classes.table`, from the tables of the `regex` crate.
 
 const LETTER: Classes = Classes::UPPER.or(Classes::LOWER).or(Classes::CASELESS);
 /// The classes of the upper part of a word, and of the lower one.
@@ -14,7 +16,7 @@ const LOWER: Classes = Classes::LOWER.or(Classes::CASELESS).or(Classes::MARK);
 const SYMBOL: Classes = Classes::OTHER.or(Classes::MARK);
 const SPACE: Classes = Classes::SPACE.or(Classes::NEWLINE);
 
-/// Returns the length in bytes of the first piece of `text` (not empty) in `cl100k_base`:
+/// The length in bytes of the first piece of `text` (not empty) in `cl100k_base`:
 /// `'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s`
 pub(super) fn cl100k(text: &[u8]) -> usize {
     let contraction = contraction(text, 0);
@@ -37,7 +39,7 @@ pub(super) fn cl100k(text: &[u8]) -> usize {
     number_or_symbols_or(text, b"\r\n", space)
 }
 
-/// Returns the length in bytes of the first piece of `text` (not empty) in `o200k_base`: words by their case with their
+/// The length in bytes of the first piece of `text` (not empty) in `o200k_base`: words by their case with their
 /// contraction, numbers of up to three digits, symbols, white space. (tiktoken publishes the seven alternatives.)
 pub(super) fn o200k(text: &[u8]) -> usize {
     let word = word(text);
@@ -86,7 +88,7 @@ fn word(text: &[u8]) -> usize {
     if end > start { end } else { 0 }
 }
 
-/// Returns the end of the word that begins at `start`, and whether it has a lower part:
+/// The end of the word that begins at `start`, and whether it has a lower part:
 /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`, upper letters before lower ones, or else
 /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+`. `start` if there is none.
 #[inline]
@@ -151,7 +153,7 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// Returns the length of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d` at `at`, in any case; 0 if there is none.
+/// The length of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d` at `at`, in any case; 0 if there is none.
 #[inline]
 fn contraction(text: &[u8], at: usize) -> usize {
     if text.get(at) != Some(&b'\'') {
@@ -167,7 +169,7 @@ fn contraction(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Returns the end of the characters of `classes` from `from` on.
+/// The end of the characters of `classes` from `from` on.
 #[inline]
 fn run(text: &[u8], from: usize, classes: Classes) -> usize {
     let mut end = from;
@@ -178,4 +180,66 @@ fn run(text: &[u8], from: usize, classes: Classes) -> usize {
         }
         end += length;
     }
+}
+
+/// A set of character classes, as the patterns of the vocabularies use them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Classes(pub(super) u8);
+
+impl Classes {
+    /// No class: that of the end of a text.
+    pub(super) const NONE: Classes = Classes(0);
+    /// Punctuation, symbols, controls: neither letter, number nor space.
+    pub(super) const OTHER: Classes = Classes(1);
+    /// Letters in upper or title case.
+    pub(super) const UPPER: Classes = Classes(1 << 1);
+    /// Letters in lower case.
+    pub(super) const LOWER: Classes = Classes(1 << 2);
+    /// Letters without case, and modifiers.
+    pub(super) const CASELESS: Classes = Classes(1 << 3);
+    /// Combining marks.
+    pub(super) const MARK: Classes = Classes(1 << 4);
+    /// Numbers of any kind.
+    pub(super) const NUMBER: Classes = Classes(1 << 5);
+    /// White space that does not end a line.
+    pub(super) const SPACE: Classes = Classes(1 << 6);
+    /// Carriage return and line feed.
+    pub(super) const NEWLINE: Classes = Classes(1 << 7);
+
+    pub(super) const fn or(self, other: Classes) -> Classes {
+        Classes(self.0 | other.0)
+    }
+
+    /// Whether the sets share a class.
+    pub(super) fn meet(self, other: Classes) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// 4,352 numbers of blocks, then blocks of 256 sets of one class each.
+static CLASSES: &[u8; 40_192] = include_bytes!("classes.table");
+pub(super) const BLOCKS: usize = 0x11_0000 / 256;
+
+/// The class of the character at `at` in `text`, and its length in bytes.
+#[inline(always)]
+pub(super) fn class(text: &[u8], at: usize) -> (Classes, usize) {
+    match text.get(at) {
+        None => (Classes::NONE, 0),
+        // The first block has the first characters.
+        Some(&byte) if byte < 0x80 => (Classes(CLASSES[BLOCKS + byte as usize]), 1),
+        Some(&byte) => class_beyond_ascii(byte, &text[at..]),
+    }
+}
+
+/// The class and the length of a character of several bytes, of which the first is given.
+fn class_beyond_ascii(first: u8, text: &[u8]) -> (Classes, usize) {
+    let next = |at: usize| (text[at] & 0x3F) as usize;
+    let first = first as usize;
+    let (code, length) = match first {
+        ..0xE0 => ((first & 0x1F) << 6 | next(1), 2),
+        0xE0..0xF0 => ((first & 0xF) << 12 | next(1) << 6 | next(2), 3),
+        _ => ((first & 7) << 18 | next(1) << 12 | next(2) << 6 | next(3), 4),
+    };
+    let block = CLASSES[code >> 8] as usize;
+    (Classes(CLASSES[BLOCKS + block * 256 + (code & 0xFF)]), length)
 }

@@ -52,18 +52,18 @@ pub(super) const LONG_BUCKET_BITS: u32 = 15;
 pub(super) const BUCKETS: usize = 16;
 
 impl TokenTable {
-    /// Returns GPT-4o's vocabulary.
+    /// GPT-4o's vocabulary.
     pub(super) fn o200k_base() -> Self {
         TokenTable { entries: TokenEntries::new(), ranks: None }
     }
 
-    /// Returns GPT-4's vocabulary.
+    /// GPT-4's vocabulary.
     pub(super) fn cl100k_base() -> Self {
         TokenTable { entries: TokenEntries::new(), ranks: Some(include_bytes!("cl100k_base.table").as_chunks().0) }
     }
 
-    /// Returns the rank of the first `length` bytes (two or more) of `text`, which is valid UTF-8 but can begin and end
-    /// inside characters.
+    /// The rank of the first `length` bytes (two or more) of `text`, which is valid UTF-8 but can begin and end inside
+    /// characters.
     pub(super) fn rank(&self, text: &[u8], length: usize) -> Option<i32> {
         let (place, slot) = self.entries.find(text, length)?;
         let rank = match self.ranks {
@@ -103,8 +103,7 @@ impl TokenEntries {
         TokenEntries { short, long, long_bytes }
     }
 
-    /// Returns the slot of the first `length` bytes of `text`, and its number. The long table is numbered after the
-    /// short one.
+    /// The slot of the first `length` bytes of `text`, and its number. The long table is numbered after the short one.
     fn find(&self, text: &[u8], length: usize) -> Option<(usize, u64)> {
         if length <= SHORT {
             let hash = short_hash(text, length);
@@ -119,7 +118,7 @@ impl TokenEntries {
         Some((self.short.slots.len() + place, slot))
     }
 
-    /// Returns the bytes of the entry in a slot of the long table.
+    /// The bytes of the entry in a slot of the long table.
     fn long_entry(&self, slot: u64) -> &'static [u8] {
         let start = ((slot >> (RANK_BITS + LENGTH_BITS)) & ((1 << OFFSET_BITS) - 1)) as usize;
         let length = ((slot >> RANK_BITS) & ((1 << LENGTH_BITS) - 1)) as usize + 1;
@@ -137,14 +136,14 @@ struct Buckets {
 }
 
 impl Buckets {
-    /// Returns the table with so many slots at the start of `file`, and the rest of the file.
+    /// The table with so many slots at the start of `file`, and the rest of the file.
     fn new(bits: u32, slots: usize, file: &'static [u8]) -> (Self, &'static [u8]) {
         let (groups, rest) = file.split_at(size_of::<Group>() * (1 << bits) / BUCKETS);
         let (slots, rest) = rest.split_at(8 * slots);
         (Buckets { bits, groups: groups.as_chunks().0, slots: slots.as_chunks().0 }, rest)
     }
 
-    /// Returns the slot, with its number, that holds an entry with this hash and for which `is_it` is true.
+    /// The slot, with its number, that holds an entry with this hash and for which `is_it` is true.
     #[inline]
     fn find(&self, hash: u64, is_it: impl Fn(u64) -> bool) -> Option<(usize, u64)> {
         let bucket = (hash >> (u64::BITS - self.bits)) as usize;
@@ -156,7 +155,7 @@ impl Buckets {
     }
 }
 
-/// Returns the sum of the 4-bit numbers.
+/// The sum of the 4-bit numbers.
 #[inline]
 fn sum_of_fours(bits: u64) -> usize {
     const EVERY_OTHER: u64 = 0x0F0F_0F0F_0F0F_0F0F;
@@ -167,8 +166,8 @@ fn sum_of_fours(bits: u64) -> usize {
 /// An odd multiplier without a pattern in its bits.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Returns a hash that is unique for each short text: missing bytes up to eight are filled with ones, which no text
-/// has, and each step is reversible.
+/// A hash that is unique for each short text: missing bytes up to eight are filled with ones, which no text has, and
+/// each step is reversible.
 #[inline]
 pub(super) fn short_hash(text: &[u8], length: usize) -> u64 {
     let word = match text.first_chunk() {
@@ -184,7 +183,7 @@ pub(super) fn short_hash(text: &[u8], length: usize) -> u64 {
     mixed.wrapping_mul(MULTIPLIER)
 }
 
-/// Returns the hash of a longer entry. Entries with equal ends and equal length have equal hashes.
+/// The hash of a longer entry. Entries with equal ends and equal length have equal hashes.
 pub(super) fn long_hash(entry: &[u8]) -> u64 {
     let first = entry.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let last = entry.last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::tokens::bpe::Encoding;
-use crate::tokens::bpe::classes::{BLOCKS, Classes};
+use crate::tokens::bpe::split::{BLOCKS, Classes};
 use crate::tokens::bpe::table::{
     BUCKETS, LENGTH_BITS, LONG_BUCKET_BITS, NO_RANK, OFFSET_BITS, PLACE_BITS, RANK_BITS, SHORT, SHORT_BUCKET_BITS,
     TokenTable, long_hash, short_hash,
@@ -142,7 +142,7 @@ fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 2] {
     [[header, short_table, long_table, bytes].concat(), other_ranks]
 }
 
-/// Returns for each `size` values the number of their block, and the distinct blocks.
+/// For each `size` values the number of their block, and the distinct blocks.
 fn blocks<T: PartialEq>(values: &[T], size: usize) -> (Vec<usize>, Vec<&[T]>) {
     let mut blocks: Vec<&[T]> = Vec::new();
     let block_of = |block| {
@@ -154,7 +154,7 @@ fn blocks<T: PartialEq>(values: &[T], size: usize) -> (Vec<usize>, Vec<&[T]>) {
     (values.chunks(size).map(block_of).collect(), blocks)
 }
 
-/// Returns bytes that contain all entries, and their places. An entry that is part of another needs no bytes.
+/// Bytes that contain all entries, and their places. An entry that is part of another needs no bytes.
 fn shared<'e>(entries: impl Iterator<Item = &'e Vec<u8>>) -> (Vec<u8>, HashMap<&'e Vec<u8>, u64>) {
     let mut longest_first: Vec<&Vec<u8>> = entries.collect();
     longest_first.sort_by_key(|entry| Reverse(entry.len()));

@@ -9,28 +9,11 @@ use crate::transcript::message::{Arguments, Content, Message, Part, PartKind};
 use crate::transcript::text::Text;
 
 /// Members that hold texts, calls or results in some format.
-const CONTENT: [&str; 21] = [
-    "blocks",
-    "body",
-    "calls",
-    "chunks",
-    "content",
-    "contents",
-    "items",
-    "output",
-    "parts",
-    "response",
-    "result",
-    "results",
-    "segments",
-    "text",
-    "toolCall",
-    "toolCalls",
-    "toolInvocations",
-    "toolRequests",
-    "tool_call",
-    "tool_calls",
-    "value",
+#[rustfmt::skip]
+const CONTENT: &[&str] = &[
+    "blocks", "body", "calls", "chunks", "content", "contents", "items", "output", "parts", "response", "result",
+    "results", "segments", "text", "toolCall", "toolCalls", "toolInvocations", "toolRequests", "tool_call",
+    "tool_calls", "value",
 ];
 
 /// Members that wrap the message itself.
@@ -217,7 +200,7 @@ fn is_content(key: Text<'_>, value: Json<'_>) -> bool {
         JsonKind::Object => value.entries().next().is_some(),
         _ => false,
     };
-    holds && CONTENT.iter().any(|name| key.is(name))
+    holds && key.is_in(CONTENT)
 }
 
 /// Whether a value has a name and arguments under any of their usual keys. In all formats only calls have both.

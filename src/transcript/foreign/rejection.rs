@@ -3,8 +3,7 @@
 use std::fmt;
 
 use crate::transcript::foreign::completion::is_result;
-use crate::transcript::foreign::part::could_be_call_or_result;
-use crate::transcript::foreign::programs::program;
+use crate::transcript::foreign::part::{could_be_call_or_result, program};
 use crate::transcript::format::Transcript;
 use crate::transcript::json::Json;
 use crate::transcript::message::{Content, Message, Part, PartKind};
@@ -42,7 +41,7 @@ impl Bytes {
         let mut bytes = Bytes::default();
         for message in messages {
             let content: usize = match &message.content {
-                Content::Text(text) => text.spelled_len(),
+                Content::Text(text) => text.raw().len(),
                 Content::Parts(foreign_parts) => foreign_parts.iter().map(|part| part.json.span().len()).sum(),
             };
             let foreign: usize = foreign_parts(message).map(|part| part.json.span().len()).sum();

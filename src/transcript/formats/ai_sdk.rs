@@ -4,7 +4,6 @@
 //! A call of a `UIMessage` is pending while its part has no output. Version 4 of the SDK kept calls in
 //! `toolInvocations`, beside the content or as parts.
 
-mod legacy;
 mod outputs;
 
 use std::collections::{HashMap, HashSet};
@@ -14,25 +13,24 @@ use serde_json::{Value, json};
 use crate::hash::sha256;
 
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::denial::Denial;
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     CallMembers, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
     SummaryRole,
 };
-use crate::transcript::formats::shared::attachments::{self, append_line, with_parts};
-use crate::transcript::formats::shared::blocks::{block_types, is_foreign};
-use crate::transcript::formats::shared::fields::{has_any, id, non_null, role_and_name, role_of};
-use crate::transcript::formats::shared::groups::of_hosted;
-use crate::transcript::formats::shared::reasoning::reasoning;
-use crate::transcript::hosted::HostedResult;
+use crate::transcript::formats::shared::blocks;
+use crate::transcript::formats::shared::blocks::{append_line, block_types, is_foreign, reasoning, with_parts};
+use crate::transcript::formats::shared::fields::{
+    copies_of_calls, has_any, id, non_null, of_hosted, role_and_name, role_of,
+};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::media::MediaKind;
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
-use crate::transcript::outputs::{CallOutput, OutputShape};
+use crate::transcript::outputs::{CallOutput, HostedResult, OutputShape};
+use crate::transcript::status::Denial;
 use crate::transcript::text::Text;
 use crate::transcript::usage::{Usage, UsageReader};
 
@@ -115,8 +113,8 @@ impl MessageReader for AiSdk {
         let own: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
         let is_own = |result: &ResultRef<'_>| result.id.is_some_and(|id| own.contains(&id.decode()));
         results.retain(|result| !is_hosted(result.json) && (role != Role::Assistant || is_own(result)));
-        legacy::add_duplicates(message, &mut results);
-        let attachments = attachments::elements(message.get(ATTACHMENTS), JsonKind::Object);
+        outputs::add_duplicates(message, &mut results);
+        let attachments = blocks::elements(message.get(ATTACHMENTS), JsonKind::Object);
         let attachments =
             attachments.map(|json| Part { json, kind: PartKind::Media(MediaKind::of_block(json, "file")) });
         Ok(Message {
@@ -220,7 +218,7 @@ impl MessageWriter for AiSdk {
     }
 
     fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
-        legacy::copies_of_calls(message, calls)
+        copies_of_calls(message, calls, outputs::legacy_calls(message.json), |json| json.get_text("toolCallId"))
     }
 }
 
@@ -229,7 +227,7 @@ impl UsageReader for AiSdk {
     /// `totalUsage` is.
     fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
         let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
-        let is_step = |part: &Json<'_>| part.get_text("type").is_some_and(|kind| kind.is("step-start"));
+        let is_step = |part: &Json<'_>| part.member_is("type", "step-start");
         let usage = message.json.at(&["metadata", "usage"])?;
         if parts.filter(is_step).nth(1).is_some() { None } else { Usage::of(usage) }
     }
@@ -244,7 +242,7 @@ impl OrderRules for AiSdk {
     /// Groups a request for approval of a tool with its response, and the call of a provider's own tool with its result.
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         let mut requests = HashMap::new();
-        let mut groups = of_hosted(messages, is_hosted, |part| is_type(part, "tool-result"));
+        let mut groups = of_hosted(messages, is_hosted, |part| part.member_is("type", "tool-result"));
         for (index, message) in messages.iter().enumerate() {
             for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
                 let approval = part.get_text("approvalId").map(|id| id.decode());
@@ -327,10 +325,6 @@ fn elements<'a>(message: &Object<'a>) -> Vec<Json<'a>> {
     text.into_iter().chain(list("content").flat_map(|content| content.items())).chain(invocations).collect()
 }
 
-fn is_type(json: Json<'_>, name: &str) -> bool {
-    json.get_text("type").is_some_and(|kind| kind.is(name))
-}
-
 /// Whether the provider runs the tool of a call. It writes the result too, into the same message or a later one, so the
 /// client owes none.
 fn is_hosted(json: Json<'_>) -> bool {
@@ -339,7 +333,7 @@ fn is_hosted(json: Json<'_>) -> bool {
 
 fn call(json: Json<'_>) -> Option<Call<'_>> {
     let id = id(json.get("toolCallId"))?;
-    let is_call = !is_hosted(json) && (is_type(json, "tool-call") || json.get("state").is_some());
+    let is_call = !is_hosted(json) && (json.member_is("type", "tool-call") || json.get("state").is_some());
     is_call.then(|| Call {
         json,
         id: Some(id),
@@ -358,7 +352,7 @@ fn name(json: Json<'_>) -> Option<Text<'_>> {
 /// The result in an element: a result part, or the output of a call.
 fn answer(json: Json<'_>) -> Option<ResultRef<'_>> {
     let id = id(json.get("toolCallId"))?;
-    let is_answer = is_type(json, "tool-result") || json.get("state").is_some() && output(json).is_some();
+    let is_answer = json.member_is("type", "tool-result") || json.get("state").is_some() && output(json).is_some();
     is_answer.then(|| ResultRef { denial: denial(json), ..ResultRef::new(json, Some(id)) })
 }
 
@@ -366,8 +360,8 @@ fn answer(json: Json<'_>) -> Option<ResultRef<'_>> {
 /// output. A tool returns a value inside of an output and never its type.
 fn denial(json: Json<'_>) -> Option<Box<Denial<'_>>> {
     let is_denied = |approval: &Json<'_>| approval.get("approved").is_some_and(|approved| approved.raw() == "false");
-    let typed =
-        || json.get("output").filter(|output| is_type(json, "tool-result") && is_type(*output, "execution-denied"));
+    let is_result = json.member_is("type", "tool-result");
+    let typed = || json.get("output").filter(|output| is_result && output.member_is("type", "execution-denied"));
     let record = json.get("approval").filter(is_denied).or_else(typed)?;
     Some(Box::new(Denial::new(record.get_text("reason"))))
 }

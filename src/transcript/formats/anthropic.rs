@@ -11,8 +11,7 @@ use crate::transcript::format::{
     REMOVE_ALL, SummaryMessage,
 };
 use crate::transcript::formats::shared::blocks::{self, block_types};
-use crate::transcript::formats::shared::fields::{copied, non_null, role_of};
-use crate::transcript::formats::shared::groups::after_thinking;
+use crate::transcript::formats::shared::fields::{after_thinking, copied, non_null, role_of};
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
@@ -57,9 +56,10 @@ impl MessageReader for Anthropic {
             let Some(kind) = kind.filter(|kind| !blocks::UNREAD.iter().any(|unread| kind.is(unread))) else {
                 return FormatFit::Mismatch;
             };
+            // Others (Cohere) write thinking without a signature.
             if is_call(kind) || is_result(kind) {
                 fit = FormatFit::Own("tool_use or tool_result blocks");
-            } else if kind.is("thinking") && is_signed(block) || kind.is("redacted_thinking") {
+            } else if kind.is("thinking") && block.get_text("signature").is_some() || kind.is("redacted_thinking") {
                 fit = FormatFit::Own("signed thinking blocks");
             } else if (kind.is("image") || kind.is("document")) && block.get("source").is_some() {
                 fit = FormatFit::Own("media blocks with a source");
@@ -137,6 +137,7 @@ impl OrderRules for Anthropic {
             tool_names: Spelling::Word(128),
             object_inputs: true,
             few_marks: true,
+            groups_by_thinking: true,
             ..MessageOrder::of(ResultPlacement::Grouped)
         }
     }
@@ -144,15 +145,6 @@ impl OrderRules for Anthropic {
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         after_thinking(messages)
     }
-
-    fn groups_by_thinking(&self) -> bool {
-        true
-    }
-}
-
-/// Whether a thinking block has a signature; others (Cohere) write the same block without one.
-fn is_signed(block: Json<'_>) -> bool {
-    block.get_text("signature").is_some()
 }
 
 #[cfg(test)]

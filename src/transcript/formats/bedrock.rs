@@ -10,15 +10,13 @@ use crate::transcript::foreign;
 use crate::transcript::format::{
     EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
 };
-use crate::transcript::formats::shared::blocks::{KEYS, has_key, output_text};
-use crate::transcript::formats::shared::fields::{begins_with, copied, id, role_of};
-use crate::transcript::formats::shared::groups::after_thinking;
-use crate::transcript::formats::shared::reasoning::reasoning;
+use crate::transcript::formats::shared::blocks::{KEYS, has_key, output_text, reasoning};
+use crate::transcript::formats::shared::fields::{
+    after_thinking, begins_with, call_part, check_object, copied, id, role_of,
+};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::media::MediaKind;
-use crate::transcript::message::{
-    Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
-};
+use crate::transcript::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::usage::UsageReader;
@@ -60,9 +58,7 @@ impl MessageReader for Bedrock {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != JsonKind::Object {
-            return Err(format!("is {}, not an object with a role", json.kind().noun()));
-        }
+        check_object(json, "an object with a role")?;
         let Some(blocks) = message.get("content").filter(|content| content.kind() == JsonKind::Array) else {
             return Err("has no list of blocks".to_owned());
         };
@@ -70,7 +66,7 @@ impl MessageReader for Bedrock {
         let all = |key| blocks.iter().filter_map(move |block| Some((*block, block.get(key)?)));
         Ok(Message {
             role: role_of(&ROLES, message).unwrap_or(Role::Other),
-            calls: all("toolUse").map(|(block, json)| call(block, json)).collect(),
+            calls: all("toolUse").map(|(block, json)| call_part(block, json, ["toolUseId", "name", "input"])).collect(),
             results: all("toolResult")
                 .map(|(block, result)| ResultRef::new(block, id(result.get("toolUseId"))))
                 .collect(),
@@ -125,26 +121,13 @@ impl OrderRules for Bedrock {
             tool_names: Spelling::Word(64),
             object_inputs: true,
             few_marks: true,
+            groups_by_thinking: true,
             ..MessageOrder::of(ResultPlacement::Next)
         }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         after_thinking(messages)
-    }
-
-    fn groups_by_thinking(&self) -> bool {
-        true
-    }
-}
-
-fn call<'a>(block: Json<'a>, json: Json<'a>) -> Call<'a> {
-    Call {
-        json: block,
-        id: id(json.get("toolUseId")),
-        name: json.get_text("name"),
-        arguments: json.get("input").map_or(Arguments::Absent, Arguments::Value),
-        place: CallPlace::Content,
     }
 }
 
@@ -153,7 +136,7 @@ fn parts<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Content<'a> {
 }
 
 fn block(json: Json<'_>) -> PartKind<'_> {
-    let Some((key, value)) = KEYS.iter().find_map(|key| Some((*key, json.get(key)?))) else {
+    let Some((key, value)) = KEYS.split('|').find_map(|key| Some((key, json.get(key)?))) else {
         return foreign::part(json);
     };
     match key {

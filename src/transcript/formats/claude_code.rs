@@ -7,30 +7,26 @@
 
 mod attached;
 mod chain;
-mod preserved;
-mod refused;
-mod usage;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use crate::transcript::compaction::Reset;
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
     SummaryMessage, SummaryPosition, Transcript,
 };
-use crate::transcript::formats::shared::fields::copied;
-use crate::transcript::formats::shared::groups::of_one_answer;
+use crate::transcript::formats::shared::fields::{copied, of_one_answer};
 use crate::transcript::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::transcript::formats::shared::tool_use;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, ResultRef};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::outputs::CallOutput;
-use crate::transcript::reset::Reset;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -40,20 +36,8 @@ pub(super) struct ClaudeCode;
 const KEYS: LinkKeys = LinkKeys { id: "uuid", parent: "parentUuid" };
 
 /// The members of all lines of a session, in order.
-const COMMON: [&str; 12] = [
-    "isSidechain",
-    "userType",
-    "entrypoint",
-    "cwd",
-    "sessionId",
-    "version",
-    "gitBranch",
-    "slug",
-    "agentId",
-    "teamName",
-    "session_id",
-    "parent_tool_use_id",
-];
+const COMMON: &str = "isSidechain|userType|entrypoint|cwd|sessionId|version|gitBranch|slug|agentId|teamName|session_id|\
+    parent_tool_use_id";
 
 impl Format for ClaudeCode {
     fn name(&self) -> &'static str {
@@ -104,7 +88,7 @@ impl MessageReader for ClaudeCode {
         let is_main_boundary = |line: &Object<'_>| is_boundary(line) && (all_sidechain || !is_sidechain(line));
         let boundary = lines.iter().rposition(is_main_boundary);
         let cut = boundary.unwrap_or(0);
-        let preserved = boundary.map_or_else(HashSet::new, |boundary| preserved::lines_before(&lines, boundary));
+        let preserved = boundary.map_or_else(HashSet::new, |boundary| chain::lines_before(&lines, boundary));
         let is_gone = |index: usize| index < cut && !preserved.contains(&index);
         let by_id: HashMap<_, usize> = lines
             .iter()
@@ -156,7 +140,7 @@ impl MessageReader for ClaudeCode {
             return Err("is not a line with a message".to_owned());
         };
         let mut read = tool_use::message(&Object::of(inner))?;
-        if let Some(denial) = refused::denial(message, &read.results) {
+        if let Some(denial) = attached::denial(message, &read.results) {
             read.results[0].denial = Some(denial);
         }
         Ok(Message { json: message.json, earlier: is_true(message, "isCompactSummary"), ..read })
@@ -187,24 +171,24 @@ impl MessageWriter for ClaudeCode {
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let message = json!({"role": "user", "content": summary.text});
         let Some(neighbour) = at.neighbour() else { return vec![json!({"type": "user", "message": message})] };
-        let line = SessionLine { neighbour };
         let new = uuid(&[summary.text, neighbour.raw()]);
         if neighbour.get("parentUuid").is_none() {
             let id = neighbour.get("uuid").is_some().then_some(new);
-            return vec![line.user(message, id, Map::new())];
+            return vec![user_line(neighbour, message, id, Map::new())];
         }
         let links = at.links(KEYS);
         let id = links.end_of_walk().map_or(new, Cow::into_owned);
         let boundary = uuid(&["boundary", &id]);
         let marks = json!({"isVisibleInTranscriptOnly": true, "isCompactSummary": true});
         let mut lines = vec![
-            line.boundary(&boundary, at),
-            linked(Some(&boundary), line.user(message, Some(id.clone()), members(marks))),
+            boundary_line(neighbour, &boundary, at),
+            linked(Some(&boundary), user_line(neighbour, message, Some(id.clone()), members(marks))),
         ];
         let mut bridged = HashSet::from([Cow::from(id.clone())]);
         let gaps = links.kept.iter().filter_map(|entry| links.removed_parent(*entry));
-        lines
-            .extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| linked(Some(&id), line.empty_line(&gap))));
+        lines.extend(
+            gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| linked(Some(&id), empty_line(neighbour, &gap))),
+        );
         lines
     }
 
@@ -221,8 +205,7 @@ impl MessageWriter for ClaudeCode {
         let nth = calling.calls.iter().filter(is_equal).filter(before).count();
         let spelled = call.json.raw().to_owned() + &"again".repeat(nth);
         let new = id.map(|id| uuid(&["result", &id.decode(), &spelled]));
-        let line =
-            SessionLine { neighbour: calling.json }.user(json!({"role": "user", "content": [result]}), new, Map::new());
+        let line = user_line(calling.json, json!({"role": "user", "content": [result]}), new, Map::new());
         Some(match id {
             Some(id) if calling.json.get("parentUuid").is_some() => linked(Some(&id.decode()), line),
             _ => line,
@@ -246,7 +229,7 @@ impl MessageWriter for ClaudeCode {
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
         let (id, parent) = (entry.get_text("uuid")?, entry.get("parentUuid")?.text().map(|parent| parent.decode()));
-        Some(linked(parent.as_deref(), SessionLine { neighbour: entry }.empty_line(&id.decode())))
+        Some(linked(parent.as_deref(), empty_line(entry, &id.decode())))
     }
 }
 
@@ -265,7 +248,7 @@ impl OrderRules for ClaudeCode {
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         let mut groups = of_one_answer(messages, |message| message.json.at(&["message", "id"])?.text());
-        groups.extend(preserved::group(messages));
+        groups.extend(chain::group(messages));
         groups
     }
 
@@ -310,7 +293,7 @@ fn is_sidechain(line: &Object<'_>) -> bool {
 
 /// Whether a line marks that everything before it is no longer sent. In a stream, no summary replaces that.
 fn is_boundary(line: &Object<'_>) -> bool {
-    line.get_text("subtype").is_some_and(|subtype| subtype.is("compact_boundary")) && line.get("parentUuid").is_some()
+    line.member_is("subtype", "compact_boundary") && line.get("parentUuid").is_some()
 }
 
 /// The lines that were written again, with the line that counts: of several with one uuid, the first that says what the
@@ -333,7 +316,7 @@ fn copies(lines: &[Object<'_>], is_sent: &dyn Fn(&Object<'_>) -> bool) -> HashMa
 
 /// Whether a line is a prompt of the user's, and not a result.
 fn is_prompt(line: &Object<'_>) -> bool {
-    let is = |json: Json<'_>, kind: &str| json.get_text("type").is_some_and(|own| own.is(kind));
+    let is = |json: Json<'_>, kind: &str| json.member_is("type", kind);
     let content = line.get("message").and_then(|message| message.get("content"));
     is(line.json, "user")
         && !is_sidechain(line)
@@ -362,54 +345,47 @@ fn parent<'a>(line: &Object<'a>) -> Option<Cow<'a, str>> {
     line.get_text("parentUuid").map(|id| id.decode())
 }
 
-/// Writes lines like a neighbour of the same session.
-struct SessionLine<'a> {
-    neighbour: Json<'a>,
+/// The members that a line has like a neighbour of the same session.
+fn common(neighbour: Json<'_>) -> Map<String, Value> {
+    COMMON.split('|').filter_map(|key| Some((key.to_owned(), copied(neighbour.get(key)?)))).collect()
 }
 
-impl SessionLine<'_> {
-    fn common(&self) -> Map<String, Value> {
-        COMMON.iter().filter_map(|key| Some(((*key).to_owned(), copied(self.neighbour.get(key)?)))).collect()
-    }
-
-    fn user(&self, message: Value, id: Option<String>, marks: Map<String, Value>) -> Value {
-        let mut line = self.common();
-        line.insert("type".to_owned(), json!("user"));
-        line.insert("message".to_owned(), message);
-        line.extend(marks);
-        line.extend(id.map(|id| ("uuid".to_owned(), json!(id))));
-        line.extend(self.timestamp());
-        Value::Object(line)
-    }
-
-    fn boundary(&self, id: &str, at: &InsertionPoint<'_, '_>) -> Value {
-        let last = at.cutoff.checked_sub(1).and_then(|last| at.transcript.messages[last].json.get("uuid"));
-        let mut line = members(json!({"parentUuid": null, "logicalParentUuid": last.map_or(Value::Null, copied)}));
-        line.extend(self.system(id, "compact_boundary", "Conversation compacted"));
-        line.insert("compactMetadata".to_owned(), json!({"trigger": "manual"}));
-        Value::Object(line)
-    }
-
-    /// Writes a line without content that only links.
-    fn empty_line(&self, id: &str) -> Value {
-        let mut line = self.system(id, "informational", "");
-        line.insert("isMeta".to_owned(), json!(true));
-        Value::Object(line)
-    }
-
-    fn system(&self, id: &str, subtype: &str, content: &str) -> Map<String, Value> {
-        let mut line = self.common();
-        line.extend(members(json!({"type": "system", "subtype": subtype, "content": content, "isMeta": false})));
-        line.extend(self.timestamp());
-        line.extend(members(json!({"uuid": id, "level": "info"})));
-        line
-    }
-
-    fn timestamp(&self) -> Option<(String, Value)> {
-        Some(("timestamp".to_owned(), copied(self.neighbour.get("timestamp")?)))
-    }
+fn user_line(neighbour: Json<'_>, message: Value, id: Option<String>, marks: Map<String, Value>) -> Value {
+    let mut line = common(neighbour);
+    line.insert("type".to_owned(), json!("user"));
+    line.insert("message".to_owned(), message);
+    line.extend(marks);
+    line.extend(id.map(|id| ("uuid".to_owned(), json!(id))));
+    line.extend(timestamp(neighbour));
+    Value::Object(line)
 }
 
+fn boundary_line(neighbour: Json<'_>, id: &str, at: &InsertionPoint<'_, '_>) -> Value {
+    let last = at.cutoff.checked_sub(1).and_then(|last| at.transcript.messages[last].json.get("uuid"));
+    let mut line = members(json!({"parentUuid": null, "logicalParentUuid": last.map_or(Value::Null, copied)}));
+    line.extend(system_line(neighbour, id, "compact_boundary", "Conversation compacted"));
+    line.insert("compactMetadata".to_owned(), json!({"trigger": "manual"}));
+    Value::Object(line)
+}
+
+/// Writes a line without content that only links.
+fn empty_line(neighbour: Json<'_>, id: &str) -> Value {
+    let mut line = system_line(neighbour, id, "informational", "");
+    line.insert("isMeta".to_owned(), json!(true));
+    Value::Object(line)
+}
+
+fn system_line(neighbour: Json<'_>, id: &str, subtype: &str, content: &str) -> Map<String, Value> {
+    let mut line = common(neighbour);
+    line.extend(members(json!({"type": "system", "subtype": subtype, "content": content, "isMeta": false})));
+    line.extend(timestamp(neighbour));
+    line.extend(members(json!({"uuid": id, "level": "info"})));
+    line
+}
+
+fn timestamp(neighbour: Json<'_>) -> Option<(String, Value)> {
+    Some(("timestamp".to_owned(), copied(neighbour.get("timestamp")?)))
+}
 /// Adds a parent, or none, to a line.
 fn linked(parent: Option<&str>, line: Value) -> Value {
     let mut linked = members(json!({"parentUuid": parent}));

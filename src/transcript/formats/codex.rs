@@ -11,6 +11,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::transcript::compaction::{Reset, ResetKind};
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
@@ -18,13 +19,11 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
-use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling};
-use crate::transcript::outputs::CallOutput;
+use crate::transcript::outputs::{CallOutput, HostedResult};
 use crate::transcript::pieces::Piece;
-use crate::transcript::reset::{Reset, ResetKind};
 use crate::transcript::speaker::words_of_person;
 use crate::transcript::text::Text;
 use crate::transcript::usage::{SizeNote, Usage, UsageReader};
@@ -200,6 +199,7 @@ impl OrderRules for Codex {
             binds_reasoning,
             call_ids: Spelling::Id(64),
             tool_names: Spelling::Word(64),
+            groups_by_thinking: true,
             ..MessageOrder::of(ResultPlacement::Behind)
         }
     }
@@ -208,14 +208,10 @@ impl OrderRules for Codex {
         items::groups(messages.iter().map(|message| payload(message.json)))
     }
 
-    fn groups_by_thinking(&self) -> bool {
-        true
-    }
-
     /// Codex sends items without ids, and the provider can then not tell which reasoning a call belongs to. Where items
     /// have ids, all reasoning stays.
     fn can_lose_reasoning(&self, message: &Message<'_>) -> bool {
-        payload(message.json).get_text("type").is_some_and(|kind| kind.is("reasoning"))
+        payload(message.json).member_is("type", "reasoning")
     }
 
     fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
@@ -256,7 +252,7 @@ fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
 
 /// Whether an item of an unknown type is a message, call or result, and no mark of Codex.
 fn is_foreign(item: Json<'_>) -> bool {
-    let is_message = item.get_text("type").is_some_and(|kind| kind.is("message"));
+    let is_message = item.member_is("type", "message");
     is_message
         || ["role", "call_id"].iter().any(|key| item.get_text(key).is_some())
         || foreign::could_be_call_or_result(item)
@@ -265,7 +261,7 @@ fn is_foreign(item: Json<'_>) -> bool {
 /// The edits that set the last size in an event to a number of tokens.
 fn sizes(line: Json<'_>, tokens: &dyn Fn() -> u64) -> Vec<Reset> {
     let event = payload(line);
-    let is_size = event.get_text("type").is_some_and(|kind| kind.is("token_count"));
+    let is_size = event.member_is("type", "token_count");
     let usage = event.at(&["info", "last_token_usage"]).filter(|_| is_size);
     let numbers = usage.into_iter().flat_map(|usage| usage.entries());
     let numbers = numbers.filter(|(_, value)| value.kind() == JsonKind::Number);
@@ -394,7 +390,7 @@ impl Replay {
 
     /// Applies a rollback. It becomes obsolete with the turns that it removes: alone it would remove others.
     fn event(&mut self, event: Json<'_>) -> EntryKind {
-        let is_rollback = event.get_text("type").is_some_and(|kind| kind.is("thread_rolled_back"));
+        let is_rollback = event.member_is("type", "thread_rolled_back");
         let turns = event.get("num_turns").and_then(|turns| turns.raw().parse::<usize>().ok());
         let Some(turns) = turns.filter(|turns| is_rollback && *turns > 0) else {
             return EntryKind::Note(Retention::WithPrevious);

@@ -10,14 +10,12 @@ use crate::transcript::format::{
     EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
     SummaryRole,
 };
-use crate::transcript::formats::shared::fields::{begins_with, id, non_null, role_in};
-use crate::transcript::formats::shared::groups::of_hosted;
+use crate::transcript::formats::shared::fields::{begins_with, check_object, id, non_null, of_hosted, role_in};
 use crate::transcript::formats::shared::parts::{self, is_part, member, output, part};
-use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
-use crate::transcript::outputs::CallOutput;
+use crate::transcript::outputs::{CallOutput, HostedResult};
 use crate::transcript::usage::UsageReader;
 
 /// The format's row.
@@ -39,7 +37,7 @@ impl MessageReader for Gemini {
         let Some(parts) = parts(message) else {
             // An empty message of the model has no parts; its role decides.
             let lacks_content = non_null(message, "parts").is_none() && non_null(message, "content").is_none();
-            let is_model = message.get_text("role").is_some_and(|role| role.is("model"));
+            let is_model = message.member_is("role", "model");
             return if lacks_content && is_model { FormatFit::Plain } else { FormatFit::Mismatch };
         };
         match role(message) {
@@ -55,9 +53,7 @@ impl MessageReader for Gemini {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != JsonKind::Object {
-            return Err(format!("is {}, not an object with parts", json.kind().noun()));
-        }
+        check_object(json, "an object with parts")?;
         if parts(message).is_none() && non_null(message, "parts").is_some() {
             return Err("has no list of parts".to_owned());
         }

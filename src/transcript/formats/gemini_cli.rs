@@ -9,7 +9,6 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::transcript::denial::Denial;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
@@ -18,11 +17,11 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::transcript::formats::shared::links::uuid;
 use crate::transcript::formats::shared::parts;
-use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
-use crate::transcript::outputs::{CallOutput, OutputShape};
+use crate::transcript::outputs::{CallOutput, HostedResult, OutputShape};
+use crate::transcript::status::Denial;
 use crate::transcript::text::Text;
 use crate::transcript::usage::{Names, Usage, UsageReader};
 
@@ -181,7 +180,7 @@ impl MessageWriter for GeminiCli {
             Some(output) => output,
             None => CallOutput::of(Some(result), OutputShape::Blocks(""))?,
         };
-        let failed = call.get_text("status").is_some_and(|status| status.is("error"));
+        let failed = call.member_is("status", "error");
         Some(output.with_failure(failed).with_copies(call.get("resultDisplay")))
     }
 

@@ -10,11 +10,10 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{self, block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{begins_with, digest, has_any, id, list, role_and_name, role_of};
-use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
-use crate::transcript::outputs::{CallOutput, OutputShape};
+use crate::transcript::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::transcript::text::Text;
 use crate::transcript::usage::UsageReader;
 
@@ -107,10 +106,7 @@ impl MessageWriter for Inspect {
             let failed = block.get("error").is_some_and(|error| !error.is_falsy());
             Some(HostedResult { name: block.get_text("name"), output: output.with_failure(failed) })
         };
-        blocks
-            .filter(|block| block.get_text("type").is_some_and(|kind| kind.is("tool_use")))
-            .filter_map(result)
-            .collect()
+        blocks.filter(|block| block.member_is("type", "tool_use")).filter_map(result).collect()
     }
 
     fn marks_summaries(&self) -> bool {

@@ -3,28 +3,28 @@
 //! `messages_to_dict` puts the fields under `data`, `model_dump` puts them beside `type`, and `dumps` puts them under
 //! `kwargs` of a constructor. The messages of a file show its encoding, and a summary is written in the same one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::transcript::foreign;
+use crate::transcript::edit::{Edit, edited_value};
 use crate::transcript::format::{
     Coercion, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage,
     SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
-use crate::transcript::formats::shared::fields::{has_reasoning, id, name, non_null, provider, reasoning, with_first};
-use crate::transcript::formats::shared::groups::of_hosted;
-use crate::transcript::hosted::{self, HostedResult};
+use crate::transcript::formats::shared::fields::{
+    check_object, copies_of_calls, has_reasoning, id, name, non_null, of_hosted, provider, reasoning, with_first,
+};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::media::{self, MediaKind};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
-use crate::transcript::outputs::CallOutput;
-use crate::transcript::provider_texts;
+use crate::transcript::outputs::{CallOutput, HostedResult};
 use crate::transcript::text::Text;
 use crate::transcript::usage::{Usage, UsageReader};
+use crate::transcript::{foreign, outputs, provider_texts};
 
 /// The format's row.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl MessageReader for LangChain {
             return FormatFit::Mismatch;
         }
         match encoding(message) {
-            Some(encoding) if is_removal(message) || role_of(message, encoding).is_some() => {
+            Some(encoding) if message.member_is("type", "remove") || role_of(message, encoding).is_some() => {
                 FormatFit::Own("the type of its messages")
             }
             _ => FormatFit::Mismatch,
@@ -74,10 +74,8 @@ impl MessageReader for LangChain {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != JsonKind::Object {
-            return Err(format!("is {}, not a message", json.kind().noun()));
-        }
-        if is_removal(message) {
+        check_object(json, "a message")?;
+        if message.member_is("type", "remove") {
             return Err("is an instruction to remove a message, so the list is an update, not a state".to_owned());
         }
         let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
@@ -124,7 +122,7 @@ impl MessageWriter for LangChain {
         let lists = [fields.get("content"), additional(&fields, "tool_outputs")];
         // It wraps blocks that it does not know.
         let blocks = lists.into_iter().flatten().flat_map(|list| list.items());
-        hosted::results(
+        outputs::hosted_results(
             blocks.map(|block| block.get("value").filter(|_| type_ends(block, &["non_standard"])).unwrap_or(block)),
         )
     }
@@ -165,18 +163,10 @@ impl MessageWriter for LangChain {
 
     fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
         let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
-        let of_id = |&index: &usize| Some((message.calls[index].id?.decode(), index));
-        let ids: HashMap<_, _> = calls.iter().filter_map(of_id).collect();
-        let own: HashSet<usize> = calls.iter().map(|&index| message.calls[index].json.span().start).collect();
         let raw = additional(&fields, "tool_calls");
         let lists = [raw, fields.get("tool_calls"), fields.get("tool_call_chunks"), fields.get("content")];
         let others = lists.into_iter().flatten().flat_map(|list| list.items());
-        let others = others.filter(|json| !own.contains(&json.span().start));
-        let with_call = |json: Json<'a>| {
-            let id = json.get_text("call_id").or_else(|| json.get_text("id"))?;
-            Some((*ids.get(&id.decode())?, json))
-        };
-        others.filter_map(with_call).collect()
+        copies_of_calls(message, calls, others, |json| json.get_text("call_id").or_else(|| json.get_text("id")))
     }
 
     fn remove_all(&self) -> Option<Value> {
@@ -189,16 +179,14 @@ impl MessageWriter for LangChain {
     fn in_state(&self, message: &Object<'_>) -> Option<String> {
         let (role, fields) = fields(message)?;
         let (kind, ..) = TYPES.iter().find(|(_, _, known)| *known == role)?;
-        let raw = fields.json.raw();
         match fields.get("type") {
             // JavaScript writes no type among the fields.
             None => Some(with_first(fields.json, &format!("\"type\": \"{kind}\""))),
             Some(named) if named.text().is_some_and(|named| named.is(kind)) => {
-                (encoding(message) != Some(MessageEncoding::Dump)).then(|| raw.to_owned())
+                (encoding(message) != Some(MessageEncoding::Dump)).then(|| fields.json.raw().to_owned())
             }
             Some(named) => {
-                let (start, span) = (fields.json.span().start, named.span());
-                Some(format!("{}\"{kind}\"{}", &raw[..span.start - start], &raw[span.end - start..]))
+                Some(edited_value(fields.json, vec![Edit { range: named.span(), text: format!("\"{kind}\"") }]))
             }
         }
     }
@@ -241,10 +229,6 @@ fn encoding(message: &Object<'_>) -> Option<MessageEncoding> {
     } else {
         None
     }
-}
-
-fn is_removal(message: &Object<'_>) -> bool {
-    message.get_text("type").is_some_and(|kind| kind.is("remove"))
 }
 
 /// The role of a message's type, or of the class of its constructor.
@@ -368,14 +352,11 @@ fn type_ends(block: Json<'_>, endings: &[&str]) -> bool {
 
 /// The module path of a neighbour's class with the class replaced: Python and JavaScript write different paths.
 fn class_path(neighbour: Option<Json<'_>>, class: &str) -> Vec<String> {
-    let path: Vec<String> = neighbour
-        .and_then(|message| message.get("id"))
-        .into_iter()
-        .flat_map(|id| id.items())
-        .filter_map(|part| part.text().map(|text| text.decode().into_owned()))
-        .collect();
-    let modules = path.len().saturating_sub(1);
-    path.into_iter().take(modules).chain([class.to_owned()]).collect()
+    let path = neighbour.and_then(|message| message.get("id")).into_iter().flat_map(|id| id.items());
+    let mut path: Vec<String> = path.filter_map(|part| Some(part.text()?.decode().into_owned())).collect();
+    path.pop();
+    path.push(class.to_owned());
+    path
 }
 
 #[cfg(test)]

@@ -11,8 +11,7 @@ use crate::transcript::format::{
     EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
     SummaryRole,
 };
-use crate::transcript::formats::shared::attachments::{append_line, elements, with_parts};
-use crate::transcript::formats::shared::blocks::{block_types, is_call_or_unread};
+use crate::transcript::formats::shared::blocks::{append_line, block_types, elements, is_call_or_unread, with_parts};
 use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{list, non_null};
 use crate::transcript::json::{Json, JsonKind, Object};
@@ -135,7 +134,7 @@ fn is_call(call: &Object<'_>) -> bool {
 
 /// Whether a result names its tool.
 fn names_tool(message: &Object<'_>) -> bool {
-    message.get_text("role").is_some_and(|role| role.is("tool")) && non_null(message, "tool_name").is_some()
+    message.member_is("role", "tool") && non_null(message, "tool_name").is_some()
 }
 
 /// The thinking beside the text of a message: the member and its text.

@@ -12,8 +12,9 @@ use crate::transcript::format::{
     Coercion, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL,
     SummaryMessage, SummaryRole,
 };
-use crate::transcript::formats::shared::attachments::{append_line, elements, with_parts};
-use crate::transcript::formats::shared::blocks::{block_types, has_key, is_call_or_unread};
+use crate::transcript::formats::shared::blocks::{
+    append_line, block_types, elements, has_key, is_call_or_unread, with_parts,
+};
 use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{copied, has_any, list, non_null, role_of, with_first};
 use crate::transcript::json::{Json, JsonKind, Object};
@@ -187,7 +188,7 @@ fn is_readable(message: &Object<'_>) -> bool {
     let mut blocks = block_types(message).peekable();
     let is_keyed = blocks.peek().is_some() && blocks.all(|(block, kind)| kind.is_none() && has_key(block));
     let has_unread_blocks = is_keyed || block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread));
-    let is_result = message.get_text("role").is_some_and(|role| role.is("tool"));
+    let is_result = message.member_is("role", "tool");
     let has_unread_members =
         has_any(message, &["parts", "toolInvocations"]) || is_result && message.get_text("function").is_some();
     let mut calls = list(message, "tool_calls").map(Object::of);
@@ -219,8 +220,7 @@ fn is_exit(message: &Message<'_>) -> bool {
 fn is_observed(action: &Message<'_>, observation: &Message<'_>) -> bool {
     let json = observation.json;
     (action.role, observation.role) == (Role::Assistant, Role::User)
-        && (json.get_text("message_type").is_some_and(|kind| kind.is("observation"))
-            || json.get_text("agent").is_some())
+        && (json.member_is("message_type", "observation") || json.get_text("agent").is_some())
         && action.json.get_text("action").is_some()
 }
 

@@ -15,11 +15,10 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::{has_any, non_null, role_of};
 use crate::transcript::formats::shared::items::{self, Item, ROLES, kind};
-use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling};
-use crate::transcript::outputs::CallOutput;
+use crate::transcript::outputs::{CallOutput, HostedResult};
 use crate::transcript::usage::UsageReader;
 
 /// The format's row.
@@ -154,16 +153,13 @@ impl OrderRules for OpenAiResponses {
             binds_reasoning: items::have_ids(items()),
             call_ids: Spelling::Id(64),
             tool_names: Spelling::Word(64),
+            groups_by_thinking: true,
             ..MessageOrder::of(results)
         }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         items::groups(messages.iter().map(|message| message.json))
-    }
-
-    fn groups_by_thinking(&self) -> bool {
-        true
     }
 
     fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {

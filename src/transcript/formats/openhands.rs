@@ -8,20 +8,19 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::transcript::denial::Denial;
 use crate::transcript::edit::Edit;
 use crate::transcript::format::{
     EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
     SummaryPosition, Transcript,
 };
-use crate::transcript::formats::shared::attachments::{append_line, elements, with_parts};
-use crate::transcript::formats::shared::fields::{copied, id};
-use crate::transcript::formats::shared::groups::of_one_answer;
+use crate::transcript::formats::shared::blocks::{append_line, elements, with_parts};
+use crate::transcript::formats::shared::fields::{copied, id, of_one_answer};
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::status::Denial;
 use crate::transcript::usage::{Usage, UsageReader};
 
 /// The format's row.
@@ -128,14 +127,7 @@ impl MessageReader for OpenHands {
                 kind: PartKind::Result(text),
             });
         }
-        if !parts.is_empty() {
-            let said = match read.content {
-                Content::Parts(parts) => parts.into_vec(),
-                Content::Text(text) if text.is_empty() => Vec::new(),
-                Content::Text(text) => vec![Part { json: first.json, kind: PartKind::Text(text) }],
-            };
-            read.content = Content::Parts(said.into_iter().chain(parts).collect());
-        }
+        read.content = with_parts(read.content, Some(first.json), parts);
         read.results = answers.into();
         Ok(read)
     }
@@ -144,7 +136,7 @@ impl MessageReader for OpenHands {
 impl MessageWriter for OpenHands {
     fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         let event = action(answer.json)?;
-        let kind = event.get_text("observation").is_some_and(|kind| kind.is("error"));
+        let kind = event.member_is("observation", "error");
         let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]));
         let code = code.and_then(|code| code.get("exit_code").or(Some(code)));
         let failed = code.and_then(|code| code.raw().parse::<i64>().ok()).is_some_and(|code| code > 0);
@@ -254,7 +246,7 @@ fn is_event(event: &Object<'_>) -> bool {
 }
 
 fn is_kind(event: &Object<'_>, kind: &str) -> bool {
-    let is = |key| event.get_text(key).is_some_and(|own| own.is(kind));
+    let is = |key| event.member_is(key, kind);
     if event.get("action").is_some() { is("action") } else { is("observation") }
 }
 
@@ -269,7 +261,7 @@ fn denial<'a>(event: &Object<'a>) -> Option<Box<Denial<'a>>> {
 }
 
 fn is_condensation(event: &Object<'_>) -> bool {
-    event.get_text("action").is_some_and(|action| action.is("condensation"))
+    event.member_is("action", "condensation")
 }
 
 fn argument<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
@@ -278,7 +270,7 @@ fn argument<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
 
 /// Reads an event of the message `json`.
 fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
-    let is_by_agent = event.get_text("source").is_some_and(|source| source.is("agent"));
+    let is_by_agent = event.member_is("source", "agent");
     let mut read = Message { role: Role::User, earlier: is_condensation(event), ..Message::empty(json) };
     let call_id = || event.get("tool_call_metadata").and_then(|call| id(call.get("tool_call_id")));
     let text = |json: Option<Json<'a>>| json.and_then(|json| json.text()).map_or_else(Content::empty, Content::Text);

@@ -5,7 +5,6 @@
 //! ids name their parent; entries that are not ancestors of the last one are abandoned branches.
 
 mod between;
-mod usage;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,16 +17,14 @@ use crate::transcript::format::{
     SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::transcript::formats::shared::blocks::{common_block, content};
-use crate::transcript::formats::shared::fields::{copied, id};
+use crate::transcript::formats::shared::fields::{call_part, copied, id};
 use crate::transcript::formats::shared::links::{Chain, LinkFault, LinkKeys, LooseEntry, followers, uuid};
-use crate::transcript::formats::shared::times;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
-use crate::transcript::message::{
-    Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
-};
+use crate::transcript::message::{Arguments, Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
+use crate::transcript::time;
 
 /// The format's row.
 #[derive(Debug)]
@@ -174,7 +171,7 @@ impl MessageWriter for Pi {
             written["tokensBefore"] = json!(tokens_before(&at.transcript.messages));
             // pi takes the size of an answer that is newer than the compaction for that of the context, and would compact
             // again at once.
-            if let Some(time) = latest(&links.kept).and_then(|latest| times::in_utc(latest.checked_add(1)?)) {
+            if let Some(time) = latest(&links.kept).and_then(|latest| time::in_utc(latest.checked_add(1)?)) {
                 written["timestamp"] = json!(time);
             }
         }
@@ -264,12 +261,12 @@ impl OrderRules for Pi {
 }
 
 fn is_compaction(line: &Object<'_>) -> bool {
-    line.get_text("type").is_some_and(|kind| kind.is("compaction"))
+    line.member_is("type", "compaction")
 }
 
 /// Whether a line is a summary: of what was before it, or of a branch that the user left.
 fn is_summary(line: &Object<'_>) -> bool {
-    is_compaction(line) || line.get_text("type").is_some_and(|kind| kind.is("branch_summary"))
+    is_compaction(line) || line.member_is("type", "branch_summary")
 }
 
 /// For each line whether it is the last one or an ancestor of it; a line without a parent counts as one.
@@ -309,7 +306,7 @@ fn follows_message(at: &InsertionPoint<'_, '_>) -> bool {
 
 /// The latest time that entries have, in milliseconds.
 fn latest(entries: &[Json<'_>]) -> Option<i64> {
-    let own = |entry: &Json<'_>| times::milliseconds(&entry.get_text("timestamp")?.decode());
+    let own = |entry: &Json<'_>| time::milliseconds(&entry.get_text("timestamp")?.decode());
     let inner = |entry: &Json<'_>| entry.at(&["message", "timestamp"])?.raw().parse::<i64>().ok();
     entries.iter().flat_map(|entry| [own(entry), inner(entry)]).flatten().max()
 }
@@ -341,17 +338,12 @@ fn command_and_output<'a>(inner: &Object<'a>) -> Content<'a> {
 }
 
 fn is_call(block: Json<'_>) -> bool {
-    block.kind() == JsonKind::Object && block.get_text("type").is_some_and(|kind| kind.is("toolCall"))
+    block.kind() == JsonKind::Object && block.member_is("type", "toolCall")
 }
 
 fn call(json: Json<'_>) -> Call<'_> {
-    Call {
-        json,
-        id: id(json.get("id")),
-        name: json.get_text("name"),
-        arguments: Arguments::of(json.get("arguments")),
-        place: CallPlace::Content,
-    }
+    let arguments = Arguments::of(json.get("arguments"));
+    Call { arguments, ..call_part(json, json, ["id", "name", "arguments"]) }
 }
 
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {

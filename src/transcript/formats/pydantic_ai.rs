@@ -7,19 +7,17 @@
 use serde_json::{Value, json};
 
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::denial::Denial;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
 };
-use crate::transcript::formats::shared::fields::{id, non_null};
-use crate::transcript::formats::shared::groups::of_hosted;
-use crate::transcript::formats::shared::reasoning::reasoning;
-use crate::transcript::hosted::HostedResult;
+use crate::transcript::formats::shared::blocks::reasoning;
+use crate::transcript::formats::shared::fields::{call_part, check_object, id, non_null, of_hosted};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::media::MediaKind;
-use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
-use crate::transcript::outputs::{CallOutput, OutputShape};
+use crate::transcript::message::{Arguments, Call, Content, Message, Part, PartKind, ResultRef, Role};
+use crate::transcript::outputs::{CallOutput, HostedResult, OutputShape};
+use crate::transcript::status::Denial;
 use crate::transcript::text::Text;
 use crate::transcript::usage::UsageReader;
 
@@ -49,9 +47,7 @@ impl MessageReader for PydanticAi {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != JsonKind::Object {
-            return Err(format!("is {}, not an object with parts", json.kind().noun()));
-        }
+        check_object(json, "an object with parts")?;
         let Some(is_response) = is_response(message) else {
             return Err("is neither of the kind request nor of the kind response".to_owned());
         };
@@ -84,7 +80,7 @@ impl MessageReader for PydanticAi {
 impl MessageWriter for PydanticAi {
     fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         let part = answer.json;
-        let outcome = part.get_text("outcome").is_some_and(|outcome| outcome.is("failed"));
+        let outcome = part.member_is("outcome", "failed");
         let output = CallOutput::of(part.get("content"), OutputShape::Any)?;
         Some(output.with_failure(outcome || is(part, "retry-prompt")))
     }
@@ -155,7 +151,7 @@ fn is_response(message: &Object<'_>) -> Option<bool> {
 }
 
 fn is(part: Json<'_>, kind: &str) -> bool {
-    part.get_text("part_kind").is_some_and(|is| is.is(kind))
+    part.member_is("part_kind", kind)
 }
 
 /// Whether a part is the result of a call. A retry request is one if it names a tool.
@@ -172,13 +168,8 @@ fn denial(part: Json<'_>) -> Option<Box<Denial<'_>>> {
 }
 
 fn call(part: Json<'_>) -> Call<'_> {
-    Call {
-        json: part,
-        id: id(part.get("tool_call_id")),
-        name: part.get_text("tool_name"),
-        arguments: Arguments::of(non_null(&Object::of(part), "args")),
-        place: CallPlace::Content,
-    }
+    let arguments = Arguments::of(non_null(&Object::of(part), "args"));
+    Call { arguments, ..call_part(part, part, ["tool_call_id", "tool_name", "args"]) }
 }
 
 /// Reads a part as one or more parts: a user's prompt may be a list of texts and media.
@@ -243,8 +234,7 @@ fn text_or_media(json: Json<'_>) -> Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::format::SummaryRole;
-    use crate::transcript::format::Transcript;
+    use crate::transcript::format::{SummaryRole, Transcript};
     use crate::transcript::framing::tests::read;
 
     const FIRST: &str = r#"{"parts":[{"content":"s","part_kind":"system-prompt"},{"content":"u","timestamp":"T0","part_kind":"user-prompt"}],"kind":"request"}"#;

@@ -10,8 +10,8 @@ use crate::transcript::format::{
     EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
     SummaryRole,
 };
-use crate::transcript::formats::shared::fields::{begins_with, name_inside, role_in};
-use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::formats::shared::fields::{begins_with, check_object, name_inside, role_in};
+use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::{CallOutput, OutputShape};
@@ -75,9 +75,7 @@ impl MessageReader for ShareGpt {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != JsonKind::Object {
-            return Err(format!("is {}, not an object with from and value", json.kind().noun()));
-        }
+        check_object(json, "an object with from and value")?;
         let Some(from) = message.get_text("from") else { return Err("does not say whom it is from".to_owned()) };
         let role = role(message).unwrap_or(Role::Other);
         let value = message.get("value").and_then(|value| Some((value, value.text()?)));

@@ -1,7 +1,10 @@
 //! Skips over valid JSON. The ends of long values are known; the ends of short ones are searched for.
+//!
+//! Also: the strings in a value.
 
 use std::ops::Range;
 
+use crate::transcript::json::{Json, JsonKind, Token};
 use crate::transcript::source::{LongValue, Source};
 
 /// The index of a value that is not among the long ones.
@@ -10,7 +13,7 @@ pub(super) const SHORT: u32 = u32::MAX;
 /// A position inside an array or object, or among the values of a source.
 #[derive(Debug, Clone)]
 pub(super) struct Walk<'a> {
-    source: &'a Source<'a>,
+    pub(super) source: &'a Source<'a>,
     at: usize,
     end: usize,
     /// The index of the first long value that begins here or later, or [`SHORT`].
@@ -37,10 +40,6 @@ impl<'a> Walk<'a> {
     /// Walks over nothing.
     pub(super) fn empty(source: &'a Source<'a>) -> Self {
         Walk { source, at: 0, end: 0, next: SHORT }
-    }
-
-    pub(super) fn source(&self) -> &'a Source<'a> {
-        self.source
     }
 
     /// The next byte that is not a separator.
@@ -137,4 +136,42 @@ fn string_end(bytes: &[u8], open: usize) -> usize {
         }
     }
     bytes.len()
+}
+
+/// Every string in a value that is not a key, in order, with the key of the innermost member around it; in one pass at
+/// any depth.
+pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)> {
+    /// An open object or array: the key of its current member, and whether a key comes next.
+    struct Open<'a> {
+        kind: JsonKind,
+        key: Option<Json<'a>>,
+        key_is_next: bool,
+    }
+    let mut found = Vec::new();
+    let mut open: Vec<Open<'_>> = Vec::new();
+    for token in value.tokens() {
+        match token {
+            Token::Open(kind) => {
+                let key = open.last().and_then(|around| around.key);
+                open.push(Open { kind, key, key_is_next: kind == JsonKind::Object });
+                continue;
+            }
+            Token::Close => _ = open.pop(),
+            Token::Scalar(scalar) => match open.last_mut() {
+                Some(around) if around.key_is_next => {
+                    (around.key, around.key_is_next) = (Some(scalar), false);
+                    continue;
+                }
+                around if scalar.kind() == JsonKind::String => {
+                    found.push((around.and_then(|around| around.key), scalar))
+                }
+                _ => {}
+            },
+        }
+        // A value ends here.
+        if let Some(around) = open.last_mut() {
+            around.key_is_next = around.kind == JsonKind::Object;
+        }
+    }
+    found
 }

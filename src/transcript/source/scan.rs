@@ -260,7 +260,7 @@ impl<'t> Scan<'t> {
         if self.at - start >= self.least && self.deepest > 0 {
             // Two surrogates may be one character.
             let inside = || Text::escaped(&self.text[start + 1..self.at - 1]);
-            let more = if surrogates { inside().excess() } else { excess as u32 };
+            let more = if surrogates { inside().excess } else { excess as u32 };
             self.long.push(LongValue { start: start as u32, end: self.at as u32, more });
         }
         Ok(())

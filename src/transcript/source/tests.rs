@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 use serde::de::IgnoredAny;
 
-use crate::transcript::json::Json;
-use crate::transcript::json::Token;
+use crate::transcript::json::{Json, Token};
 use crate::transcript::source::scan::LARGE;
 use crate::transcript::source::*;
 

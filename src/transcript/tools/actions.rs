@@ -1,9 +1,12 @@
 //! Determines what a call does with files: not only that it changes them, but how.
+//!
+//! Also: what a call is for: to act outside, to check the work, to look something up.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::transcript::tools::shell::{SimpleCommand, commands, pipelines};
 use crate::transcript::tools::{Access, FileUse, ToolUse, argument, full_path, words_of_name};
 
 /// What a call does with a file. The name of an action is the word that users read.
@@ -51,7 +54,7 @@ impl Change {
         Change { action, path: path.to_owned(), to: None, unknown: None }
     }
 
-    /// Returns it with the folder in its paths.
+    /// The same action, with the folder in its paths.
     pub(super) fn within(self, folder: Option<&str>) -> FileChange {
         let Change { action, path, to, unknown } = self;
         let path = if path == EVERYTHING { path } else { full_path(folder, &path) };
@@ -78,7 +81,7 @@ pub(crate) const EVERYTHING: &str = ".";
 /// The sign between the two paths of a move.
 pub(crate) const RENAMED_TO: &str = " → ";
 
-/// Returns the files that a call names, with what it does to them. `result` is the beginning of its result.
+/// The files that a call names, with what it does to them. `result` is the beginning of its result.
 pub(crate) fn file_actions(name: &str, given: &Value, tool: &ToolUse, result: &str) -> Vec<FileChange> {
     /// The names of the two paths of a move.
     const MOVES: [(&str, &str); 4] =
@@ -119,7 +122,7 @@ pub(crate) fn file_actions(name: &str, given: &Value, tool: &ToolUse, result: &s
     named.chain(tool.changes.iter().cloned()).chain(patched).chain(edited).collect()
 }
 
-/// Returns what a patch in Codex' form does.
+/// What a patch in Codex' form does.
 pub(super) fn changes_of_patch(patch: &str) -> Vec<Change> {
     use FileAction::{Changed, Created, Deleted, Renamed};
     let mut found: Vec<Change> = Vec::new();
@@ -154,7 +157,7 @@ pub(super) fn changes_of_patch(patch: &str) -> Vec<Change> {
 pub(crate) struct KnownPaths(BTreeSet<String>);
 
 impl KnownPaths {
-    /// Returns the changes of a call with what the calls before it tell of their paths, and notes these.
+    /// The changes of a call with what the calls before it tell of their paths, and notes these.
     pub(crate) fn settled(&mut self, tool: &ToolUse, result: &str, changes: Vec<FileChange>) -> Vec<FileChange> {
         self.0.extend(tool.new_folders.iter().map(|folder| format!("{folder}/")));
         // git says so of files, and other things of branches.
@@ -184,7 +187,78 @@ impl KnownPaths {
     }
 }
 
-/// Returns the path of a change, of a move the new one.
+/// The path of a change, of a move the new one.
 fn last_path(path: &str) -> &str {
     path.rsplit(RENAMED_TO).next().unwrap_or(path)
+}
+
+/// What a call is for. What matters more to whoever goes on comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Purpose {
+    /// It acts outside: it books, sends, installs, commits.
+    Acts,
+    /// It checks the work: tests, builds, linters.
+    Checks,
+    /// It runs a script.
+    Scripts,
+    /// It looks up values.
+    LooksUp,
+    /// It shows, searches or moves files.
+    Reads,
+}
+
+/// The purpose of a call by its name, or that of its command by the steps.
+pub(crate) fn purpose_of(name: &str, tool: &ToolUse, result: &str) -> Purpose {
+    const WEB: &str = "web|websearch|webfetch|browser|fetch";
+    const LOOKS: &str =
+        "get|list|ls|find|search|read|view|show|query|lookup|grep|glob|calculate|open|check|describe|scroll|screenshot";
+    /// Bytes of a result that is a value, and not a text.
+    const VALUE: usize = 200;
+    if let Some(command) = &tool.command {
+        let least = pipelines(&commands(command, None)).map(purpose_of_pipeline).min();
+        return least.filter(|_| !tool.only_reads).unwrap_or(Purpose::Reads);
+    }
+    let words = words_of_name(name);
+    let has = |list: &str| words.iter().any(|word| is_in(word, list));
+    if has(WEB) {
+        Purpose::Reads
+    } else if !has(LOOKS) {
+        Purpose::Acts
+    } else if result.trim_start().starts_with(['{', '[']) || result.len() < VALUE {
+        Purpose::LooksUp
+    } else {
+        Purpose::Reads
+    }
+}
+
+fn purpose_of_pipeline(pipeline: &[SimpleCommand<'_>]) -> Purpose {
+    const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln|open|goto|scroll_down|scroll_up|search_file|search_dir|find_file|view";
+    const GIT_SHOWS: &str = "show|diff|blame";
+    const LISTS: &str = "log|logs|status|branch|info|list|ls|get|show|view|describe|ps|version";
+    const CHECKS: &str = "test|tests|pytest|unittest|build|check|lint|clippy|make|tsc|eslint|ruff|mypy|tox|jest|vitest|mvn|gradle|ctest|rspec|compile|typecheck|flake8";
+    const SCRIPTS: [&str; 6] = ["python", "node", "ruby", "perl", "php", "./"];
+    let first = &pipeline[0];
+    let program = first.words.first().map_or("cd", |program| &**program);
+    let verb = first.operands().find(|word| !word.contains('=')).unwrap_or("");
+    // What was installed is seen by what runs.
+    let shows = is_in(program, SHOWS) || verb == "install" || program == "git" && is_in(verb, GIT_SHOWS);
+    let words = pipeline.iter().flat_map(|command| &command.words);
+    let words = words.flat_map(|word| word.split(|c: char| !c.is_alphanumeric()));
+    let mut words = words.filter(|word| !word.is_empty()).take(12);
+    if shows {
+        Purpose::Reads
+    } else if is_in(verb, LISTS) {
+        Purpose::LooksUp
+    } else if words.any(|word| is_in(word, CHECKS)) {
+        Purpose::Checks
+    } else if SCRIPTS.iter().any(|script| program.starts_with(script)) {
+        Purpose::Scripts
+    } else {
+        Purpose::Acts
+    }
+}
+
+/// Whether a word is one of a list, which has `|` between the words.
+pub(crate) fn is_in(word: &str, list: &str) -> bool {
+    list.split('|').any(|known| known == word)
 }

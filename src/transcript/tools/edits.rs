@@ -20,7 +20,7 @@ pub(crate) struct TextEdit {
     pub(crate) everywhere: bool,
 }
 
-/// Returns the edits of a call, in order.
+/// The edits of a call, in order.
 pub(crate) fn edits_of_call(name: &str, given: &Value, arguments: &str, tool: &ToolUse) -> Vec<TextEdit> {
     /// Names of the list of edits of one file, or of several.
     const LISTS: [&str; 4] = ["edits", "replacements", "changes", "ReplacementChunks"];
@@ -55,14 +55,14 @@ impl Undoable {
         edits.extend(edit.old.as_ref().map(|_| edit.clone()));
     }
 
-    /// Returns the edit that takes back the last edit of a file, where that is known.
+    /// The edit that takes back the last edit of a file, where that is known.
     pub(crate) fn undo(&mut self, path: &str) -> Option<TextEdit> {
         let TextEdit { path, old, new, everywhere } = self.0.get_mut(path)?.pop()?;
         Some(TextEdit { path, old: Some(new), new: old?, everywhere }).filter(|edit| edit.old.as_deref() != Some(""))
     }
 }
 
-/// Returns the edits in the arguments of an editor, or in one of their list.
+/// The edits in the arguments of an editor, or in one of their list.
 fn edits_of_arguments(given: &Value, path: &str, adds: bool) -> Vec<TextEdit> {
     const PATHS: &str = "file_path|filePath|path";
     const OLD: &str = "old_string|oldString|old_str|oldStr|oldText|old_text|old_code|old|search|TargetContent";
@@ -85,7 +85,7 @@ fn edits_of_arguments(given: &Value, path: &str, adds: bool) -> Vec<TextEdit> {
     vec![TextEdit { path, old, new, everywhere }]
 }
 
-/// Returns the edits of a command: the files that it writes as here-documents, `cat > fix.py << 'EOF'`, and its patches.
+/// The edits of a command: the files that it writes as here-documents, `cat > fix.py << 'EOF'`, and its patches.
 fn edits_of_command(text: &str, folder: Option<&str>, depth: usize) -> Vec<TextEdit> {
     let mut found = Vec::new();
     for command in commands(text, folder) {
@@ -153,7 +153,7 @@ impl<'p> PatchReader<'p> {
     }
 }
 
-/// Returns the edits of a patch: in Codex' form, as `diff -u` writes them, or as texts to search and to replace. `path` is
+/// The edits of a patch: in Codex' form, as `diff -u` writes them, or as texts to search and to replace. `path` is
 /// that of the file where the patch names none.
 fn edits_of_patch(patch: &str, path: &str) -> Vec<TextEdit> {
     let mut reader = PatchReader { path, ..PatchReader::default() };

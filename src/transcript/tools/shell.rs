@@ -48,12 +48,12 @@ pub(super) struct Output<'c> {
 }
 
 impl SimpleCommand<'_> {
-    /// Returns the program without its folder.
+    /// The program without its folder.
     pub(super) fn name(&self) -> &str {
         self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
     }
 
-    /// Returns the arguments that are not flags.
+    /// The arguments that are not flags.
     pub(super) fn operands(&self) -> impl Iterator<Item = &str> {
         self.words.iter().skip(1).map(|word| &**word).filter(|word| !word.starts_with('-'))
     }
@@ -62,7 +62,7 @@ impl SimpleCommand<'_> {
         self.words.iter().any(|other| other == word)
     }
 
-    /// Returns a path of its arguments with its folder.
+    /// A path of its arguments with its folder.
     pub(super) fn full_path(&self, path: &str) -> String {
         full_path(self.folder.as_deref(), path)
     }
@@ -72,7 +72,7 @@ impl SimpleCommand<'_> {
         matches!(self.name(), "cd" | "pushd" | "popd")
     }
 
-    /// Returns the script that it hands to a shell, which another program can start: `timeout 9 bash -lc "make | tail"`.
+    /// The script that it hands to a shell, which another program can start: `timeout 9 bash -lc "make | tail"`.
     pub(super) fn script(&self) -> Option<&str> {
         let is_shell = |word: &str| ["bash", "sh", "zsh"].iter().any(|shell| word.rsplit('/').next() == Some(shell));
         let at = self.words.iter().position(|word| is_shell(word))?;
@@ -84,7 +84,7 @@ impl SimpleCommand<'_> {
         self.words.is_empty() && self.outputs.is_empty() && self.here.is_none() && !self.sets_variables
     }
 
-    /// Returns the folder that a `cd` goes to.
+    /// The folder that a `cd` goes to.
     fn next_folder(&self, from: Option<&Rc<str>>) -> Option<Rc<str>> {
         /// The longest path that systems take, in bytes. Each file of a command has that of its folder.
         const LONGEST: usize = 4_096;
@@ -103,7 +103,7 @@ pub(super) fn is_file_name(word: &str) -> bool {
     is_plain && !matches!(word, "" | "-" | "." | "..") && !word.starts_with(['-', '&']) && !word.starts_with("/dev/")
 }
 
-/// Returns the simple commands of a command line that runs in a folder.
+/// The simple commands of a command line that runs in a folder.
 pub(super) fn commands<'c>(text: &'c str, folder: Option<&str>) -> Vec<SimpleCommand<'c>> {
     let mut reader = Reader { text, folder: folder.map(Rc::from), ..Reader::default() };
     while reader.at < text.len() {
@@ -113,12 +113,12 @@ pub(super) fn commands<'c>(text: &'c str, folder: Option<&str>) -> Vec<SimpleCom
     reader.found
 }
 
-/// Returns the commands of each pipeline.
+/// The commands of each pipeline.
 pub(super) fn pipelines<'s, 'c>(commands: &'s [SimpleCommand<'c>]) -> impl Iterator<Item = &'s [SimpleCommand<'c>]> {
     commands.chunk_by(|one, _| one.after == Operator::Pipe)
 }
 
-/// Returns of each pipeline whether an exit code of 0 says that it went well: it is the last one, or all behind it ran
+/// Of each pipeline whether an exit code of 0 says that it went well: it is the last one, or all behind it ran
 /// because it did.
 pub(super) fn sure(commands: &[SimpleCommand<'_>]) -> Vec<bool> {
     let mut decides = true;
@@ -132,7 +132,7 @@ pub(super) fn sure(commands: &[SimpleCommand<'_>]) -> Vec<bool> {
     found
 }
 
-/// Returns the number of pipelines of a command that can fail.
+/// The number of pipelines of a command that can fail.
 pub(crate) fn steps_that_act(command: &str) -> usize {
     let commands = commands(command, None);
     pipelines(&commands).filter(|pipeline| !["cd", "set", "export", "source"].contains(&pipeline[0].name())).count()
@@ -396,64 +396,10 @@ impl<'c> Reader<'c> {
     }
 }
 
-/// Returns the length of a backslash with the line end that it takes away.
+/// The length of a backslash with the line end that it takes away.
 fn continuation(text: &str) -> Option<usize> {
     ["\\\n", "\\\r\n"].iter().find(|end| text.starts_with(**end)).map(|end| end.len())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Returns the commands, each with its folder in front and with what stands behind it.
-    fn shown(text: &str) -> Vec<String> {
-        let shown = |command: SimpleCommand<'_>| {
-            let folder = command.folder.map_or(String::new(), |folder| format!("{folder}: "));
-            let outputs: Vec<String> = command.outputs.iter().map(|output| format!(" > {}", output.path)).collect();
-            let here = command.here.map_or(String::new(), |here| format!(" << {here}"));
-            let after = match command.after {
-                Operator::Then => "",
-                Operator::And => " &&",
-                Operator::Or => " ||",
-                Operator::Pipe => " |",
-                Operator::Background => " &",
-            };
-            format!("{folder}{}{}{here}{after}", command.words.join(" "), outputs.concat())
-        };
-        commands(text, None).into_iter().map(shown).collect()
-    }
-
-    #[test]
-    fn a_command_line_is_its_simple_commands() {
-        for (text, expected) in [
-            (
-                "cd /w && cat > a.py << 'EOF'\nx; y\nEOF\npython a.py 2>&1 | tail -3; echo \"a && b\"",
-                &["/w: cd /w &&", "/w: cat > a.py << x; y", "/w: python a.py |", "/w: tail -3", "/w: echo a && b"][..],
-            ),
-            ("git commit -m \"one\n\ntwo; three\" && make", &["git commit -m one\n\ntwo; three &&", "make"]),
-            ("edit 1:2\nprint(1)\nend_of_edit\nls", &["edit 1:2 << print(1)", "ls"]),
-            ("cp a \\\n  b \\\n  d/\nls", &["cp a b d/", "ls"]),
-            ("(cd web && make) | tail; touch a", &["web: cd web &&", "web: make |", "tail", "touch a"]),
-            ("(make; true) && ls", &["make", "true &&", "ls"]),
-            ("make &&\n# it's a comment\nls & curl http://a?b&c", &["make &&", "ls &", "curl http://a?b&c"]),
-            ("A=1 make 2>&1 >| log; B=2", &["make > log", ""]),
-            (
-                "git commit -m \"$(cat <<'E'\nsay \"a > b\"; it's\nE\n)\"; ls",
-                &["git commit -m $(cat <<'E'\nsay \"a > b\"; it's\nE\n)", "ls"],
-            ),
-            ("\n# nothing\n", &[]),
-            ("| | > > <", &[" >  > "]),
-            ("cd web & rm a; cd x | cat; rm b", &["cd web &", "rm a", "cd x |", "cat", "rm b"]),
-            ("echo $'it\\'s' > q; rm w", &["echo it's > q", "rm w"]),
-            (
-                "echo $((1 > 2)) ${x:-a > b}; (( a > b )); [[ $a > c ]]; ls",
-                &["echo $((1 > 2)) ${x:-a > b}", "[[ $a c ]]", "ls"],
-            ),
-            ("n=$(( 1 << k ))\nls; x=$(date; echo hi > y)", &["", "ls", ""]),
-            ("ls | tee >(cat > a) > b", &["ls |", "tee > b"]),
-            ("echo ${x $((y", &["echo ${x $((y"]),
-        ] {
-            assert_eq!(shown(text), expected, "{text}");
-        }
-    }
-}
+mod tests;

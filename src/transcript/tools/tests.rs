@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Returns the files of a call, each as `r path`, `c path` or `n path`, with how much of it is read.
+/// The files of a call, each as `r path`, `c path` or `n path`, with how much of it is read.
 fn files(name: &str, arguments: &str) -> Vec<String> {
     ToolUse::parse(name, arguments).files.iter().map(shown).collect()
 }

@@ -17,9 +17,8 @@ use crate::compact::{Accept, CompactionPolicy};
 use crate::digest::{self, Digest};
 use crate::plan::size::Size;
 use crate::tokens::Counter;
-use crate::transcript::Message;
-use crate::transcript::fence;
 use crate::transcript::formats::{FORMATS, Format, by_name};
+use crate::transcript::{Message, fence};
 use serde_json::{Value, json};
 
 use crate::laws::bricks::Bricks;

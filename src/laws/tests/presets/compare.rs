@@ -10,7 +10,7 @@ use crate::laws::whole::text_of;
 use crate::plan::carried::{self, carried};
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{CutPolicy, Plan, plan, total};
-use crate::presets::pairs::moved_cut;
+use crate::presets::recipe::moved_cut;
 use crate::settings::Settings;
 use crate::tokens::Tally;
 use crate::transcript::framing::Document;

@@ -1,11 +1,14 @@
 //! Outputs of tools: typed values, or any others.
+//!
+//! Also: the calls that version 4 of the AI SDK has in `toolInvocations`, beside the parts or instead of them.
 
-use crate::transcript::foreign;
-use crate::transcript::formats::ai_sdk::{is_type, part};
-use crate::transcript::json::Json;
-use crate::transcript::media;
-use crate::transcript::message::{Content, Part, PartKind};
+use std::collections::{HashMap, HashSet};
+
+use crate::transcript::formats::ai_sdk::part;
+use crate::transcript::json::{Json, Object};
+use crate::transcript::message::{Content, Part, PartKind, ResultRef};
 use crate::transcript::outputs::{CallOutput, OutputShape};
+use crate::transcript::{foreign, media};
 
 /// The types of tool output.
 const OUTPUTS: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
@@ -23,13 +26,13 @@ pub(super) fn output_in(json: Json<'_>, shape: OutputShape) -> Option<CallOutput
 
 /// The value of a typed output, or the output.
 pub(super) fn value_of(output: Json<'_>) -> Json<'_> {
-    let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| is_type(output, kind)));
+    let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| output.member_is("type", kind)));
     typed.unwrap_or(output)
 }
 
 /// Whether an output is a typed list of parts.
 fn is_content(output: Json<'_>) -> bool {
-    is_type(output, "content") && output.get("value").is_some()
+    output.member_is("type", "content") && output.get("value").is_some()
 }
 
 /// Reads the output of a provider's tool that is a picture without its type.
@@ -46,4 +49,22 @@ pub(super) fn tool_output(output: Json<'_>) -> Content<'_> {
         None if is_content(output) => Content::Parts(value.items().map(part).collect()),
         None => Content::Parts(Box::new([Part { json: value, kind: foreign::value(value, PartKind::Text) }])),
     }
+}
+
+/// Adds to results the copies that version 4 has beside the parts.
+pub(super) fn add_duplicates<'a>(message: &Object<'a>, results: &mut [ResultRef<'a>]) {
+    let own: HashSet<usize> = results.iter().map(|result| result.json.span().start).collect();
+    let mut copies: HashMap<_, Vec<Json<'a>>> = HashMap::new();
+    for copy in legacy_calls(message.json).filter(|copy| !own.contains(&copy.span().start)) {
+        copies.entry(copy.get_text("toolCallId").map(|id| id.decode())).or_default().push(copy);
+    }
+    // Of results with one id, the first has the copies.
+    for result in results {
+        result.duplicates = copies.remove(&result.id.map(|id| id.decode())).unwrap_or_default().into();
+    }
+}
+
+/// The calls that version 4 has beside the parts.
+pub(super) fn legacy_calls(message: Json<'_>) -> impl Iterator<Item = Json<'_>> {
+    message.get("toolInvocations").into_iter().flat_map(|calls| calls.items())
 }

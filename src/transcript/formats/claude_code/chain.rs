@@ -1,16 +1,20 @@
 //! The chain of lines that Claude Code walks up from the last one, and what it resets after a compaction.
+//!
+//! Also: lines that Claude Code kept of the history when it compacted it. They stand before the boundary in the file; Claude Code
+//! sends them behind the summary, and nothing else that stands before the boundary.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use crate::transcript::compaction::{Reset, ResetKind};
 use crate::transcript::edit::Edit;
 use crate::transcript::format::{InsertionPoint, Retention, Transcript};
-use crate::transcript::formats::claude_code::{KEYS, is_boundary, is_sidechain};
+use crate::transcript::formats::claude_code::{KEYS, is_boundary, is_sidechain, is_true, parent};
 use crate::transcript::formats::shared::links::{Chain, LinkFault, LooseEntry};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::Message;
-use crate::transcript::reset::{Reset, ResetKind};
 
 /// The sizes by which Claude Code decides about a compaction. It sets them to zero in messages that it keeps.
 const SIZES: [&str; 4] = ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
@@ -89,5 +93,60 @@ fn main_chain<'a>(transcript: &Transcript<'a>, lines: impl Iterator<Item = Json<
 
 /// Whether other lines can follow a line: Claude Code takes lines about progress out of the chain.
 fn leads(line: Json<'_>) -> bool {
-    !line.get_text("type").is_some_and(|kind| kind.is("progress"))
+    !line.member_is("type", "progress")
+}
+
+/// The lines that a boundary keeps of those before it. Claude Code keeps none where it misses one of them.
+pub(super) fn lines_before(lines: &[Object<'_>], boundary: usize) -> HashSet<usize> {
+    let Some(line) = lines.get(boundary) else { return HashSet::new() };
+    let by_id: HashMap<_, usize> = lines[..boundary]
+        .iter()
+        .enumerate()
+        .filter_map(|(index, line)| Some((line.get_text("uuid")?.decode(), index)))
+        .collect();
+    let metadata = |key: &str| line.at(&["compactMetadata", key]).filter(|value| !value.is_falsy());
+    let found = match (metadata("preservedMessages"), metadata("preservedSegment")) {
+        (Some(list), _) => {
+            let ids = list.get("uuids").into_iter().flat_map(|ids| ids.items());
+            ids.map(|id| by_id.get(&id.text()?.decode()).copied()).collect()
+        }
+        (None, Some(segment)) => {
+            let end = |key| segment.get_text(key).map(|id| id.decode());
+            walk(lines, &by_id, end("tailUuid"), end("headUuid").as_deref())
+        }
+        (None, None) => None,
+    };
+    found.unwrap_or_default()
+}
+
+/// The lines of the walk up from a tail to a head; `None` if the walk does not reach the head.
+fn walk<'a>(
+    lines: &[Object<'a>],
+    by_id: &HashMap<Cow<'a, str>, usize>,
+    tail: Option<Cow<'a, str>>,
+    head: Option<&str>,
+) -> Option<HashSet<usize>> {
+    let mut walked = HashSet::new();
+    let mut at = tail;
+    loop {
+        let id = at?;
+        let index = *by_id.get(&id)?;
+        if !walked.insert(index) {
+            return None;
+        }
+        if Some(&*id) == head {
+            return Some(walked);
+        }
+        at = parent(&lines[index]);
+    }
+}
+
+/// The messages that stay together because the summary behind them comes first when they are sent.
+pub(super) fn group(messages: &[Message<'_>]) -> Option<(usize, usize)> {
+    let is_summary = |message: &Message<'_>| is_true(&Object::of(message.json), "isCompactSummary");
+    let summary = messages.iter().position(is_summary).filter(|summary| *summary > 0)?;
+    // Behind a boundary, as no message is its parent.
+    let boundary = parent(&Object::of(messages[summary].json))?;
+    let is_parent = |message: &Message<'_>| message.json.get_text("uuid").is_some_and(|id| id.is(&boundary));
+    (!messages.iter().any(is_parent)).then_some((0, summary))
 }

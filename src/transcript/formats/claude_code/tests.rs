@@ -205,6 +205,6 @@ fn a_copy_goes_with_its_message() {
         ..crate::plan::CutPolicy::keeping(crate::plan::size::Size::Messages(1))
     };
     let tally = crate::tokens::Tally::new(crate::tokens::Counter::APPROX, &transcript.messages);
-    let plan = crate::plan::plan(transcript, &tally, &policy, crate::presets::pairs::moved_cut);
+    let plan = crate::plan::plan(transcript, &tally, &policy, crate::presets::recipe::moved_cut);
     assert_eq!(apply(&source, &splice(transcript, &plan, &[json!({})])), format!("{{}}\n{c}"));
 }

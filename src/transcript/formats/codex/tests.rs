@@ -1,6 +1,5 @@
 use super::*;
-use crate::transcript::format::SummaryRole;
-use crate::transcript::format::Transcript;
+use crate::transcript::format::{SummaryRole, Transcript};
 use crate::transcript::framing::tests::read;
 
 fn line(kind: &str, payload: &str) -> String {

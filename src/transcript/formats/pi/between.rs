@@ -1,14 +1,19 @@
 //! Compactions between a call and its result. pi writes them behind whole turns.
+//!
+//! Also: the sizes that pi records: the usage of each answer.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::transcript::edit::Edit;
+use crate::transcript::edit::{Edit, edited_value};
 use crate::transcript::format::{MisplacedEntry, Transcript};
-use crate::transcript::formats::pi::{KEYS, is_compaction};
+use crate::transcript::formats::pi::{KEYS, Pi, is_compaction, is_summary};
 use crate::transcript::json::{Json, Object};
+use crate::transcript::message::Message;
+use crate::transcript::time;
+use crate::transcript::usage::{Names, Usage, UsageReader};
 
 /// The compactions that stand between a call and its result, in order.
 pub(super) fn misplaced<'a>(transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
@@ -63,8 +68,7 @@ pub(super) fn moved(transcript: &Transcript<'_>) -> Vec<Edit> {
             edits.push(Edit { range: span.start..span.end + line_end, text: String::new() });
             let mut text = entry.raw().to_owned();
             if let (Some(own), Some(behind), Some(parent)) = (id(*entry), &before, entry.get(KEYS.parent)) {
-                let place = parent.span();
-                text.replace_range(place.start - span.start..place.end - span.start, &written(behind));
+                text = edited_value(*entry, vec![Edit { range: parent.span(), text: written(behind) }]);
                 before = Some(own);
             }
             texts.push('\n');
@@ -133,4 +137,34 @@ fn named<'a>(link: Json<'a>) -> Option<Cow<'a, str>> {
 
 fn written(id: &str) -> String {
     Value::from(id).to_string()
+}
+
+/// What was cached is counted beside the input.
+const NAMES: Names = Names { read: "input", cached: &["cacheRead", "cacheWrite"], written: "output", total: "" };
+
+impl UsageReader for Pi {
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        let inner = Object::of(message.json.get("message")?);
+        // pi does not take the sizes of these either.
+        let is_broken = |reason: &str| inner.member_is("stopReason", reason);
+        if is_broken("aborted") || is_broken("error") {
+            None
+        } else {
+            Usage::named(&Object::of(inner.get("usage")?), &NAMES)
+        }
+    }
+
+    /// Ours stands before what is kept, and has a later time, by which pi itself tells what is older.
+    fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
+        let line = Object::of(summary.json);
+        let is_later =
+            || written_at(entry).zip(written_at(summary.json)).is_some_and(|(entry, summary)| entry > summary);
+        is_summary(&line).then(|| !is_compaction(&line) || is_later())
+    }
+}
+
+/// When an entry was written, in milliseconds.
+fn written_at(entry: Json<'_>) -> Option<i64> {
+    let inner = || entry.at(&["message", "timestamp"])?.raw().parse::<i64>().ok();
+    inner().or_else(|| time::milliseconds(&entry.get_text("timestamp")?.decode()))
 }

@@ -2,10 +2,17 @@
 //!
 //! A block has a `type`, or its only key gives its kind. [`common_block`] reads the types that formats share; the file
 //! of each family reads the family's own types.
+//!
+//! Also: media in a list beside the content of a message.
+//!
+//! Also: blocks and items of reasoning, which formats spell in many ways. What only the provider can read of them is in
+//! [`crate::transcript::thoughts`].
+
+use serde_json::json;
 
 use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
-use crate::transcript::formats::shared::reasoning::{is_reasoning, reasoning};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Content, Part, PartKind};
@@ -19,25 +26,12 @@ pub(crate) const UNREAD: [&str; 6] =
     ["input_text", "output_text", "input_image", "input_file", "tool-call", "tool-result"];
 
 /// The keys of blocks without a type.
-pub(crate) const KEYS: [&str; 13] = [
-    "text",
-    "toolUse",
-    "toolResult",
-    "image",
-    "document",
-    "video",
-    "audio",
-    "reasoningContent",
-    "cachePoint",
-    "guardContent",
-    "citationsContent",
-    "searchResult",
-    "json",
-];
+pub(crate) const KEYS: &str = "text|toolUse|toolResult|image|document|video|audio|reasoningContent|cachePoint|\
+    guardContent|citationsContent|searchResult|json";
 
 /// Whether a block has one of [`KEYS`].
 pub(crate) fn has_key(block: Json<'_>) -> bool {
-    KEYS.iter().any(|key| block.get(key).is_some())
+    KEYS.split('|').any(|key| block.get(key).is_some())
 }
 
 /// Whether a type is in [`CALLS`] or [`UNREAD`].
@@ -139,4 +133,82 @@ pub(crate) fn output_text(value: Json<'_>) -> PartKind<'_> {
         _ => None,
     };
     only.map_or_else(|| foreign::value(value, PartKind::Text), PartKind::Text)
+}
+
+/// The elements of a list of one of these kinds; none if there is no list.
+pub(crate) fn elements<'a>(list: Option<Json<'a>>, kind: JsonKind) -> impl Iterator<Item = Json<'a>> + use<'a> {
+    list.into_iter().flat_map(|list| list.items()).filter(move |element| element.kind() == kind)
+}
+
+/// Appends parts to a content whose text, if it has any, is in `json`.
+pub(crate) fn with_parts<'a>(content: Content<'a>, json: Option<Json<'a>>, mut more: Vec<Part<'a>>) -> Content<'a> {
+    if more.is_empty() {
+        return content;
+    }
+    let mut parts = match content {
+        Content::Text(text) if text.is_empty() => Vec::new(),
+        Content::Text(text) => json.map(|json| Part { json, kind: PartKind::Text(text) }).into_iter().collect(),
+        Content::Parts(parts) => parts.into_vec(),
+    };
+    parts.append(&mut more);
+    Content::Parts(parts.into())
+}
+
+/// The edit that appends a line to the text in the member `key` of an object; `None` if the member holds something else
+/// than text.
+pub(crate) fn append_line(holder: &Object<'_>, key: &str, line: &str) -> Option<Edit> {
+    let quoted = json!(line).to_string();
+    let Some(value) = holder.get(key) else {
+        let start = holder.json.span().start + "{".len();
+        return Some(Edit { range: start..start, text: format!("{}:{quoted},", json!(key)) });
+    };
+    match value.kind() {
+        JsonKind::Null => Some(Edit { range: value.span(), text: quoted }),
+        JsonKind::String => {
+            let end = value.span().end - "\"".len();
+            let line = &quoted["\"".len()..quoted.len() - "\"".len()];
+            let text = if value.is_falsy() { line.to_owned() } else { format!("\\n{line}") };
+            Some(Edit { range: end..end, text })
+        }
+        _ => None,
+    }
+}
+
+/// The types of blocks of reasoning.
+const TYPES: [&str; 5] = ["reasoning", "reasoning_content", "redacted-reasoning", "redacted_thinking", "thinking"];
+
+/// Members that hold a text.
+const TEXTS: [&str; 6] = ["thinking", "reasoning", "text", "content", "summary", "value"];
+
+/// Members that hold a list of texts.
+const LISTS: [&str; 4] = ["thinking", "summary", "content", "details"];
+
+/// Whether a block of this type is reasoning.
+pub(crate) fn is_reasoning(kind: Text<'_>) -> bool {
+    TYPES.iter().any(|name| kind.is(name))
+}
+
+/// Reads a block of reasoning. Its text is empty if only the provider can read it.
+pub(crate) fn reasoning(block: Json<'_>) -> PartKind<'_> {
+    let mut parts = reasoning_parts(block);
+    match parts.len() {
+        0 => PartKind::Reasoning(Text::plain("")),
+        1 => parts.remove(0).kind,
+        _ => PartKind::Mixed(Content::Parts(parts.into())),
+    }
+}
+
+/// The texts of a block of reasoning.
+pub(crate) fn reasoning_parts(block: Json<'_>) -> Vec<Part<'_>> {
+    let inner = ["reasoningContent", "reasoning_content"].iter().find_map(|key| block.get(key));
+    let inner = inner.filter(|inner| inner.kind() == JsonKind::Object).unwrap_or(block);
+    let inner = inner.get("reasoningText").unwrap_or(inner);
+    let is_redacted = inner.get("redacted").is_some_and(|redacted| redacted.raw() == "true");
+    let may_read = |key: &&&str| !is_redacted || **key == "summary";
+    let text = TEXTS.iter().filter(may_read).find_map(|key| inner.get_text(key).filter(|text| !text.is_empty()));
+    if let Some(text) = text {
+        return vec![Part { json: block, kind: PartKind::Reasoning(text) }];
+    }
+    let listed = LISTS.iter().filter_map(|key| inner.get(key)).flat_map(|list| list.items());
+    listed.filter_map(|json| Some(Part { json, kind: PartKind::Reasoning(json.get_text("text")?) })).collect()
 }

@@ -5,21 +5,18 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::denial::Denial;
-use crate::transcript::foreign;
 use crate::transcript::format::SummaryMessage;
-use crate::transcript::formats::shared::blocks::{common_block, content};
-use crate::transcript::formats::shared::fields::{id, non_null, role_of};
-use crate::transcript::formats::shared::reasoning::reasoning_parts;
-use crate::transcript::hosted::{self, HostedResult};
-use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::formats::shared::blocks::{common_block, content, reasoning_parts};
+use crate::transcript::formats::shared::fields::{check_object, id, non_null, role_of};
+use crate::transcript::json::{Json, Object};
 use crate::transcript::media::MediaKind;
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
-use crate::transcript::outputs::{CallOutput, OutputShape};
-use crate::transcript::provider_texts;
+use crate::transcript::outputs::{CallOutput, HostedResult, OutputShape};
+use crate::transcript::status::Denial;
 use crate::transcript::text::Text;
+use crate::transcript::{foreign, outputs, provider_texts};
 
 pub(crate) const ROLES: [(&str, Role); 4] =
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::Developer)];
@@ -37,30 +34,14 @@ pub(crate) const CALLS: [(&str, &str, &str); 8] = [
 ];
 
 /// Calls that the server answers in the same item.
-const HOSTED: [&str; 6] = [
-    "web_search_call",
-    "file_search_call",
-    "code_interpreter_call",
-    "image_generation_call",
-    "mcp_call",
+#[rustfmt::skip]
+const HOSTED: &[&str] = &[
+    "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call",
     "mcp_list_tools",
 ];
 
 /// Members of hosted calls and tool searches with readable content.
-const READABLE: [&str; 12] = [
-    "name",
-    "revised_prompt",
-    "action",
-    "queries",
-    "arguments",
-    "code",
-    "query",
-    "results",
-    "outputs",
-    "output",
-    "error",
-    "tools",
-];
+const READABLE: &str = "name|revised_prompt|action|queries|arguments|code|query|results|outputs|output|error|tools";
 
 /// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +64,7 @@ pub(crate) fn output<'a>(item: Json<'a>) -> Option<CallOutput<'a>> {
 /// The result in an item of a tool that the server runs.
 pub(crate) fn hosted(json: Json<'_>) -> Vec<HostedResult<'_>> {
     let is_hosted = kind(&Object::of(json)) == Some(Item::Hosted);
-    hosted::results(is_hosted.then_some(json).into_iter())
+    outputs::hosted_results(is_hosted.then_some(json).into_iter())
 }
 
 pub(crate) fn text_block(text: &str) -> Value {
@@ -146,7 +127,7 @@ pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
         .map(|(item, _)| *item)
         .or_else(|| CALLS.iter().any(|call| kind.is(call.0)).then_some(Item::Call))
         .or_else(|| CALLS.iter().any(|call| kind.is(call.2)).then_some(Item::Result))
-        .or_else(|| is(&HOSTED).then_some(Item::Hosted))
+        .or_else(|| kind.is_in(HOSTED).then_some(Item::Hosted))
         .or_else(|| kind_by_ending(item, kind))
 }
 
@@ -163,14 +144,16 @@ fn kind_by_ending(item: &Object<'_>, kind: Text<'_>) -> Option<Item> {
 
 /// Whether the type of an item is known by its full name, and not only by its ending.
 pub(crate) fn is_known(item: &Object<'_>) -> bool {
-    let is = |name: &str| item.get_text("type").is_some_and(|kind| kind.is(name));
+    let is = |name: &str| item.member_is("type", name);
     let by_ending = item.get_text("type").is_some_and(|kind| kind_by_ending(item, kind).is_some());
-    !by_ending || CALLS.iter().any(|(call, _, result)| is(call) || is(result)) || HOSTED.iter().any(|name| is(name))
+    !by_ending
+        || CALLS.iter().any(|(call, _, result)| is(call) || is(result))
+        || item.get_text("type").is_some_and(|kind| kind.is_in(HOSTED))
 }
 
 /// Whether a tool search is run by the server.
 fn is_hosted(item: &Object<'_>) -> bool {
-    item.get_text("execution").is_some_and(|by| by.is("server")) || non_null(item, "call_id").is_none()
+    item.member_is("execution", "server") || non_null(item, "call_id").is_none()
 }
 
 /// Creates a message without calls and results.
@@ -184,9 +167,7 @@ pub(crate) fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>) -
 /// What the value is instead.
 pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
     let json = item.json;
-    if json.kind() != JsonKind::Object {
-        return Err(format!("is {}, not an item", json.kind().noun()));
-    }
+    check_object(json, "an item")?;
     let Some(kind) = kind(item) else {
         return Err("is not an item with a type that is known, and has no role".to_owned());
     };
@@ -256,7 +237,7 @@ fn readable_content(json: Json<'_>) -> Content<'_> {
     if provider_texts::is_generated_picture(json) {
         return Content::Parts(Box::new([Part { json, kind: PartKind::Media(MediaKind::Picture) }]));
     }
-    let values = READABLE.into_iter().filter_map(|key| json.get(key)).filter(|value| !value.is_falsy());
+    let values = READABLE.split('|').filter_map(|key| json.get(key)).filter(|value| !value.is_falsy());
     let parts = values.flat_map(|value| match output_of(value) {
         Content::Text(text) => vec![Part { json: value, kind: PartKind::Text(text) }],
         Content::Parts(parts) => parts.into_vec(),
@@ -308,7 +289,7 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
         if kind == Some(Item::Compaction) {
             continue;
         }
-        let is = |name: &str| item.get_text("type").is_some_and(|kind| kind.is(name));
+        let is = |name: &str| item.member_is("type", name);
         match (kind, item.get_text("id").map(|id| id.decode())) {
             (Some(Item::Reference), Some(id)) => groups.extend(named.get(&id).map(|&first| (first, index))),
             (_, Some(id)) => _ = named.insert(id, index),
@@ -360,7 +341,7 @@ pub(crate) fn violations<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usiz
 
 fn is_of_the_model(kind: Option<Item>, item: &Object<'_>) -> bool {
     match kind {
-        Some(Item::Message) => item.get_text("role").is_some_and(|role| role.is("assistant")),
+        Some(Item::Message) => item.member_is("role", "assistant"),
         Some(Item::Reasoning | Item::Call | Item::Hosted | Item::Reference) => true,
         _ => false,
     }

@@ -1,13 +1,9 @@
 //! Code that several formats share: each file reads one piece of a message in one style.
 
-pub(crate) mod attachments;
 pub(crate) mod blocks;
 pub(crate) mod chat;
 pub(crate) mod fields;
-pub(crate) mod groups;
 pub(crate) mod items;
 pub(crate) mod links;
 pub(crate) mod parts;
-pub(crate) mod reasoning;
-pub(crate) mod times;
 pub(crate) mod tool_use;

@@ -2,42 +2,26 @@
 
 use crate::transcript::foreign;
 use crate::transcript::formats::shared::blocks::output_text;
-use crate::transcript::formats::shared::fields::id;
-use crate::transcript::hosted::HostedResult;
+use crate::transcript::formats::shared::fields::call_part;
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::media::MediaKind;
-use crate::transcript::message::{Arguments, Call, CallPlace, Content, Part, PartKind};
-use crate::transcript::outputs::{CallOutput, OutputShape};
+use crate::transcript::message::{Call, Content, Part, PartKind};
+use crate::transcript::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::transcript::text::Text;
 
 /// The members that a part can hold, as REST spells them.
-const KEYS: [&str; 9] = [
-    "text",
-    "functionCall",
-    "functionResponse",
-    "inlineData",
-    "fileData",
-    "executableCode",
-    "codeExecutionResult",
-    "toolCall",
-    "toolResponse",
-];
+const KEYS: &str = "text|functionCall|functionResponse|inlineData|fileData|executableCode|codeExecutionResult|toolCall|\
+    toolResponse";
 
 /// Whether a value is such a part.
 pub(crate) fn is_part(part: Json<'_>) -> bool {
     ["type", "kind"].iter().all(|key| part.get(key).is_none())
-        && KEYS.iter().chain(&["thoughtSignature"]).any(|key| member(part, key).is_some())
+        && KEYS.split('|').chain(["thoughtSignature"]).any(|key| member(part, key).is_some())
 }
 
 /// Reads a call, which is `json` in a part.
 pub(crate) fn call<'a>(part: Json<'a>, json: Json<'a>) -> Call<'a> {
-    Call {
-        json: part,
-        id: id(json.get("id")),
-        name: json.get_text("name"),
-        arguments: json.get("args").map_or(Arguments::Absent, Arguments::Value),
-        place: CallPlace::Content,
-    }
+    call_part(part, json, ["id", "name", "args"])
 }
 
 /// The member that REST calls `key`; Python spells it with underscores, and writes null for absent members.
@@ -91,7 +75,7 @@ pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
     match data.map(|data| member(data, "mimeType").and_then(|kind| kind.text())) {
         Some(kind) => PartKind::Media(kind.map_or(MediaKind::Document, |kind| MediaKind::of_type(&kind.decode()))),
         // Code that the model ran, or calls that the server answered: read as text, whatever their fields.
-        None => match KEYS.iter().find_map(|key| member(json, key)) {
+        None => match KEYS.split('|').find_map(|key| member(json, key)) {
             Some(value) => output_text(value),
             None if member(json, "thoughtSignature").is_some() => PartKind::Reasoning(Text::plain("")),
             None => foreign::part(json),

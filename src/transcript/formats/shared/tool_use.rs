@@ -6,10 +6,10 @@
 use serde_json::{Value, json};
 
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
-use crate::transcript::formats::shared::fields::{id, role_and_name, role_of};
-use crate::transcript::hosted;
+use crate::transcript::formats::shared::fields::{call_part, id, role_and_name, role_of};
 use crate::transcript::json::{Json, Object};
-use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
+use crate::transcript::message::{Call, Message, PartKind, RareFields, ResultRef, Role};
+use crate::transcript::outputs;
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
 
@@ -23,13 +23,7 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     for (block, kind) in block_types(message) {
         let Some(kind) = kind else { continue };
         if is_call(kind) {
-            calls.push(Call {
-                json: block,
-                id: id(block.get("id")),
-                name: block.get_text("name"),
-                arguments: block.get("input").map_or(Arguments::Absent, Arguments::Value),
-                place: CallPlace::Content,
-            });
+            calls.push(call_part(block, block, ["id", "name", "input"]));
         } else if is_result(kind) {
             answers.push(ResultRef::new(block, id(block.get("tool_use_id"))));
         }
@@ -48,7 +42,7 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 pub(crate) fn output(answer: Json<'_>) -> Option<CallOutput<'_>> {
     match answer.get_text("type") {
         Some(kind) if kind.is("tool_result") => CallOutput::in_content(answer, "text"),
-        _ => hosted::result(answer).map(|result| result.output),
+        _ => outputs::hosted_result(answer).map(|result| result.output),
     }
 }
 
