@@ -71,7 +71,8 @@ pub(super) fn search(settings: &LookupSettings, pattern: &Regex) -> Result<Exit>
     let is_only = matches!(files.as_slice(), [only] if only.named);
     let (mut lookup, mut shown, mut number) = (Lookup::new(settings), 0, 0);
     for file in &files {
-        let most = if counts { 0 } else { limit - shown };
+        // One that stands for several counts as all of them.
+        let most = if counts { 0 } else { limit.saturating_sub(shown) };
         let mut hits = Hits { pattern, most, joins: !arguments.json, last: VecDeque::new(), number: 0 };
         let contents = match lookup.read(file, &mut |part, masks| hits.add(part, masks)) {
             Err(error) if is_only => return Err(error),

@@ -143,6 +143,18 @@ fn the_newest_hits_come_first_and_the_rest_are_counted() {
     }
 }
 
+/// One that stands for several can count as more than the limit. Then nothing of the next file is shown.
+#[test]
+fn what_is_said_again_counts_each_time_over_all_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let same = json!(vec![json!({"role": "user", "content": "Milk is out."}); 5]).to_string();
+    let files = ["a.json", "b.json"].map(|name| path(folder.path(), name));
+    files.iter().for_each(|file| fs::write(file, &same).expect("written"));
+    let run = with(&["--search", "Milk", "--limit", "3", &files[0], &files[1]]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, "tcompact: 5 more; --limit 10 shows them\n"), "{run:?}");
+    assert!(run.stdout.contains(&files[0]) && !run.stdout.contains(&files[1]), "{run:?}");
+}
+
 /// Copies count once; a round that several records have is named by the line of the record.
 #[test]
 fn copies_count_once_and_rounds_of_several_are_named_by_line() {
