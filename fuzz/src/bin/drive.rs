@@ -4,12 +4,12 @@
 //!        drive TARGET FILE...                runs a target on files
 //!        drive list                          prints the targets
 
-use std::{fs, thread};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use tcompact_fuzz::{Mutator, TARGETS, Target, seeds_of, target};
 
