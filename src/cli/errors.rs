@@ -106,9 +106,17 @@ fn invalid_value(error: &clap::Error, typed: &Typed) -> Option<Description> {
         return Some(Description { lines: vec![line], advice: Some(attempt(name, None, typed)), wrong });
     }
     let diagnostic = diagnostic(error);
+    let advice = Some(attempt(name, Some(&value), typed));
+    if may_hold_a_secret(&[name.to_owned(), value.clone()]) {
+        // What is wrong with it can repeat a part of it.
+        let why = Some(diagnostic.to_string()).filter(|why| !may_hold_a_secret(&[name.to_owned(), why.clone()]));
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        let line = format!("invalid value for '{flag}', not shown since it can hold a key{why}");
+        return Some(Description { lines: vec![line], advice, wrong });
+    }
     let [shown, carets] = diagnostic.draw(&value);
     let first = format!("invalid value '{value}' for '{flag}': {diagnostic}");
-    Some(Description { lines: vec![first, shown, carets], advice: Some(attempt(name, Some(&value), typed)), wrong })
+    Some(Description { lines: vec![first, shown, carets], advice, wrong })
 }
 
 fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::batch::{logs, within};
 use crate::failing_servers::faults;
-use crate::program::{FIXTURES, Run, run, tcompact};
+use crate::invalid_input::assert_fails;
+use crate::program::{FIXTURES, Run, piped, run, tcompact};
 use crate::server::{Server, Step, at_length, completion};
 
 /// The key has characters that JSON and URLs escape.
@@ -101,6 +102,25 @@ fn a_key_stands_nowhere_however_a_run_fails() {
         (0..16).for_each(|_| drop(scope.spawn(work)));
     });
     assert!(fails.into_inner() > 20, "most of them fail");
+}
+
+/// A value that is wrong is shown with what is wrong in it, unless it can hold a key.
+#[test]
+fn a_wrong_value_with_a_key_is_not_shown() {
+    for key in ["sk-proj-Ab3dEf6hIj9kLmN0pQr5", "a1b2c3d4e5f6a7b8c9d0"] {
+        for arguments in [
+            &["--request-json", &format!(r#"{{"api_key":"{key}""#)][..],
+            &["--request-json", &format!(r#""{key}""#)],
+            &[&format!("--request-json=[\"{key}\"]")],
+            &["--request-json", &format!(r#"{{"a":1}} {key}"#)],
+        ] {
+            let run = piped(arguments, "[]");
+            assert_fails(&run, 2, &["--request-json", "not shown since it can hold a key"]);
+            assert!(!run.stderr.contains(key), "{run:?}");
+        }
+    }
+    let run = piped(&["--request-json", r#"{"top_p": 1,"#], "[]");
+    assert_fails(&run, 2, &[r#"invalid value '{"top_p": 1,'"#]);
 }
 
 #[test]
