@@ -145,7 +145,7 @@ fn work_is_linear() {
     let count = share(500).max(125);
     for ((name, few), (_, many)) in all(count).zip(all(4 * count)) {
         let (few, many) = (work(&few), work(&many));
-        if many > 8 * few + Duration::from_millis(20) {
+        if many > 6 * few + Duration::from_millis(20) {
             failed.push(format!("{name}: {few:?} and {many:?}"));
         }
     }
