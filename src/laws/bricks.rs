@@ -143,7 +143,7 @@ pub(crate) const FOREIGN: [&str; 2] =
     [r#"{"hologram":{"body":"$TEXT"}}"#, r#"{"type":"hologram","part_kind":"hologram","hologram":{"body":"$TEXT"}}"#];
 
 /// The pieces of a format's conversations in `fixtures/bricks`. `$TEXT`, `$ID`, `$CALLS` and `$RESULTS` are replaced,
-/// `$N` is a new number each time, and `$P` the previous one. `⟦…⟧` encloses thinking that is removed if the history
+/// `$N` is a new number each time, and `$P` that of the entry before it that has a `$P` too. `⟦…⟧` encloses thinking that is removed if the history
 /// before it changed; `$MODEL` in it is the model of messages that name theirs. Text after a `¦` in it is the
 /// replacement.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -294,8 +294,14 @@ impl Bricks {
             };
             out.extend(messages.into_iter().map(|(text, ids)| (text, Some(ids))));
         }
+        // Each entry of a chain names the one before it; other entries stand between them.
+        let mut previous = "first".to_owned();
         for (index, (text, _)) in out.iter_mut().enumerate() {
-            *text = text.replace("$N", &index.to_string()).replace("$P", &index.wrapping_sub(1).to_string());
+            let is_linked = text.contains("$P");
+            *text = text.replace("$N", &index.to_string()).replace("$P", &previous);
+            if is_linked {
+                previous = index.to_string();
+            }
         }
         out
     }

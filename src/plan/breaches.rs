@@ -135,6 +135,9 @@ impl fmt::Display for Breach {
             ProviderRule::Loose(LinkFault::Cycle) => {
                 write!(out, "an entry{id} that is its own ancestor: its agent finds nothing before it")
             }
+            ProviderRule::Loose(LinkFault::Beside) => {
+                write!(out, "a message{id} beside the chain of the others: its agent does not send it")
+            }
             ProviderRule::Loose(_) => {
                 write!(out, "a parent{id} that is not there: the agent finds nothing before the entry that names it")
             }

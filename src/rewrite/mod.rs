@@ -19,7 +19,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::plan::{Plan, carried};
-use crate::transcript::formats::InsertionPoint;
+use crate::transcript::formats::{InsertionPoint, SummaryPosition};
 use crate::transcript::{Transcript, compaction};
 
 pub(crate) use crate::transcript::edit::{Edit, Replaces, apply, changes, pieces, sort};
@@ -105,16 +105,25 @@ pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]
     let style = Style::beside(transcript, plan.cutoff, !is_ascii && transcript.is_ascii());
     let written: Vec<String> = summary.iter().map(|value| style.write(value)).collect();
     let text = (!written.is_empty()).then(|| written.join(&entries.separator(transcript.source, None)));
-    // The entry after the summary.
-    let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
-    let next = entries.place_before(transcript, next);
-    let next = next + entries.gone[next..].iter().take_while(|gone| **gone).count();
-    if let Some(text) = text.as_ref().filter(|_| next == 0 || !entries.gone[next - 1]) {
-        edits.push(entries.insertion(transcript.source, next, text));
+    let runs = entries.runs();
+    let mut summary_run = None;
+    if transcript.format.summary_position(transcript) == SummaryPosition::First {
+        // The agent skips what stands before the summary: what stays in the file and is not sent keeps its place behind it.
+        summary_run = runs.first().cloned();
+    } else {
+        // The entry after the summary.
+        let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
+        let next = entries.place_before(transcript, next);
+        let next = next + entries.gone[next..].iter().take_while(|gone| **gone).count();
+        if next > 0 && entries.gone[next - 1] {
+            summary_run = runs.iter().find(|run| run.end == next).cloned();
+        } else if let Some(text) = &text {
+            edits.push(entries.insertion(transcript.source, next, text));
+        }
     }
-    for run in entries.runs() {
+    for run in runs {
         edits.push(match &text {
-            Some(text) if run.end == next => entries.replacement(transcript.source, run, text),
+            Some(text) if Some(&run) == summary_run.as_ref() => entries.replacement(transcript.source, run, text),
             _ => removal(&entries.spans, run.start, run.end),
         });
     }

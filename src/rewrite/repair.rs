@@ -317,8 +317,7 @@ impl Repairer<'_, '_> {
 
     /// Ties entries to those before them, where the walk up from the last entry ends at them.
     fn tie_loose_entries(&self, _: &[&Breach]) -> Vec<Edit> {
-        let format = self.transcript.format;
-        format.loose_entries(self.transcript).iter().filter_map(|loose| format.tie(loose)).collect()
+        self.transcript.format.ties(self.transcript)
     }
 
     /// Moves results to the front of their messages.

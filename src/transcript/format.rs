@@ -212,14 +212,15 @@ pub(crate) trait OrderRules {
         Vec::new()
     }
 
-    /// The entries at which an agent that walks up from the last entry stops before it should.
+    /// The entries at which an agent that walks up from the last entry stops before it should, and messages that it does
+    /// not come by although nobody took them back.
     fn loose_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
         Vec::new()
     }
 
-    /// The edit that ties such an entry to the one before it.
-    fn tie(&self, _entry: &LooseEntry<'_>) -> Option<Edit> {
-        None
+    /// The edits that tie such entries to those before them.
+    fn ties(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
+        Vec::new()
     }
 
     /// Entries that stand between a call and its result.
@@ -313,6 +314,13 @@ impl<'a> Transcript<'a> {
         messages.chain(self.notes.iter().map(|note| note.json))
     }
 
+    /// The entries of the conversation as they stand in the source.
+    pub(crate) fn entries_in_order(&self) -> Vec<Json<'a>> {
+        let mut entries: Vec<Json<'a>> = self.entries().collect();
+        entries.sort_by_key(|entry| entry.span().start);
+        entries
+    }
+
     /// Whether the messages have only ASCII characters, so that a new one should too.
     pub(crate) fn is_ascii(&self) -> bool {
         let list =
@@ -387,6 +395,8 @@ pub(crate) struct InsertionPoint<'p, 'a> {
     /// The links around it, once a format has asked for them: they take a pass over all entries, and one summary is
     /// written several times until it has its size.
     links: OnceCell<Links<'a>>,
+    /// The entries on the way that an agent goes through its session, likewise.
+    walk: OnceCell<Vec<Json<'a>>>,
     /// The cache mark that the new message takes over, likewise.
     mark: OnceCell<Option<Json<'a>>>,
 }
@@ -403,7 +413,8 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
         cutoff: usize,
         removed: impl Fn() -> Vec<usize> + 'p,
     ) -> Self {
-        InsertionPoint { transcript, cutoff, removed: Box::new(removed), links: OnceCell::new(), mark: OnceCell::new() }
+        let (links, walk, mark) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        InsertionPoint { transcript, cutoff, removed: Box::new(removed), links, walk, mark }
     }
 
     /// The cache mark of the removed messages, if the new one takes it over.
@@ -413,9 +424,15 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
 
     /// The links around it, in a format whose entries have these keys.
     pub(crate) fn links(&self, keys: LinkKeys) -> &Links<'a> {
-        self.links.get_or_init(|| {
-            let cut = self.transcript.messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
-            Links::of(self.transcript.entries().collect(), &(self.removed)(), cut, keys)
+        self.links.get_or_init(|| Links::of(self.transcript.entries_in_order(), &(self.removed)(), keys))
+    }
+
+    /// The entries on the way from the last one to the first, the first one first, as `walk` finds it among all entries in
+    /// their order.
+    pub(crate) fn walk(&self, walk: fn(&[Json<'a>]) -> Vec<usize>) -> &[Json<'a>] {
+        self.walk.get_or_init(|| {
+            let entries = self.transcript.entries_in_order();
+            walk(&entries).into_iter().map(|index| entries[index]).collect()
         })
     }
 

@@ -7,9 +7,10 @@
 
 mod attached;
 mod chain;
+mod walk;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 
@@ -21,6 +22,8 @@ use crate::transcript::format::{
     SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::transcript::formats::shared::fields::{copied, of_one_answer};
+use crate::transcript::formats::claude_code::chain::Way;
+use crate::transcript::formats::claude_code::walk::{Place, Walk};
 use crate::transcript::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::transcript::formats::shared::tool_use;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
@@ -78,50 +81,41 @@ impl MessageReader for ClaudeCode {
 
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
-        let is_message = |line: &Object<'_>| {
-            line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some() || is_foreign(line)
-        };
-        let is_sent = |line: &Object<'_>| is_message(line) || attached::read(line).is_some();
-        // In the file of a sub-agent every line is a sidechain. In other files a sub-agent's compactions concern only
-        // itself.
-        let all_sidechain = lines.iter().filter(|line| is_message(line)).all(is_sidechain);
-        let is_main_boundary = |line: &Object<'_>| is_boundary(line) && (all_sidechain || !is_sidechain(line));
-        let boundary = lines.iter().rposition(is_main_boundary);
-        let cut = boundary.unwrap_or(0);
-        let preserved = boundary.map_or_else(HashSet::new, |boundary| chain::lines_before(&lines, boundary));
-        let is_gone = |index: usize| index < cut && !preserved.contains(&index);
-        let by_id: HashMap<_, usize> = lines
-            .iter()
-            .enumerate()
-            .filter_map(|(index, line)| Some((line.get_text("uuid")?.decode(), index)))
-            .collect();
-        let copied = copies(&lines[cut..], &|line| is_sent(line) && (all_sidechain || !is_sidechain(line)));
-        let is_undone = is_undone(&lines[cut..], &copied);
-        let mut has_message = false;
-        let entry = |(index, line): (usize, &Object<'_>)| {
-            let is_linked = line.get("uuid").is_some() || line.get("parentUuid").is_some();
-            let message = line.get_text("messageId").and_then(|id| by_id.get(&id.decode())).copied();
-            EntryKind::Note(match message {
-                _ if is_gone(index) && is_linked => Retention::Obsolete,
-                Some(message) if is_gone(message) => Retention::Obsolete,
-                Some(message) => Retention::With(message),
-                None if is_main_boundary(line) => Retention::Obsolete,
-                None if index >= cut && is_undone[index - cut] => Retention::Obsolete,
-                None if let Some(original) = copied.get(&index.wrapping_sub(cut)) => Retention::With(cut + original),
-                None if !is_gone(index) && is_sent(line) && (all_sidechain || !is_sidechain(line)) => {
-                    has_message = true;
-                    return EntryKind::Message;
-                }
+        let walk = Walk::of(&lines);
+        let places = walk.places(&is_sent);
+        let mut first_message = None;
+        let mut entries = Vec::with_capacity(lines.len());
+        for (index, line) in lines.iter().enumerate() {
+            let is_message = match places[index] {
+                Place::Walked => is_sent(line),
+                Place::Outside => is_sent(line) && !(walk.has_main_line && is_sidechain(line)),
+                Place::Compacted | Place::Copy(_) | Place::Branch => false,
+            };
+            if is_message {
+                first_message = first_message.or(Some(index));
+                entries.push(EntryKind::Message);
+                continue;
+            }
+            let retention = match places[index] {
+                Place::Compacted => Retention::Obsolete,
+                Place::Branch => Retention::Always,
+                Place::Copy(original) => retention_with(&places, original, first_message),
+                Place::Walked if is_boundary(line) => Retention::Obsolete,
                 // The output of hooks before the first message, which has it as its parent.
-                None if is_linked && !has_message && line.get("parentUuid").is_some() => Retention::Obsolete,
-                None if is_linked || line.get("snapshot").is_some() || line.get("session_id").is_some() => {
-                    Retention::WithPrevious
+                Place::Walked | Place::Outside if first_message.is_none() && line.get("parentUuid").is_some() => {
+                    Retention::Obsolete
                 }
-                // A title, the mode, a queue: it concerns the whole session.
-                None => Retention::Always,
-            })
-        };
-        lines.iter().enumerate().map(entry).collect()
+                Place::Walked => Retention::WithPrevious,
+                Place::Outside => match line.get_text("messageId").and_then(|id| walk.line_of(&id.decode())) {
+                    Some(message) => retention_with(&places, message, first_message),
+                    None if is_in_conversation(line) => Retention::WithPrevious,
+                    // A title, the mode, a queue: it concerns the whole session.
+                    None => Retention::Always,
+                },
+            };
+            entries.push(EntryKind::Note(retention));
+        }
+        entries
     }
 
     fn metadata_members(&self) -> &'static [&'static str] {
@@ -176,19 +170,17 @@ impl MessageWriter for ClaudeCode {
             let id = neighbour.get("uuid").is_some().then_some(new);
             return vec![user_line(neighbour, message, id, Map::new())];
         }
-        let links = at.links(KEYS);
-        let id = links.end_of_walk().map_or(new, Cow::into_owned);
-        let boundary = uuid(&["boundary", &id]);
+        let way = Way::to_summary(at, &new);
+        let boundary = uuid(&["boundary", &way.summary]);
         let marks = json!({"isVisibleInTranscriptOnly": true, "isCompactSummary": true});
+        let id = Some(way.summary);
         let mut lines = vec![
             boundary_line(neighbour, &boundary, at),
-            linked(Some(&boundary), user_line(neighbour, message, Some(id.clone()), members(marks))),
+            linked(Some(&boundary), user_line(neighbour, message, id, members(marks))),
         ];
-        let mut bridged = HashSet::from([Cow::from(id.clone())]);
-        let gaps = links.kept.iter().filter_map(|entry| links.removed_parent(*entry));
-        lines.extend(
-            gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| linked(Some(&id), empty_line(neighbour, &gap))),
-        );
+        for (id, parent) in &way.gaps {
+            lines.push(linked(Some(parent), empty_line(neighbour, id)));
+        }
         lines
     }
 
@@ -256,8 +248,8 @@ impl OrderRules for ClaudeCode {
         chain::loose(transcript)
     }
 
-    fn tie(&self, entry: &LooseEntry<'_>) -> Option<Edit> {
-        entry.tie(KEYS)
+    fn ties(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        chain::ties(transcript)
     }
 }
 
@@ -296,49 +288,26 @@ fn is_boundary(line: &Object<'_>) -> bool {
     line.member_is("subtype", "compact_boundary") && line.get("parentUuid").is_some()
 }
 
-/// The lines that were written again, with the line that counts: of several with one uuid, the first that says what the
-/// last says. Claude Code keeps the last of them, at the place of the first.
-fn copies(lines: &[Object<'_>], is_sent: &dyn Fn(&Object<'_>) -> bool) -> HashMap<usize, usize> {
-    let mut by_id: HashMap<Cow<'_, str>, Vec<usize>> = HashMap::new();
-    for (index, line) in lines.iter().enumerate().filter(|(_, line)| is_sent(line)) {
-        if let Some(id) = line.get_text("uuid") {
-            by_id.entry(id.decode()).or_default().push(index);
-        }
+/// How long a line stays that belongs to another one.
+fn retention_with(places: &[Place], line: usize, first_message: Option<usize>) -> Retention {
+    match places[line] {
+        Place::Walked | Place::Outside => Retention::With(line),
+        Place::Copy(original) => retention_with(places, original, first_message),
+        // What was compacted goes with the summary that stands for it, wherever it is written again.
+        Place::Compacted => first_message.map_or(Retention::Obsolete, Retention::With),
+        Place::Branch => Retention::Always,
     }
-    let said = |index: usize| ["message", "attachment"].map(|key| lines[index].get(key).map(|said| said.raw()));
-    let of_one = |same: Vec<usize>| {
-        let last = same.last().map(|last| said(*last));
-        let counted = same.iter().copied().find(|index| Some(said(*index)) == last);
-        same.into_iter().filter(move |index| Some(*index) != counted).filter_map(move |index| Some((index, counted?)))
-    };
-    by_id.into_values().filter(|same| same.len() > 1).flat_map(of_one).collect()
 }
 
-/// Whether a line is a prompt of the user's, and not a result.
-fn is_prompt(line: &Object<'_>) -> bool {
-    let is = |json: Json<'_>, kind: &str| json.member_is("type", kind);
-    let content = line.get("message").and_then(|message| message.get("content"));
-    is(line.json, "user")
-        && !is_sidechain(line)
-        && !is_true(line, "isMeta")
-        && content.is_some_and(|content| content.items().all(|block| !is(block, "tool_result")))
+/// Whether a line holds something that a model can be sent.
+fn is_sent(line: &Object<'_>) -> bool {
+    let is_message = line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some();
+    is_message || is_foreign(line) || attached::read(line).is_some()
 }
 
-/// For each line whether the user went back before it: of several prompts with the same parent, all lines from the
-/// first prompt to the last one. A prompt that was only written again is one prompt.
-fn is_undone(lines: &[Object<'_>], copied: &HashMap<usize, usize>) -> Vec<bool> {
-    let prompts = || lines.iter().enumerate().filter(|(index, line)| !copied.contains_key(index) && is_prompt(line));
-    let last: HashMap<_, usize> = prompts().filter_map(|(index, line)| Some((parent(line)?, index))).collect();
-    let mut ends: Vec<usize> = vec![0; lines.len()];
-    for (index, line) in prompts() {
-        ends[index] = parent(line).and_then(|id| last.get(&id).copied()).unwrap_or_default();
-    }
-    let mut until = 0;
-    let is_before = |(index, end): (usize, usize)| {
-        until = until.max(end);
-        index < until
-    };
-    ends.into_iter().enumerate().map(is_before).collect()
+/// Whether a line concerns a part of the conversation.
+fn is_in_conversation(line: &Object<'_>) -> bool {
+    ["uuid", "parentUuid", "snapshot", "session_id"].iter().any(|key| line.get(key).is_some())
 }
 
 fn parent<'a>(line: &Object<'a>) -> Option<Cow<'a, str>> {

@@ -251,8 +251,8 @@ impl OrderRules for Pi {
         between::moved(transcript)
     }
 
-    fn tie(&self, entry: &LooseEntry<'_>) -> Option<Edit> {
-        entry.tie(KEYS)
+    fn ties(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        self.loose_entries(transcript).iter().filter_map(|loose| loose.tie(KEYS)).collect()
     }
 
     fn can_be_pinned(&self, message: &Message<'_>) -> bool {

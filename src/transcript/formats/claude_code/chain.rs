@@ -1,17 +1,16 @@
-//! The chain of lines that Claude Code walks up from the last one, and what it resets after a compaction.
-//!
-//! Also: lines that Claude Code kept of the history when it compacted it. They stand before the boundary in the file; Claude Code
-//! sends them behind the summary, and nothing else that stands before the boundary.
+//! The links between the lines of a session: what leads to a summary after a compaction, which messages are not sent, and
+//! the recorded sizes that Claude Code resets.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::Value;
 
 use crate::transcript::compaction::{Reset, ResetKind};
 use crate::transcript::edit::Edit;
-use crate::transcript::format::{InsertionPoint, Retention, Transcript};
-use crate::transcript::formats::claude_code::{KEYS, is_boundary, is_sidechain, is_true, parent};
+use crate::transcript::format::{InsertionPoint, Transcript};
+use crate::transcript::formats::claude_code::walk::{Place, Walk, leads};
+use crate::transcript::formats::claude_code::{KEYS, is_sent, is_true, parent};
 use crate::transcript::formats::shared::links::{Chain, LinkFault, LooseEntry};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::Message;
@@ -19,29 +18,85 @@ use crate::transcript::message::Message;
 /// The sizes by which Claude Code decides about a compaction. It sets them to zero in messages that it keeps.
 const SIZES: [&str; 4] = ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
 
-/// The edits with which kept lines lead to the summary, if there is one, and no longer tell the size of what went.
+/// The way from the lines that stay to a summary in front of them.
+pub(super) struct Way<'a> {
+    /// The id of the summary. The first line on the way names it as its parent already, if its own parent is removed.
+    pub(super) summary: String,
+    /// The ids of lines without content, each with its parent. They take the place of removed lines that kept lines name
+    /// as their parents, so that no kept line changes.
+    pub(super) gaps: Vec<(String, String)>,
+    /// The other lines that get another parent: pinned ones, mostly.
+    parents: Vec<(Json<'a>, String)>,
+}
+
+impl<'a> Way<'a> {
+    /// Finds the way to a summary at a place; `new` is its id, unless it takes that of a removed line.
+    pub(super) fn to_summary(at: &InsertionPoint<'_, 'a>, new: &str) -> Self {
+        let removed = (at.removed)();
+        let stays = |line: &Json<'_>| removed.binary_search(&line.span().start).is_err();
+        let left: Vec<Json<'a>> = at.walk(chain).iter().copied().filter(stays).collect();
+        let ids: HashSet<Cow<'a, str>> = left.iter().filter_map(|line| id(*line)).collect();
+        let cut = at.transcript.messages.get(at.cutoff).map_or(usize::MAX, |kept| kept.span().start);
+        let first = left.first().and_then(|line| parent(&Object::of(*line)));
+        let summary = first.filter(|parent| !ids.contains(parent)).map_or(new.to_owned(), Cow::into_owned);
+        let mut way = Way { summary: summary.clone(), gaps: Vec::new(), parents: Vec::new() };
+        // The line before, and the last one that others can follow.
+        let (mut before, mut last) = (summary.clone(), summary);
+        for line in left {
+            match parent(&Object::of(line)) {
+                Some(parent) if *parent == before => {}
+                Some(parent) if line.span().start >= cut && !ids.contains(&parent) => {
+                    way.gaps.push((parent.into_owned(), last.clone()));
+                }
+                _ => way.parents.push((line, last.clone())),
+            }
+            if let Some(id) = id(line) {
+                before = id.into_owned();
+                if leads(line) {
+                    last.clone_from(&before);
+                }
+            }
+        }
+        way
+    }
+}
+
+/// The lines from the first to the last that Claude Code walks.
+fn chain(lines: &[Json<'_>]) -> Vec<usize> {
+    let lines: Vec<Object<'_>> = lines.iter().copied().map(Object::of).collect();
+    Walk::of(&lines).chain
+}
+
+fn id(line: Json<'_>) -> Option<Cow<'_, str>> {
+    line.get_text(KEYS.id).map(|id| id.decode())
+}
+
+/// The edits with which the lines that stay lead to the summary, if there is one, and no longer tell the size of what
+/// went.
 pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Reset> {
     if at.neighbour().is_none_or(|line| line.get(KEYS.parent).is_none()) {
         return Vec::new();
     }
     let removed = (at.removed)();
-    let is_kept = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_err();
-    let sizes = at.transcript.messages.iter().filter(is_kept).flat_map(|message| sizes(message.json));
-    ties(summary, at).into_iter().chain(sizes).collect()
+    let mut resets = Vec::new();
+    let written = summary.iter().find(|line| line["isCompactSummary"] == true);
+    if let Some(id) = written.and_then(|line| line["uuid"].as_str()) {
+        for (line, parent) in Way::to_summary(at, id).parents {
+            let edit = new_parent(line, &parent);
+            resets.extend(edit.map(|edit| Reset { kind: ResetKind::Parent, entry: line.span().start, edit }));
+        }
+    }
+    for message in &at.transcript.messages {
+        if removed.binary_search(&message.span().start).is_err() {
+            resets.extend(sizes(message.json));
+        }
+    }
+    resets
 }
 
-/// The edits of lines that do not lead to the summary.
-fn ties(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Reset> {
-    let id = summary.iter().find(|line| line["isCompactSummary"] == true).and_then(|line| line["uuid"].as_str());
-    let Some(top) = id else { return Vec::new() };
-    let links = at.links(KEYS);
-    let entries = main_chain(at.transcript, links.kept.iter().copied());
-    let ends_at = |id: &str| id == top || links.is_removed(id);
-    let chain = Chain { entries: &entries, keys: KEYS, ends_at: &ends_at, top: Some(top), leads };
-    let tie = |loose: LooseEntry<'_>| {
-        Some(Reset { kind: ResetKind::Parent, entry: loose.entry.span().start, edit: loose.tie(KEYS)? })
-    };
-    chain.loose().into_iter().filter_map(tie).collect()
+/// The edit that gives a line another parent.
+fn new_parent(line: Json<'_>, parent: &str) -> Option<Edit> {
+    Some(Edit { range: line.get(KEYS.parent)?.span(), text: Value::from(parent).to_string() })
 }
 
 /// The edits that set the sizes in a line to zero.
@@ -56,89 +111,82 @@ fn sizes(line: Json<'_>) -> impl Iterator<Item = Reset> {
     })
 }
 
-/// The lines that do not lead to the ones before them. A line that names no parent begins a chain on purpose.
+/// The lines that are not sent although nobody left them: where the way ends at a parent that is not there, where lines
+/// lead to themselves, and messages beside the way. A line that names no parent begins a chain on purpose.
 pub(super) fn loose<'a>(transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-    let obsolete =
-        || transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete).map(|note| note.json);
-    let boundary = obsolete().filter(|line| is_boundary(&Object::of(*line))).map(|line| line.span().start).max();
-    let is_before = |line: &Json<'_>| boundary.is_some_and(|boundary| line.span().start <= boundary);
-    // Messages that Claude Code kept stand before the boundary.
-    let before: HashSet<_> =
-        obsolete().filter(is_before).filter_map(|line| line.get_text(KEYS.id)).map(|id| id.decode()).collect();
-    let abandoned: HashSet<usize> = obsolete().map(|line| line.span().start).collect();
-    let is_walked = |line: &Json<'_>| !is_before(line) || !abandoned.contains(&line.span().start);
-    let mut entries: Vec<Json<'a>> =
-        transcript.entries().filter(|line| line.get(KEYS.parent).is_some() && is_walked(line)).collect();
-    entries.sort_by_key(|line| line.span().start);
-    let entries = main_chain(transcript, entries.into_iter());
-    let ends_at = |id: &str| before.contains(id);
-    let chain = Chain { entries: &entries, keys: KEYS, ends_at: &ends_at, top: None, leads };
-    let mut loose = chain.loose();
-    let is_abandoned = |loose: &LooseEntry<'_>| abandoned.contains(&loose.entry.span().start);
-    loose.retain(|loose| match loose.fault {
-        LinkFault::Root => false,
-        LinkFault::Missing => !is_abandoned(loose),
+    let entries = transcript.entries_in_order();
+    let lines: Vec<Object<'a>> = entries.iter().copied().map(Object::of).collect();
+    let walk = Walk::of(&lines);
+    let places = walk.places(&is_sent);
+    let mut compacted = HashSet::new();
+    let mut linked = Vec::new();
+    for (index, line) in entries.iter().enumerate() {
+        if places[index] == Place::Compacted {
+            compacted.extend(id(*line));
+        } else if walk.is_linked(index) && line.get(KEYS.parent).is_some() {
+            linked.push(*line);
+        }
+    }
+    let ends_at = |id: &str| compacted.contains(id);
+    let chain = Chain { entries: &linked, keys: KEYS, ends_at: &ends_at, top: None, leads };
+    let start = walk.chain.first().map(|index| entries[*index].span().start);
+    let is_reported = |loose: &LooseEntry<'a>| match loose.fault {
+        LinkFault::Root | LinkFault::Beside => false,
+        // What a compaction removed, the branches that it left behind still name.
+        LinkFault::Missing => walk.boundary.is_none() || Some(loose.entry.span().start) == start,
         LinkFault::Cycle => true,
-    });
+    };
+    let mut loose: Vec<LooseEntry<'a>> = chain.loose().into_iter().filter(is_reported).collect();
+    for index in beside(&walk, &places).into_iter().filter(|index| is_sent(&lines[*index])) {
+        let named = id(entries[index]).map(Cow::into_owned);
+        loose.push(LooseEntry { entry: entries[index], fault: LinkFault::Beside, named, parent: None });
+    }
     loose
 }
 
-/// The lines that the conversation is of: those of sub-agents have chains of their own.
-fn main_chain<'a>(transcript: &Transcript<'a>, lines: impl Iterator<Item = Json<'a>>) -> Vec<Json<'a>> {
-    let is_of_sub_agent = |line: Json<'a>| is_sidechain(&Object::of(line));
-    let messages = &transcript.messages;
-    let all = messages.iter().all(|message| is_of_sub_agent(message.json));
-    lines.filter(|line| all || !is_of_sub_agent(*line)).collect()
-}
-
-/// Whether other lines can follow a line: Claude Code takes lines about progress out of the chain.
-fn leads(line: Json<'_>) -> bool {
-    !line.member_is("type", "progress")
-}
-
-/// The lines that a boundary keeps of those before it. Claude Code keeps none where it misses one of them.
-pub(super) fn lines_before(lines: &[Object<'_>], boundary: usize) -> HashSet<usize> {
-    let Some(line) = lines.get(boundary) else { return HashSet::new() };
-    let by_id: HashMap<_, usize> = lines[..boundary]
-        .iter()
-        .enumerate()
-        .filter_map(|(index, line)| Some((line.get_text("uuid")?.decode(), index)))
-        .collect();
-    let metadata = |key: &str| line.at(&["compactMetadata", key]).filter(|value| !value.is_falsy());
-    let found = match (metadata("preservedMessages"), metadata("preservedSegment")) {
-        (Some(list), _) => {
-            let ids = list.get("uuids").into_iter().flat_map(|ids| ids.items());
-            ids.map(|id| by_id.get(&id.text()?.decode()).copied()).collect()
-        }
-        (None, Some(segment)) => {
-            let end = |key| segment.get_text(key).map(|id| id.decode());
-            walk(lines, &by_id, end("tailUuid"), end("headUuid").as_deref())
-        }
-        (None, None) => None,
-    };
-    found.unwrap_or_default()
-}
-
-/// The lines of the walk up from a tail to a head; `None` if the walk does not reach the head.
-fn walk<'a>(
-    lines: &[Object<'a>],
-    by_id: &HashMap<Cow<'a, str>, usize>,
-    tail: Option<Cow<'a, str>>,
-    head: Option<&str>,
-) -> Option<HashSet<usize>> {
-    let mut walked = HashSet::new();
-    let mut at = tail;
-    loop {
-        let id = at?;
-        let index = *by_id.get(&id)?;
-        if !walked.insert(index) {
-            return None;
-        }
-        if Some(&*id) == head {
-            return Some(walked);
-        }
-        at = parent(&lines[index]);
+/// The lines of branches that begin with an empty line: earlier versions of tcompact wrote those in front of pinned
+/// messages, and Claude Code does not send them.
+fn beside(walk: &Walk<'_, '_>, places: &[Place]) -> Vec<usize> {
+    let mut is_beside = vec![false; places.len()];
+    for index in 0..places.len() {
+        let parent = walk.parent_of(index);
+        is_beside[index] = match places[index] {
+            Place::Branch => parent.is_some_and(|parent| is_beside[parent]),
+            Place::Outside => is_empty(walk.line(index)) && parent.is_some_and(|parent| places[parent] == Place::Walked),
+            Place::Walked | Place::Compacted | Place::Copy(_) => false,
+        };
     }
+    (0..places.len()).filter(|index| is_beside[*index]).collect()
+}
+
+/// Whether a line is one that only links.
+fn is_empty(line: &Object<'_>) -> bool {
+    line.member_is("subtype", "informational") && line.member_is("content", "")
+}
+
+/// The edits that repair the links of a session.
+pub(super) fn ties(transcript: &Transcript<'_>) -> Vec<Edit> {
+    let loose = loose(transcript);
+    let broken = loose.iter().filter(|loose| loose.fault != LinkFault::Beside);
+    let edits: Vec<Edit> = broken.filter_map(|loose| loose.tie(KEYS)).collect();
+    if !edits.is_empty() || loose.is_empty() {
+        return edits;
+    }
+    // The messages beside the way come into it where they stand.
+    let entries = transcript.entries_in_order();
+    let lines: Vec<Object<'_>> = entries.iter().copied().map(Object::of).collect();
+    let walk = Walk::of(&lines);
+    let mut way = beside(&walk, &walk.places(&is_sent));
+    way.extend(&walk.chain);
+    way.sort_unstable();
+    let mut edits = Vec::new();
+    for pair in way.windows(2) {
+        let before = id(entries[pair[0]]);
+        if let Some(before) = before.filter(|before| parent(&lines[pair[1]]).as_ref() != Some(before)) {
+            edits.extend(new_parent(entries[pair[1]], &before));
+        }
+    }
+    edits
 }
 
 /// The messages that stay together because the summary behind them comes first when they are sent.

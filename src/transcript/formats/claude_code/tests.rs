@@ -1,4 +1,5 @@
 use super::*;
+use crate::transcript::compaction::Reset;
 use crate::transcript::format::SummaryRole;
 use crate::transcript::framing::tests::read;
 
@@ -13,14 +14,6 @@ fn user(id: u8, parent: u8, text: &str) -> String {
 
 fn blocks(id: u8, parent: u8, kind: &str, block: &str) -> String {
     line(id, parent, &format!(r#""type":"{kind}","message":{{"id":"m","role":"{kind}","content":[{block}]}}"#))
-}
-
-fn summarized(source: &str, cutoff: usize, gone: &[usize]) -> Vec<Value> {
-    let document = read(source, None, None).expect("a transcript");
-    let transcript = &document.transcripts[0];
-    let gone: Vec<usize> = gone.iter().map(|index| transcript.messages[*index].span().start).collect();
-    let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-    ClaudeCode.summary(&summary, &InsertionPoint::in_place_of(transcript, cutoff, || gone.clone()))
 }
 
 #[test]
@@ -70,22 +63,47 @@ fn unsent_lines_are_not_messages() {
     assert_eq!(texts.collect::<Vec<_>>(), ["summary", "kept", "behind it"], "a line that was written twice");
     let bounds: Vec<Retention> = transcript.notes.iter().map(|note| note.retention).collect();
     let spent = Retention::Obsolete;
-    assert_eq!(bounds, [spent, spent, spent, spent, spent, Retention::WithPrevious, Retention::Always]);
+    let left = Retention::Always;
+    assert_eq!(bounds, [spent, spent, spent, left, left, Retention::WithPrevious, Retention::Always]);
+}
+
+/// The id and the parent of each line that is written for a summary, and the lines that get another parent.
+fn links(source: &str, cutoff: usize, gone: &[usize]) -> (Vec<(String, Option<String>)>, Vec<(String, String)>) {
+    let document = read(source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let gone: Vec<usize> = gone.iter().map(|index| transcript.messages[*index].span().start).collect();
+    let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+    let at = InsertionPoint::in_place_of(transcript, cutoff, || gone.clone());
+    let lines = ClaudeCode.summary(&summary, &at);
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let written = lines.iter().map(|line| (text(&line["uuid"]).expect("an id"), text(&line["parentUuid"])));
+    let name_of = |reset: &Reset| {
+        let line = transcript.messages.iter().find(|message| message.span().start == reset.entry);
+        line.and_then(|line| line.json.get_text("uuid")).map(|id| id.decode().into_owned()).expect("a line")
+    };
+    let resets = ClaudeCode.resets(&lines, &at, &|| 0);
+    (written.collect(), resets.iter().map(|reset| (name_of(reset), reset.edit.text.clone())).collect())
 }
 
 #[test]
-fn a_summary_is_where_the_kept_lines_look_for_their_parent() {
-    let source = [user(1, 0, "a"), user(2, 1, "b"), user(3, 2, "c"), user(4, 1, "d").replace("user", "assistant")];
-    let source = source.concat();
-    let lines = summarized(&source, 2, &[0, 1]);
-    assert_eq!(lines.len(), 3, "{lines:?}");
-    assert_eq!((&lines[0]["parentUuid"], &lines[0]["logicalParentUuid"]), (&Value::Null, &json!("u2")));
-    assert_eq!((&lines[1]["uuid"], &lines[1]["parentUuid"]), (&json!("u2"), &lines[0]["uuid"]));
-    assert_eq!((&lines[1]["cwd"], &lines[1]["isCompactSummary"]), (&json!("/w"), &json!(true)));
-    assert_eq!((&lines[2]["uuid"], &lines[2]["parentUuid"]), (&json!("u1"), &json!("u2")));
-    let pinned = summarized(&source, 2, &[1]);
-    let links: Vec<_> = pinned.iter().map(|line| (&line["uuid"], &line["parentUuid"])).collect();
-    assert_eq!(links, [(&pinned[0]["uuid"], &Value::Null), (&json!("u2"), &pinned[0]["uuid"])]);
+fn what_stays_leads_to_the_summary() {
+    let source = [user(1, 0, "a"), user(2, 1, "b"), user(3, 2, "c"), user(4, 3, "d")].concat();
+    let owned = |id: &str, parent: &str| (id.to_owned(), Some(parent.to_owned()));
+    let (written, parents) = links(&source, 3, &[0, 1, 2]);
+    let boundary = written[0].0.clone();
+    assert_eq!(written[1..], [owned("u3", &boundary)], "the summary takes the id that the kept line names");
+    assert!(parents.is_empty());
+    // A pinned line, and an empty one with the id that the kept line names.
+    let (written, parents) = links(&source, 3, &[0, 2]);
+    let boundary = written[0].0.clone();
+    assert_eq!(written[1..], [owned("u1", &boundary), owned("u3", "u2")]);
+    assert!(parents.is_empty());
+    // The first line has no parent whose id the summary could take.
+    let (written, parents) = links(&source, 3, &[1]);
+    let summary = written[1].0.clone();
+    assert_eq!(written.len(), 2);
+    let text = |id: &str| Value::from(id).to_string();
+    assert_eq!(parents, [("u1".to_owned(), text(&summary)), ("u3".to_owned(), text("u1"))]);
 }
 
 fn attachment(id: u8, parent: u8, attachment: &Value) -> String {

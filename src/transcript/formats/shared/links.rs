@@ -1,8 +1,8 @@
 //! Session files whose entries name their parent: an agent finds the conversation by walking up from the last entry. A
 //! summary replaces entries there without changing the kept ones.
 //!
-//! The summary takes an id that a kept entry already names as its parent. If several kept entries lose their parents,
-//! an empty entry replaces each of the other parents.
+//! The summary takes an id that an entry which stays already names as its parent. If several lose their parents, an empty
+//! entry replaces each of the other parents, or the entry gets another parent.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -40,24 +40,21 @@ pub(crate) struct Links<'a> {
     keys: LinkKeys,
     /// The kept entries with links, in order.
     pub(crate) kept: Vec<Json<'a>>,
-    /// How many of these precede the cut.
-    before: usize,
     removed: HashSet<Cow<'a, str>>,
     /// Where the last removed entry begins, in bytes; 0 if none is removed.
     pub(crate) last_removed: usize,
 }
 
 impl<'a> Links<'a> {
-    /// Finds the links among the entries of a session around a cut at this byte. `removed` are the bytes at which the
-    /// removed entries begin, in order.
-    pub(crate) fn of(mut entries: Vec<Json<'a>>, removed: &[usize], cut: usize, keys: LinkKeys) -> Self {
+    /// Finds the links among the entries of a session, which are in order. `removed` are the bytes at which the removed
+    /// entries begin, in order.
+    pub(crate) fn of(mut entries: Vec<Json<'a>>, removed: &[usize], keys: LinkKeys) -> Self {
         entries.retain(|entry| entry.get(keys.parent).is_some());
-        entries.sort_by_key(|entry| entry.span().start);
         let is_removed = |entry: &Json<'_>| removed.binary_search(&entry.span().start).is_ok();
         let last_removed = removed.last().copied().unwrap_or_default();
         let (removed, kept): (Vec<Json<'a>>, Vec<Json<'a>>) = entries.into_iter().partition(is_removed);
         let removed = removed.iter().filter_map(|entry| entry.get_text(keys.id)).map(|id| id.decode()).collect();
-        Links { keys, before: kept.partition_point(|entry| entry.span().start < cut), kept, removed, last_removed }
+        Links { keys, kept, removed, last_removed }
     }
 
     pub(crate) fn id(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
@@ -68,32 +65,9 @@ impl<'a> Links<'a> {
         entry.get_text(self.keys.parent).map(|id| id.decode())
     }
 
-    /// Whether an entry with this id is removed.
-    pub(crate) fn is_removed(&self, id: &str) -> bool {
-        self.removed.contains(id)
-    }
-
     /// The id of an entry's parent, if the parent is removed.
     pub(crate) fn removed_parent(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
         self.parent(entry).filter(|parent| self.removed.contains(parent))
-    }
-
-    /// The parent at which the walk up from the first kept entry ends: a removed entry, or one that is in a broken
-    /// line. If it ends at an entry without a parent, the first removed parent after the cut.
-    pub(crate) fn end_of_walk(&self) -> Option<Cow<'a, str>> {
-        let by_id: HashMap<Cow<'a, str>, Json<'a>> =
-            self.kept.iter().filter_map(|entry| Some((self.id(*entry)?, *entry))).collect();
-        let kept = &self.kept[self.before..];
-        let mut walked = HashSet::new();
-        let mut at = kept.first().copied();
-        while let Some(entry) = at.filter(|entry| walked.insert(entry.span().start)) {
-            let parent = self.parent(entry);
-            at = parent.as_ref().and_then(|parent| by_id.get(parent).copied());
-            if at.is_none() && parent.is_some() {
-                return parent;
-            }
-        }
-        kept.iter().find_map(|entry| self.removed_parent(*entry))
     }
 }
 
@@ -117,6 +91,8 @@ pub(crate) enum LinkFault {
     Cycle,
     /// The entry names no parent.
     Root,
+    /// The last entry does not lead to the entry.
+    Beside,
 }
 
 impl LooseEntry<'_> {
