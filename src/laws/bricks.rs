@@ -294,16 +294,20 @@ impl Bricks {
             };
             out.extend(messages.into_iter().map(|(text, ids)| (text, Some(ids))));
         }
-        // Each entry of a chain names the one before it; other entries stand between them.
-        let mut previous = "first".to_owned();
-        for (index, (text, _)) in out.iter_mut().enumerate() {
-            let is_linked = text.contains("$P");
-            *text = text.replace("$N", &index.to_string()).replace("$P", &previous);
-            if is_linked {
-                previous = index.to_string();
-            }
-        }
+        number(out.iter_mut().map(|(text, _)| text));
         out
+    }
+}
+
+/// Gives entries their numbers. Each entry of a chain names the one before it; other entries can stand between them.
+fn number<'e>(entries: impl Iterator<Item = &'e mut String>) {
+    let mut previous = "first".to_owned();
+    for (index, entry) in entries.enumerate() {
+        let is_linked = entry.contains("$P");
+        *entry = entry.replace("$N", &index.to_string()).replace("$P", &previous);
+        if is_linked {
+            previous = index.to_string();
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
 use crate::rewrite::{apply, splice, summary_place};
 use crate::tokens::{Counter, Tally};
+use crate::transcript::compaction::{Reset, ResetKind};
 use crate::transcript::formats::{Format, SummaryMessage, SummaryRole};
 use crate::transcript::framing::{self, Document};
 use crate::transcript::pairing::Pairing;
@@ -113,9 +114,11 @@ fn thinking_compacted(
                 decided.emptied = removal.emptied;
                 edits.extend(removal.edits);
             }
-            if resets && decided.cutoff > 0 {
-                let resets = transcript.format.resets(&summary, &summary_place(transcript, &decided), &|| TOKENS);
-                edits.extend(resets.into_iter().map(|reset| reset.edit));
+            if decided.cutoff > 0 {
+                let all = transcript.format.resets(&summary, &summary_place(transcript, &decided), &|| TOKENS);
+                // Without its parent, a pinned line would not be a part of the result.
+                let is_made = |reset: &Reset| resets || reset.kind == ResetKind::Parent;
+                edits.extend(all.into_iter().filter(is_made).map(|reset| reset.edit));
             }
             edits.extend(splice(transcript, &decided, &summary));
             plans.push(decided);
@@ -185,18 +188,19 @@ fn assert_only_thinking_is_lost(
     source: &str,
 ) -> usize {
     let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON").to_string();
-    let texts = |&index: &usize| expected[index].as_ref().map(|expected| (&before[index], expected));
-    let texts: Vec<(&String, &String)> = kept.iter().filter_map(texts).collect();
+    let texts = |&index: &usize| expected[index].as_ref().map(|expected| (&before[index], without_parent(expected)));
+    let texts: Vec<(&String, String)> = kept.iter().filter_map(texts).collect();
     assert_eq!(remaining.len(), texts.len(), "messages go with all of their thinking only: {remaining:?}\n{source}");
     for (remaining, (before, expected)) in remaining.iter().zip(texts) {
         // A message without thinking is unchanged to the byte.
-        if before == expected {
+        if *before == expected {
             assert_eq!(*remaining, before, "{source}");
         } else {
-            assert_eq!(value(remaining), value(expected), "{source}");
+            assert_eq!(value(remaining), value(&expected), "{source}");
         }
     }
-    kept.iter().filter(|&&index| expected[index].as_ref() != Some(&before[index])).count()
+    let lost = |index: usize| expected[index].as_deref().map(without_parent).as_ref() != Some(&before[index]);
+    kept.iter().filter(|index| lost(**index)).count()
 }
 
 /// Checks that the walk up from the last line of a linked session still passes all kept messages that it passed before,
@@ -228,10 +232,21 @@ fn assert_links_hold(source: &str, out: &str, kept: &[String], after: &[String])
     }
 }
 
-/// The messages of each conversation as they are spelled.
+/// Lines of Claude Code without the ids of their parents; other texts as they are.
+fn without_parent(lines: &str) -> String {
+    let mut pieces = lines.split("\"parentUuid\":");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find([',', '}']).unwrap_or(piece.len());
+        out.extend(["\"parentUuid\":null", &piece[end..]]);
+    }
+    out
+}
+
+/// The messages of each conversation as they are spelled, without their parents, which a compaction changes.
 fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> {
     with_document(source, from, |document| {
-        let spelled = |message: &crate::transcript::Message<'_>| message.json.raw().to_owned();
+        let spelled = |message: &crate::transcript::Message<'_>| without_parent(message.json.raw());
         document.transcripts.iter().map(|transcript| transcript.messages.iter().map(spelled).collect()).collect()
     })
 }
@@ -263,7 +278,10 @@ pub(crate) fn assert_laws(
             let before_list = &source[..first];
             assert!(out.starts_with(before_list), "all before the list is as it was");
             let kept = transcript.messages.get(plan.cutoff).map_or("", |kept| &source[kept.span().start..]);
-            assert!(out.ends_with(kept), "all from the first kept message on is as it was");
+            assert!(
+                without_parent(&out).ends_with(&without_parent(kept)),
+                "all from the first kept message on is as it was"
+            );
         }
     });
     // Thinking of an open tool loop stays with a pinned call. The summary after them ends that loop, and the next

@@ -21,6 +21,8 @@ mod fixtures;
 mod tests;
 #[cfg(test)]
 mod transcripts;
+#[cfg(test)]
+mod walks;
 
 pub use cases::Cases;
 pub use targets::{TARGETS, Target};

@@ -106,20 +106,17 @@ pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]
     let written: Vec<String> = summary.iter().map(|value| style.write(value)).collect();
     let text = (!written.is_empty()).then(|| written.join(&entries.separator(transcript.source, None)));
     let runs = entries.runs();
-    let mut summary_run = None;
+    // The entry after the summary.
+    let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
+    let next = entries.place_before(transcript, next);
+    let next = next + entries.gone[next..].iter().take_while(|gone| **gone).count();
+    let mut summary_run = runs.iter().find(|run| run.end == next).cloned();
     if transcript.format.summary_position(transcript) == SummaryPosition::First {
         // The agent skips what stands before the summary: what stays in the file and is not sent keeps its place behind it.
-        summary_run = runs.first().cloned();
-    } else {
-        // The entry after the summary.
-        let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
-        let next = entries.place_before(transcript, next);
-        let next = next + entries.gone[next..].iter().take_while(|gone| **gone).count();
-        if next > 0 && entries.gone[next - 1] {
-            summary_run = runs.iter().find(|run| run.end == next).cloned();
-        } else if let Some(text) = &text {
-            edits.push(entries.insertion(transcript.source, next, text));
-        }
+        summary_run = runs.first().filter(|run| run.end <= next).cloned();
+    }
+    if let Some(text) = text.as_ref().filter(|_| summary_run.is_none()) {
+        edits.push(entries.insertion(transcript.source, next, text));
     }
     for run in runs {
         edits.push(match &text {

@@ -1,8 +1,8 @@
 //! Repairs violations of the provider's rules, by edits that leave everything else unchanged.
 //!
-//! Repair takes several rounds, and [`repair_round`] is one of them. First it removes what is too much, tells calls with
-//! one id apart and fixes contents, then adds what is missing and moves what is misplaced, then fixes the turns. After
-//! each round the result is read and checked again.
+//! Repair takes several rounds, and [`repair_round`] is one of them. First it ties entries that the agent does not find.
+//! Then it removes what is too much, tells calls with one id apart and fixes contents, then it adds what is missing and
+//! moves what is misplaced, then it fixes the turns. After each round the result is read and checked again.
 
 mod calls_and_contents;
 
@@ -40,7 +40,7 @@ type Step<'w, 'a> = (fn(ProviderRule) -> bool, fn(&Repairer<'w, 'a>, &[&Breach])
 /// The edits of one round; none if there is no violation, or none that can be repaired.
 pub(crate) fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repair) -> Vec<Edit> {
     use ProviderRule as Rule;
-    let steps: [Step<'w, 'a>; 12] = [
+    let steps: [Step<'w, 'a>; 11] = [
         (|rule| matches!(rule, Rule::EmptyId { .. } | Rule::RefusedId(_) | Rule::RefusedName(_)), Repairer::respell),
         (|rule| matches!(rule, Rule::Repeated(_)), Repairer::tell_apart),
         (|rule| rule == Rule::SameMessageId, Repairer::tell_messages_apart),
@@ -49,7 +49,6 @@ pub(crate) fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repai
         (|rule| matches!(rule, Rule::Mark { .. }), Repairer::remove_marks),
         (|rule| rule == Rule::Between, Repairer::move_entries),
         (|rule| matches!(rule, Rule::Surrogate | Rule::Blank), Repairer::fix_contents),
-        (|rule| matches!(rule, Rule::Loose(_)), Repairer::tie_loose_entries),
         (|rule| matches!(rule, Rule::Misplaced { .. } | Rule::Unanswered(_)), Repairer::add_missing),
         (|rule| rule == Rule::Late, Repairer::results_first),
         (|rule| matches!(rule, Rule::Turn(_)), Repairer::fix_turns),
@@ -59,7 +58,12 @@ pub(crate) fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repai
         return Vec::new();
     }
     let repairer = Repairer::new(transcript, policy);
-    let mut edits = repairer.remove_extra(&found);
+    // Where the agent finds no more than a part of the session, calls and results seem to be missing.
+    let is_loose = found.iter().any(|breach| matches!(breach.rule, Rule::Loose(_)));
+    let mut edits = if is_loose { transcript.format.ties(transcript) } else { Vec::new() };
+    if edits.is_empty() {
+        edits = repairer.remove_extra(&found);
+    }
     for (repairs, step) in steps {
         let own: Vec<&Breach> = found.iter().filter(|breach| repairs(breach.rule)).collect();
         if edits.is_empty() && !own.is_empty() {
@@ -313,11 +317,6 @@ impl Repairer<'_, '_> {
     fn separator(&self, index: usize) -> String {
         let near = gap(self.transcript, index).or_else(|| gap(self.transcript, index + 1));
         near.unwrap_or_else(|| self.separator.clone())
-    }
-
-    /// Ties entries to those before them, where the walk up from the last entry ends at them.
-    fn tie_loose_entries(&self, _: &[&Breach]) -> Vec<Edit> {
-        self.transcript.format.ties(self.transcript)
     }
 
     /// Moves results to the front of their messages.

@@ -16,7 +16,7 @@ use crate::transcript::compaction::Reset;
 use crate::transcript::edit::Edit;
 pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
 pub(crate) use crate::transcript::formats::shared::links::LinkFault;
-use crate::transcript::formats::shared::links::{LinkKeys, Links, LooseEntry};
+use crate::transcript::formats::shared::links::{LinkKeys, Links, LooseEntry, WalkStep};
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::marks;
 use crate::transcript::message::{Call, Message, ResultRef};
@@ -396,7 +396,7 @@ pub(crate) struct InsertionPoint<'p, 'a> {
     /// written several times until it has its size.
     links: OnceCell<Links<'a>>,
     /// The entries on the way that an agent goes through its session, likewise.
-    walk: OnceCell<Vec<Json<'a>>>,
+    walk: OnceCell<Vec<WalkStep<'a>>>,
     /// The cache mark that the new message takes over, likewise.
     mark: OnceCell<Option<Json<'a>>>,
 }
@@ -427,13 +427,10 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
         self.links.get_or_init(|| Links::of(self.transcript.entries_in_order(), &(self.removed)(), keys))
     }
 
-    /// The entries on the way from the last one to the first, the first one first, as `walk` finds it among all entries in
-    /// their order.
-    pub(crate) fn walk(&self, walk: fn(&[Json<'a>]) -> Vec<usize>) -> &[Json<'a>] {
-        self.walk.get_or_init(|| {
-            let entries = self.transcript.entries_in_order();
-            walk(&entries).into_iter().map(|index| entries[index]).collect()
-        })
+    /// The entries on the way from the last one to the first, the first one first, as `walk` finds them among all entries
+    /// in their order.
+    pub(crate) fn walk(&self, walk: fn(&[Json<'a>]) -> Vec<WalkStep<'a>>) -> &[WalkStep<'a>] {
+        self.walk.get_or_init(|| walk(&self.transcript.entries_in_order()))
     }
 
     /// The message that the new one should look like: the first kept one, or else the last.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Bricks, Ids};
+use super::{Bricks, Ids, number};
 
 impl Bricks {
     /// Replaces the text of results by this text, as JSON.
@@ -47,12 +47,9 @@ impl Bricks {
         ];
         let [before, between, behind] = &self.around[0];
         let file = |messages: &[String]| format!("{before}{}{behind}", messages.join(between));
-        let numbered = |(index, text): (usize, String)| {
-            text.replace("$N", &index.to_string()).replace("$P", &index.wrapping_sub(1).to_string())
-        };
         let mut out = Vec::new();
-        for messages in conversations {
-            let messages: Vec<String> = messages.into_iter().enumerate().map(numbered).collect();
+        for mut messages in conversations {
+            number(messages.iter_mut());
             let Some(index) = messages.iter().position(|message| message.contains(words)) else { continue };
             out.push(file(&messages));
             let message = serde_json::from_str(&messages[index]).expect("a message");

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::laws::bricks::Bricks;
+use crate::laws::bricks::{Bricks, number};
 
 /// A source of choices: returns a number below its argument.
 pub(crate) type Below<'b> = dyn FnMut(usize) -> usize + 'b;
@@ -170,10 +170,7 @@ impl Bricks {
                 Step::Entry(entry) => entries.push(entry.clone()),
             }
         }
-        let number = |(index, text): (usize, String)| {
-            text.replace("$N", &index.to_string()).replace("$P", &index.wrapping_sub(1).to_string())
-        };
-        let entries: Vec<String> = entries.into_iter().enumerate().map(number).collect();
+        number(entries.iter_mut());
         let [before, between, behind] = &self.around[layout % self.around.len()];
         format!("{before}{}{behind}", entries.join(between))
     }

@@ -21,9 +21,9 @@ use crate::transcript::format::{
     EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
     SummaryMessage, SummaryPosition, Transcript,
 };
-use crate::transcript::formats::shared::fields::{copied, of_one_answer};
 use crate::transcript::formats::claude_code::chain::Way;
 use crate::transcript::formats::claude_code::walk::{Place, Walk};
+use crate::transcript::formats::shared::fields::{copied, of_one_answer};
 use crate::transcript::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::transcript::formats::shared::tool_use;
 use crate::transcript::json::{Items, Json, JsonKind, Object};

@@ -234,7 +234,7 @@ impl OrderRules for Pi {
         let mut entries: Vec<Json<'a>> =
             transcript.entries().filter(|entry| entry.get(KEYS.parent).is_some()).collect();
         entries.sort_by_key(|entry| entry.span().start);
-        let chain = Chain { entries: &entries, keys: KEYS, ends_at: &|_| false, top: None, leads: |_| true };
+        let chain = Chain { entries: &entries, keys: KEYS };
         // Branches that were left end as they like.
         let obsolete = transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete);
         let obsolete: HashSet<usize> = obsolete.map(|note| note.json.span().start).collect();

@@ -86,13 +86,13 @@ fn claude(tool: &str, result: &str, copy: &str, version: &str) -> Value {
     let call =
         json!({"type": "tool_use", "id": "a", "name": tool, "input": {"command": "make x", "file_path": "x.rs"}});
     let answer = json!({"type": "tool_result", "tool_use_id": "a", "is_error": true, "content": result});
-    let line = |kind: &str, content: Value| {
-        json!({"type": kind, "sessionId": "s", "uuid": kind, "parentUuid": null, "version": version,
+    let line = |kind: &str, parent: Value, content: Value| {
+        json!({"type": kind, "sessionId": "s", "uuid": kind, "parentUuid": parent, "version": version,
             "message": {"role": kind, "content": content}})
     };
-    let mut answered = line("user", json!([answer]));
+    let mut answered = line("user", json!("assistant"), json!([answer]));
     answered["toolUseResult"] = json!(copy);
-    json!([line("assistant", json!([call])), answered])
+    json!([line("assistant", Value::Null, json!([call])), answered])
 }
 
 const RECORDS: [Record; 12] = [

@@ -2,7 +2,6 @@
 //! the recorded sizes that Claude Code resets.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -11,7 +10,7 @@ use crate::transcript::edit::Edit;
 use crate::transcript::format::{InsertionPoint, Transcript};
 use crate::transcript::formats::claude_code::walk::{Place, Walk, leads};
 use crate::transcript::formats::claude_code::{KEYS, is_sent, is_true, parent};
-use crate::transcript::formats::shared::links::{Chain, LinkFault, LooseEntry};
+use crate::transcript::formats::shared::links::{LinkFault, LooseEntry, WalkStep};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::Message;
 
@@ -26,32 +25,41 @@ pub(super) struct Way<'a> {
     /// as their parents, so that no kept line changes.
     pub(super) gaps: Vec<(String, String)>,
     /// The other lines that get another parent: pinned ones, mostly.
-    parents: Vec<(Json<'a>, String)>,
+    parents: Vec<NewParent<'a>>,
 }
+
+/// A line with the id of its new parent, if it gets one.
+type NewParent<'a> = (Json<'a>, Option<String>);
 
 impl<'a> Way<'a> {
     /// Finds the way to a summary at a place; `new` is its id, unless it takes that of a removed line.
     pub(super) fn to_summary(at: &InsertionPoint<'_, 'a>, new: &str) -> Self {
         let removed = (at.removed)();
         let stays = |line: &Json<'_>| removed.binary_search(&line.span().start).is_err();
-        let left: Vec<Json<'a>> = at.walk(chain).iter().copied().filter(stays).collect();
-        let ids: HashSet<Cow<'a, str>> = left.iter().filter_map(|line| id(*line)).collect();
+        let walked = at.walk(chain);
+        let begin = walked.iter().position(|step| stays(&step.entry)).unwrap_or(walked.len());
         let cut = at.transcript.messages.get(at.cutoff).map_or(usize::MAX, |kept| kept.span().start);
-        let first = left.first().and_then(|line| parent(&Object::of(*line)));
-        let summary = first.filter(|parent| !ids.contains(parent)).map_or(new.to_owned(), Cow::into_owned);
+        let first_parent = walked.get(begin).and_then(|step| parent(&Object::of(step.entry)));
+        // Where lines lead to themselves, the first one names one behind it.
+        let is_behind = |id: &Cow<'a, str>| walked[begin..].iter().any(|step| has_id(step.entry, id));
+        let summary = first_parent.filter(|id| !is_behind(id)).map_or(new.to_owned(), Cow::into_owned);
         let mut way = Way { summary: summary.clone(), gaps: Vec::new(), parents: Vec::new() };
         // The line before, and the last one that others can follow.
         let (mut before, mut last) = (summary.clone(), summary);
-        for line in left {
+        for (index, step) in walked.iter().enumerate().skip(begin) {
+            let line = step.entry;
+            if !stays(&line) {
+                continue;
+            }
             match parent(&Object::of(line)) {
                 Some(parent) if *parent == before => {}
-                Some(parent) if line.span().start >= cut && !ids.contains(&parent) => {
+                Some(parent) if index > begin && !step.is_torn && line.span().start >= cut => {
                     way.gaps.push((parent.into_owned(), last.clone()));
                 }
-                _ => way.parents.push((line, last.clone())),
+                _ => way.parents.push((line, Some(last.clone()))),
             }
-            if let Some(id) = id(line) {
-                before = id.into_owned();
+            if let Some(id) = line.get_text(KEYS.id) {
+                before = id.decode().into_owned();
                 if leads(line) {
                     last.clone_from(&before);
                 }
@@ -62,13 +70,19 @@ impl<'a> Way<'a> {
 }
 
 /// The lines from the first to the last that Claude Code walks.
-fn chain(lines: &[Json<'_>]) -> Vec<usize> {
-    let lines: Vec<Object<'_>> = lines.iter().copied().map(Object::of).collect();
-    Walk::of(&lines).chain
+fn chain<'a>(entries: &[Json<'a>]) -> Vec<WalkStep<'a>> {
+    let lines: Vec<Object<'a>> = entries.iter().copied().map(Object::of).collect();
+    let walk = Walk::of(&lines);
+    let step = |index: &usize| WalkStep { entry: entries[*index], is_torn: walk.torn.contains(index) };
+    walk.chain.iter().map(step).collect()
 }
 
 fn id(line: Json<'_>) -> Option<Cow<'_, str>> {
     line.get_text(KEYS.id).map(|id| id.decode())
+}
+
+fn has_id(line: Json<'_>, id: &str) -> bool {
+    line.get_text(KEYS.id).is_some_and(|own| own.is(id))
 }
 
 /// The edits with which the lines that stay lead to the summary, if there is one, and no longer tell the size of what
@@ -80,11 +94,13 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
     let removed = (at.removed)();
     let mut resets = Vec::new();
     let written = summary.iter().find(|line| line["isCompactSummary"] == true);
-    if let Some(id) = written.and_then(|line| line["uuid"].as_str()) {
-        for (line, parent) in Way::to_summary(at, id).parents {
-            let edit = new_parent(line, &parent);
-            resets.extend(edit.map(|edit| Reset { kind: ResetKind::Parent, entry: line.span().start, edit }));
-        }
+    let parents = match written.and_then(|line| line["uuid"].as_str()) {
+        Some(id) => Way::to_summary(at, id).parents,
+        None => torn(at.walk(chain)),
+    };
+    for (line, parent) in parents {
+        let edit = new_parent(line, parent.as_deref());
+        resets.extend(edit.map(|edit| Reset { kind: ResetKind::Parent, entry: line.span().start, edit }));
     }
     for message in &at.transcript.messages {
         if removed.binary_search(&message.span().start).is_err() {
@@ -94,8 +110,8 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
     resets
 }
 
-/// The edit that gives a line another parent.
-fn new_parent(line: Json<'_>, parent: &str) -> Option<Edit> {
+/// The edit that gives a line another parent, or none.
+fn new_parent(line: Json<'_>, parent: Option<&str>) -> Option<Edit> {
     Some(Edit { range: line.get(KEYS.parent)?.span(), text: Value::from(parent).to_string() })
 }
 
@@ -111,35 +127,38 @@ fn sizes(line: Json<'_>) -> impl Iterator<Item = Reset> {
     })
 }
 
-/// The lines that are not sent although nobody left them: where the way ends at a parent that is not there, where lines
-/// lead to themselves, and messages beside the way. A line that names no parent begins a chain on purpose.
+/// The lines that do not name the line before them, each with the id of that line.
+fn torn<'a>(walked: &[WalkStep<'a>]) -> Vec<NewParent<'a>> {
+    let mut torn = Vec::new();
+    let mut last: Option<String> = None;
+    for step in walked {
+        if step.is_torn {
+            torn.push((step.entry, last.clone()));
+        }
+        if let Some(id) = id(step.entry).filter(|_| leads(step.entry)) {
+            last = Some(id.into_owned());
+        }
+    }
+    torn
+}
+
+/// The lines at which the walk ends too early, and the messages that it does not come by although nobody took them back.
 pub(super) fn loose<'a>(transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
     let entries = transcript.entries_in_order();
     let lines: Vec<Object<'a>> = entries.iter().copied().map(Object::of).collect();
     let walk = Walk::of(&lines);
-    let places = walk.places(&is_sent);
-    let mut compacted = HashSet::new();
-    let mut linked = Vec::new();
-    for (index, line) in entries.iter().enumerate() {
-        if places[index] == Place::Compacted {
-            compacted.extend(id(*line));
-        } else if walk.is_linked(index) && line.get(KEYS.parent).is_some() {
-            linked.push(*line);
-        }
+    let mut loose = Vec::new();
+    for (entry, last) in torn(&chain(&entries)) {
+        let named = parent(&Object::of(entry));
+        let is_there = named.as_ref().is_some_and(|named| walk.line_of(named).is_some());
+        let fault = if is_there { LinkFault::Cycle } else { LinkFault::Missing };
+        loose.push(LooseEntry { entry, fault, named: named.map(Cow::into_owned), parent: last });
     }
-    let ends_at = |id: &str| compacted.contains(id);
-    let chain = Chain { entries: &linked, keys: KEYS, ends_at: &ends_at, top: None, leads };
-    let start = walk.chain.first().map(|index| entries[*index].span().start);
-    let is_reported = |loose: &LooseEntry<'a>| match loose.fault {
-        LinkFault::Root | LinkFault::Beside => false,
-        // What a compaction removed, the branches that it left behind still name.
-        LinkFault::Missing => walk.boundary.is_none() || Some(loose.entry.span().start) == start,
-        LinkFault::Cycle => true,
-    };
-    let mut loose: Vec<LooseEntry<'a>> = chain.loose().into_iter().filter(is_reported).collect();
-    for index in beside(&walk, &places).into_iter().filter(|index| is_sent(&lines[*index])) {
-        let named = id(entries[index]).map(Cow::into_owned);
-        loose.push(LooseEntry { entry: entries[index], fault: LinkFault::Beside, named, parent: None });
+    for index in beside(&walk, &walk.places(&is_sent)) {
+        if is_sent(&lines[index]) {
+            let (entry, named) = (entries[index], id(entries[index]).map(Cow::into_owned));
+            loose.push(LooseEntry { entry, fault: LinkFault::Beside, named, parent: None });
+        }
     }
     loose
 }
@@ -152,7 +171,9 @@ fn beside(walk: &Walk<'_, '_>, places: &[Place]) -> Vec<usize> {
         let parent = walk.parent_of(index);
         is_beside[index] = match places[index] {
             Place::Branch => parent.is_some_and(|parent| is_beside[parent]),
-            Place::Outside => is_empty(walk.line(index)) && parent.is_some_and(|parent| places[parent] == Place::Walked),
+            Place::Outside => {
+                is_empty(walk.line(index)) && parent.is_some_and(|parent| places[parent] == Place::Walked)
+            }
             Place::Walked | Place::Compacted | Place::Copy(_) => false,
         };
     }
@@ -183,7 +204,7 @@ pub(super) fn ties(transcript: &Transcript<'_>) -> Vec<Edit> {
     for pair in way.windows(2) {
         let before = id(entries[pair[0]]);
         if let Some(before) = before.filter(|before| parent(&lines[pair[1]]).as_ref() != Some(before)) {
-            edits.extend(new_parent(entries[pair[1]], &before));
+            edits.extend(new_parent(entries[pair[1]], Some(&before)));
         }
     }
     edits

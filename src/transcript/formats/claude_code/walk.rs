@@ -4,6 +4,9 @@
 //! counts. An answer with several calls is written as several lines, and not all of them are on this way: Claude Code
 //! adds the others, and their results. It sends nothing else: no branch that the user left, and no line before the
 //! boundary of its last compaction, except those that the boundary preserves.
+//!
+//! Where a crash has cut a line, the next one names a parent that is not there. Claude Code would end there; this reader
+//! goes on at the line before, as a compaction and `--repair` tie the lines together again.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -37,6 +40,8 @@ pub(super) struct Walk<'l, 'a> {
     repeated: HashMap<usize, Vec<usize>>,
     /// The lines on the way, the first one first. Of lines with one id, the last is on it: it names the parent.
     pub(super) chain: Vec<usize>,
+    /// The lines on the way whose parent is not there, or leads back to them: the way goes on at the line before them.
+    pub(super) torn: HashSet<usize>,
     /// The boundary of the last compaction, if the way ends there.
     pub(super) boundary: Option<usize>,
     /// The lines before the boundary that it preserves.
@@ -61,6 +66,7 @@ impl<'l, 'a> Walk<'l, 'a> {
             by_id: HashMap::new(),
             repeated: HashMap::new(),
             chain: Vec::new(),
+            torn: HashSet::new(),
             boundary: None,
             preserved: HashSet::new(),
             has_main_line,
@@ -95,10 +101,22 @@ impl<'l, 'a> Walk<'l, 'a> {
     fn find_chain(&mut self) {
         let mut walked = vec![false; self.lines.len()];
         let mut at = self.last_line();
-        while let Some(index) = at.filter(|index| !walked[*index]) {
+        let mut cut = self.lines.len();
+        while let Some(index) = at {
             walked[index] = true;
             self.chain.push(index);
-            at = self.parent_of(index);
+            let parent = self.parent_of(index);
+            at = parent.filter(|parent| !walked[*parent]);
+            let names_parent = self.links[index].as_ref().is_some_and(|link| link.parent.is_some());
+            if at.is_none() && names_parent {
+                // It only goes on to lines before all that it went on to, so that each is looked at once.
+                cut = cut.min(index);
+                at = (0..cut).rev().find(|before| !walked[*before] && self.can_be_parent(*before));
+                cut = at.unwrap_or_default();
+                if at.is_some() || parent.is_some() {
+                    self.torn.insert(index);
+                }
+            }
         }
         self.chain.reverse();
         self.find_boundary();
@@ -107,11 +125,7 @@ impl<'l, 'a> Walk<'l, 'a> {
     /// The last line, or the one that follows it although it was written before. A line that was only written again does
     /// not count as the last.
     fn last_line(&self) -> Option<usize> {
-        let is_end = |index: usize| {
-            let last = self.id_of(index).and_then(|id| self.by_id.get(&id));
-            last.is_some_and(|last| self.counted(*last) == index) && leads(self.lines[index].json)
-        };
-        let mut last = (0..self.lines.len()).rev().find(|index| is_end(*index))?;
+        let mut last = (0..self.lines.len()).rev().find(|index| self.can_be_parent(*index))?;
         let is_named = |index: usize| {
             let id = self.id_of(index);
             self.links.iter().flatten().any(|link| link.parent.is_some() && link.parent == id)
@@ -132,6 +146,12 @@ impl<'l, 'a> Walk<'l, 'a> {
         }
         // Of lines with one id, the last one names the parent.
         Some(self.id_of(last).and_then(|id| self.by_id.get(&id)).copied().unwrap_or(last))
+    }
+
+    /// Whether another line can follow a line: it has an id, and was not just written again.
+    fn can_be_parent(&self, index: usize) -> bool {
+        let last = self.id_of(index).and_then(|id| self.by_id.get(&id));
+        last.is_some_and(|last| self.counted(*last) == index) && leads(self.lines[index].json)
     }
 
     /// Ends the way at the boundary of the last compaction, and adds the lines that the boundary preserves.
@@ -165,11 +185,6 @@ impl<'l, 'a> Walk<'l, 'a> {
         &self.lines[index]
     }
 
-    /// Whether a line is part of the tree of the conversation.
-    pub(super) fn is_linked(&self, index: usize) -> bool {
-        self.links[index].is_some()
-    }
-
     fn id_of(&self, index: usize) -> Option<Cow<'a, str>> {
         self.links[index].as_ref()?.id.clone()
     }
@@ -188,7 +203,8 @@ impl<'l, 'a> Walk<'l, 'a> {
     /// The line that counts of those with one id: the first that says what the last says. `last` is the last one.
     fn counted(&self, last: usize) -> usize {
         let Some(same) = self.repeated.get(&last) else { return last };
-        let said = |index: usize| ["message", "attachment"].map(|key| self.lines[index].get(key).map(|said| said.raw()));
+        let said =
+            |index: usize| ["message", "attachment"].map(|key| self.lines[index].get(key).map(|said| said.raw()));
         let what = said(last);
         same.iter().copied().find(|index| said(*index) == what).unwrap_or(last)
     }
@@ -229,9 +245,8 @@ impl<'l, 'a> Walk<'l, 'a> {
     /// Finds the lines of parallel calls that the way passes by: the other lines of an answer, and their results.
     fn find_parallel(&self, places: &mut [Place]) {
         let is_off = |places: &[Place], index: usize| places[index] == Place::Outside && self.links[index].is_some();
-        let off: Vec<usize> = (0..self.lines.len())
-            .filter(|index| is_off(places, *index) && is_message(&self.lines[*index]))
-            .collect();
+        let off: Vec<usize> =
+            (0..self.lines.len()).filter(|index| is_off(places, *index) && is_message(&self.lines[*index])).collect();
         if off.is_empty() {
             return;
         }
@@ -243,9 +258,8 @@ impl<'l, 'a> Walk<'l, 'a> {
         }
         for &index in off.iter().filter(|index| has_result(&self.lines[**index])) {
             let parent = self.parent_of(index).map(|parent| self.counted(parent));
-            let is_answer = |parent: usize| {
-                places[parent] == Place::Walked && self.lines[parent].member_is("type", "assistant")
-            };
+            let is_answer =
+                |parent: usize| places[parent] == Place::Walked && self.lines[parent].member_is("type", "assistant");
             if parent.is_some_and(is_answer) {
                 places[index] = Place::Walked;
             }

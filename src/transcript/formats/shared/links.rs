@@ -34,6 +34,14 @@ pub(crate) fn followers<'a>(
     entries.filter_map(edit).collect()
 }
 
+/// An entry on the way that an agent goes through a session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WalkStep<'a> {
+    pub(crate) entry: Json<'a>,
+    /// Whether it does not name the entry before it: its parent is not there.
+    pub(crate) is_torn: bool,
+}
+
 /// The links that remain after a summary replaces entries.
 #[derive(Debug)]
 pub(crate) struct Links<'a> {
@@ -108,12 +116,6 @@ pub(crate) struct Chain<'c, 'a> {
     /// The entries with links, in order.
     pub(crate) entries: &'c [Json<'a>],
     pub(crate) keys: LinkKeys,
-    /// Whether a walk may end at the parent with this id.
-    pub(crate) ends_at: &'c dyn Fn(&str) -> bool,
-    /// The id that the first entry can follow; `None` where the first entry has none before it.
-    pub(crate) top: Option<&'c str>,
-    /// Whether other entries can follow an entry.
-    pub(crate) leads: fn(Json<'a>) -> bool,
 }
 
 /// The end of the walk up from an entry.
@@ -121,7 +123,6 @@ pub(crate) struct Chain<'c, 'a> {
 enum End {
     /// The walk goes on.
     Walking,
-    Well,
     /// At the entry with this index.
     Early(usize, LinkFault),
 }
@@ -131,7 +132,7 @@ impl<'a> Chain<'_, 'a> {
     /// tied.
     pub(crate) fn loose(&self) -> Vec<LooseEntry<'a>> {
         let by_id = self.by_id();
-        let mut last = self.top.map(Cow::from);
+        let mut last: Option<Cow<'a, str>> = None;
         let mut tied = HashSet::new();
         let mut loose = Vec::new();
         for ((index, entry), end) in self.entries.iter().enumerate().zip(self.ends(&by_id)) {
@@ -145,7 +146,7 @@ impl<'a> Chain<'_, 'a> {
             }
             // Of several entries with one id, the last is found.
             let id = entry.get_text(self.keys.id).map(|id| id.decode());
-            let id = id.filter(|id| by_id.get(id) == Some(&index) && (self.leads)(*entry));
+            let id = id.filter(|id| by_id.get(id) == Some(&index));
             last = id.or(last);
         }
         loose
@@ -175,7 +176,6 @@ impl<'a> Chain<'_, 'a> {
                 ends[at] = Some(End::Walking);
                 match self.entries[at].get_text(self.keys.parent).map(|parent| parent.decode()) {
                     None => break End::Early(at, LinkFault::Root),
-                    Some(parent) if (self.ends_at)(&parent) => break End::Well,
                     Some(parent) => match by_id.get(&parent) {
                         Some(next) => at = *next,
                         None => break End::Early(at, LinkFault::Missing),

@@ -1,0 +1,179 @@
+//! What an agent sends of a session file: written from what the agents do when they load one, and not from the readers of
+//! this crate, so that the two can be compared.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+/// The formats of session files.
+pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini-cli", "openhands", "pi"];
+
+/// The entries of a session file that its agent sends as messages, in the order of the file.
+pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
+    let entries = entries(text);
+    let sent = match agent {
+        "claude-code" => sent_by_claude_code(&entries),
+        "codex" => sent_by_codex(&entries),
+        "gemini-cli" => sent_by_gemini_cli(&entries),
+        "openhands" => sent_by_openhands(&entries),
+        "pi" => sent_by_pi(&entries),
+        _ => panic!("{agent} is not an agent with session files"),
+    };
+    sent.into_iter().map(|index| entries[index].clone()).collect()
+}
+
+/// The entries of a file: its lines, or the elements of its list.
+pub(crate) fn entries(text: &str) -> Vec<Value> {
+    let values: Vec<Value> =
+        serde_json::Deserializer::from_str(text).into_iter().map(|value| value.expect("JSON")).collect();
+    if let [only] = &values[..] {
+        let lists = [Some(only), only.get("loglines"), only.get("messages"), only.get("history")];
+        if let Some(list) = lists.into_iter().flatten().find_map(Value::as_array) {
+            return list.clone();
+        }
+    }
+    values
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key)?.as_str()
+}
+
+/// Claude Code goes from the last line to its parent, and on. It adds the other lines of the answers on the way, and
+/// their results. Of lines with one id, the last one holds, at the place of the first.
+fn sent_by_claude_code(lines: &[Value]) -> Vec<usize> {
+    let is_message =
+        |line: &Value| matches!(text(line, "type"), Some("user" | "assistant")) && line["message"].is_object();
+    let is_aside = |line: &Value| line["isSidechain"] == true;
+    let only_aside = lines.iter().filter(|line| is_message(line)).all(is_aside);
+    let is_linked = |line: &Value| line.get("parentUuid").is_some() && line["uuid"].is_string();
+    if !lines.iter().any(is_linked) {
+        return (0..lines.len()).filter(|index| is_message(&lines[*index])).collect();
+    }
+    let tree: Vec<usize> = (0..lines.len())
+        .filter(|index| is_linked(&lines[*index]) && (only_aside || !is_aside(&lines[*index])))
+        .collect();
+    let id = |index: usize| lines[index]["uuid"].as_str().expect("an id");
+    let by_id: HashMap<&str, usize> = tree.iter().map(|index| (id(*index), *index)).collect();
+    let parent = |index: usize| by_id.get(text(&lines[index], "parentUuid")?).copied();
+    let says_the_same = |one: usize, other: usize| lines[one]["message"] == lines[other]["message"];
+    // A line that was written again as it was is not the newest.
+    let first = |index: usize| *tree.iter().find(|other| id(**other) == id(index)).expect("itself");
+    let is_news = |index: usize| index == first(index) || !says_the_same(first(index), index);
+    let ends = tree.iter().copied().filter(|index| is_news(*index) && text(&lines[*index], "type") != Some("progress"));
+    let Some(mut at) = ends.last().map(|index| by_id[id(index)]) else { return Vec::new() };
+    let mut seen = HashSet::new();
+    while seen.insert(at) {
+        let follows = |index: &usize| parent(*index) == Some(at) && text(&lines[*index], "type") != Some("progress");
+        at = tree.iter().rev().copied().find(follows).map_or(at, |index| by_id[id(index)]);
+    }
+    let mut chain = Vec::new();
+    let mut next = Some(at);
+    while let Some(index) = next.filter(|index| !chain.contains(index)) {
+        chain.push(index);
+        next = if text(&lines[index], "subtype") == Some("compact_boundary") { None } else { parent(index) };
+    }
+    let answer = |index: usize| lines[index]["message"]["id"].as_str().filter(|_| lines[index]["type"] == "assistant");
+    let answers: HashSet<&str> = chain.iter().filter_map(|index| answer(*index)).collect();
+    let boundary = chain.iter().copied().find(|index| text(&lines[*index], "subtype") == Some("compact_boundary"));
+    let is_behind = |index: &usize| boundary.is_none_or(|boundary| *index > boundary);
+    let mut sent: HashSet<usize> = chain.iter().copied().collect();
+    sent.extend(tree.iter().filter(|index| answer(**index).is_some_and(|id| answers.contains(id)) && is_behind(index)));
+    let is_result = |index: usize| lines[index]["message"]["content"][0]["type"] == "tool_result";
+    let of_answers: Vec<usize> = tree
+        .iter()
+        .copied()
+        .filter(|index| is_result(*index) && is_behind(index))
+        .filter(|index| {
+            parent(*index).is_some_and(|parent| sent.contains(&parent) && lines[parent]["type"] == "assistant")
+        })
+        .collect();
+    sent.extend(of_answers);
+    let mut places: Vec<usize> = sent.into_iter().filter(|index| is_message(&lines[*index])).collect();
+    // The first line that says what the last one says stands for all with its id.
+    for place in &mut places {
+        let same = tree.iter().copied().filter(|other| id(*other) == id(*place));
+        *place = same.into_iter().find(|other| says_the_same(*other, by_id[id(*place)])).unwrap_or(*place);
+    }
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// Codex replays its lines. A rollback takes the last turns of the user back, and a compaction replaces all before it: by
+/// a list, or by what the user said.
+fn sent_by_codex(lines: &[Value]) -> Vec<usize> {
+    let is_said_by_user = |index: &usize| {
+        let payload = &lines[*index]["payload"];
+        payload["role"] == "user" && !payload.to_string().contains("<environment_context>")
+    };
+    let mut sent: Vec<usize> = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let payload = line.get("payload").unwrap_or(line);
+        let kind = text(payload, "type").unwrap_or_default();
+        match text(line, "type") {
+            Some("response_item") if kind != "ghost_snapshot" => sent.push(index),
+            Some("compacted") => {
+                let has_list = payload["replacement_history"].is_array();
+                sent.retain(|index| !has_list && lines[*index]["payload"]["role"] == "user");
+                sent.push(index);
+            }
+            Some("event_msg") if kind == "thread_rolled_back" => {
+                for _ in 0..payload["num_turns"].as_u64().unwrap_or_default() {
+                    let turn = sent.iter().rposition(|index| is_said_by_user(index));
+                    sent.truncate(turn.unwrap_or(sent.len()));
+                }
+            }
+            _ => {}
+        }
+    }
+    sent
+}
+
+/// Gemini CLI replays its records. A record replaces the one with its id, and `$rewindTo` takes back what follows.
+fn sent_by_gemini_cli(records: &[Value]) -> Vec<usize> {
+    let mut current: Vec<(&str, usize)> = Vec::new();
+    for (index, record) in records.iter().enumerate() {
+        if let Some(target) = text(record, "$rewindTo") {
+            let kept = current.iter().position(|(id, _)| *id == target).unwrap_or(current.len());
+            current.truncate(kept);
+        } else if let Some(id) = text(record, "id").filter(|_| record.get("type").is_some()) {
+            match current.iter_mut().find(|(known, _)| *known == id) {
+                Some(known) => known.1 = index,
+                None => current.push((id, index)),
+            }
+        }
+    }
+    let is_message = |index: &usize| matches!(text(&records[*index], "type"), Some("user" | "gemini"));
+    current.into_iter().map(|(_, index)| index).filter(is_message).collect()
+}
+
+/// `OpenHands` sends all events that speak, call or answer, but for those that a condensation forgot.
+fn sent_by_openhands(events: &[Value]) -> Vec<usize> {
+    const SILENT: [&str; 2] = ["agent_state_changed", "recall"];
+    let kind = |event: &Value| text(event, "action").or(text(event, "observation")).unwrap_or_default().to_owned();
+    (0..events.len()).filter(|index| !SILENT.contains(&kind(&events[*index]).as_str())).collect()
+}
+
+/// pi goes from the last entry to its parent, and on. Behind the last compaction on the way it sends the summary, the
+/// entries from the first that the compaction kept, and those after it.
+fn sent_by_pi(entries: &[Value]) -> Vec<usize> {
+    let linked: Vec<usize> = (0..entries.len()).filter(|index| entries[*index].get("parentId").is_some()).collect();
+    let by_id: HashMap<&str, usize> =
+        linked.iter().filter_map(|index| Some((text(&entries[*index], "id")?, *index))).collect();
+    let mut path = Vec::new();
+    let mut next = linked.last().copied();
+    while let Some(index) = next.filter(|index| !path.contains(index)) {
+        path.push(index);
+        next = text(&entries[index], "parentId").and_then(|parent| by_id.get(parent)).copied();
+    }
+    path.reverse();
+    if let Some(place) = path.iter().rposition(|index| entries[*index]["type"] == "compaction") {
+        let kept = text(&entries[path[place]], "firstKeptEntryId");
+        let first = path[..place].iter().position(|index| text(&entries[*index], "id") == kept).unwrap_or(place);
+        path.drain(..first);
+    }
+    const SENT: [&str; 4] = ["message", "compaction", "branch_summary", "custom_message"];
+    path.retain(|index| SENT.contains(&text(&entries[*index], "type").unwrap_or_default()));
+    path
+}
