@@ -168,6 +168,10 @@ fn sent_by_pi(entries: &[Value]) -> Vec<usize> {
         next = text(&entries[index], "parentId").and_then(|parent| by_id.get(parent)).copied();
     }
     path.reverse();
+    if linked.is_empty() {
+        // Entries of old versions have no ids: they are one list.
+        path = (0..entries.len()).collect();
+    }
     if let Some(place) = path.iter().rposition(|index| entries[*index]["type"] == "compaction") {
         let kept = text(&entries[path[place]], "firstKeptEntryId");
         let first = path[..place].iter().position(|index| text(&entries[*index], "id") == kept).unwrap_or(place);

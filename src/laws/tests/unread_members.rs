@@ -14,7 +14,8 @@ use crate::laws::transcripts::read;
 const NEW_NAME: &str = "hologram";
 
 /// Members without which text does not count as a message's, and why that is right or accepted so far.
-const EXCEPTIONS: [(&str, &[&str], &str); 6] = [
+const EXCEPTIONS: [(&str, &[&str], &str); 7] = [
+    ("claude-code", &["uuid"], "lines lead to each other by their ids, likewise"),
     ("pi", &["id"], "entries lead to each other by their ids: what nothing leads to is a branch that was left"),
     ("pi", &["type"], "a compaction of no type is an entry that its program does not read either"),
     ("codex", &["timestamp", "type", "payload", "role", "content"], "the same of a history that a compaction holds"),

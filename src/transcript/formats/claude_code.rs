@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 
+use chain::Way;
+use walk::{Place, Walk};
+
 use crate::transcript::compaction::Reset;
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
@@ -21,8 +24,6 @@ use crate::transcript::format::{
     EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
     SummaryMessage, SummaryPosition, Transcript,
 };
-use crate::transcript::formats::claude_code::chain::Way;
-use crate::transcript::formats::claude_code::walk::{Place, Walk};
 use crate::transcript::formats::shared::fields::{copied, of_one_answer};
 use crate::transcript::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::transcript::formats::shared::tool_use;
