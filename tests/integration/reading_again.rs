@@ -27,8 +27,8 @@ fn a_log_that_keeps_a_result_without_a_call_is_read_again() {
     }
 }
 
-/// A value that is not a message becomes the first line of a session when the messages before it are summarized. A run of
-/// the folder does not take the result for a file of another program.
+/// A value that is not a message can be the first line of a session, before and after it is summarized. A run of the
+/// folder does not take the result for a file of another program.
 #[test]
 fn results_that_begin_with_a_stray_value_are_read_again() {
     let line = |role: &str, uuid: usize, text: &str| {
@@ -41,7 +41,7 @@ fn results_that_begin_with_a_stray_value_are_read_again() {
         fs::create_dir(folder.path().join("logs")).expect("made");
         let asks = line("user", 0, &"The nightly export of the parcel service fails with a timeout. ".repeat(9));
         let rest = [line("assistant", 1, "It is the query."), line("user", 2, "Go on.")];
-        let session = format!("{asks}\n{stray}\n{}\n{}\n", rest[0], rest[1]);
+        let session = format!("{stray}\n{asks}\n{}\n{}\n", rest[0], rest[1]);
         fs::write(folder.path().join("logs/a.jsonl"), session).expect("written");
         let rules = ["--keep", "messages:1", "--in-place", "logs"];
         let first = within(folder.path(), &rules);

@@ -163,14 +163,15 @@ pub(super) fn loose<'a>(transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
     loose
 }
 
-/// The lines of branches that begin with an empty line: earlier versions of tcompact wrote those in front of pinned
-/// messages, and Claude Code does not send them.
+/// The lines of branches that begin with an empty line, or with a line that is older than the summary before it: so earlier
+/// versions of tcompact wrote pinned messages, which Claude Code does not send.
 fn beside(walk: &Walk<'_, '_>, places: &[Place]) -> Vec<usize> {
     let mut is_beside = vec![false; places.len()];
     for index in 0..places.len() {
         let parent = walk.parent_of(index);
         is_beside[index] = match places[index] {
-            Place::Branch => parent.is_some_and(|parent| is_beside[parent]),
+            Place::Branch => parent
+                .is_some_and(|parent| is_beside[parent] || is_older_than_summary(walk.line(index), walk.line(parent))),
             Place::Outside => {
                 is_empty(walk.line(index)) && parent.is_some_and(|parent| places[parent] == Place::Walked)
             }
@@ -178,6 +179,12 @@ fn beside(walk: &Walk<'_, '_>, places: &[Place]) -> Vec<usize> {
         };
     }
     (0..places.len()).filter(|index| is_beside[*index]).collect()
+}
+
+/// Whether a line was written before the summary that it follows.
+fn is_older_than_summary(line: &Object<'_>, summary: &Object<'_>) -> bool {
+    let time = |line: &Object<'_>| line.get_text("timestamp").map(|time| time.decode().into_owned());
+    is_true(summary, "isCompactSummary") && time(line).zip(time(summary)).is_some_and(|(line, summary)| line < summary)
 }
 
 /// Whether a line is one that only links.
