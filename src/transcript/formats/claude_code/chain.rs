@@ -72,9 +72,15 @@ impl<'a> Way<'a> {
 /// The lines from the first to the last that Claude Code walks.
 fn chain<'a>(entries: &[Json<'a>]) -> Vec<WalkStep<'a>> {
     let lines: Vec<Object<'a>> = entries.iter().copied().map(Object::of).collect();
-    let walk = Walk::of(&lines);
-    let step = |index: &usize| WalkStep { entry: entries[*index], is_torn: walk.torn.contains(index) };
-    walk.chain.iter().map(step).collect()
+    steps(entries, &Walk::of(&lines))
+}
+
+fn steps<'a>(entries: &[Json<'a>], walk: &Walk<'_, 'a>) -> Vec<WalkStep<'a>> {
+    let mut steps = Vec::with_capacity(walk.chain.len());
+    for index in &walk.chain {
+        steps.push(WalkStep { entry: entries[*index], is_torn: walk.torn.contains(index) });
+    }
+    steps
 }
 
 fn id(line: Json<'_>) -> Option<Cow<'_, str>> {
@@ -148,7 +154,7 @@ pub(super) fn loose<'a>(transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
     let lines: Vec<Object<'a>> = entries.iter().copied().map(Object::of).collect();
     let walk = Walk::of(&lines);
     let mut loose = Vec::new();
-    for (entry, last) in torn(&chain(&entries)) {
+    for (entry, last) in torn(&steps(&entries, &walk)) {
         let named = parent(&Object::of(entry));
         let is_there = named.as_ref().is_some_and(|named| walk.line_of(named).is_some());
         let fault = if is_there { LinkFault::Cycle } else { LinkFault::Missing };

@@ -36,8 +36,8 @@ pub(super) struct Walk<'l, 'a> {
     links: Vec<Option<Link<'a>>>,
     /// The last line with each id.
     by_id: HashMap<Cow<'a, str>, usize>,
-    /// The lines that were written more than once, in order, by the last of them.
-    repeated: HashMap<usize, Vec<usize>>,
+    /// The lines that were written more than once, by the last of them.
+    repeated: HashMap<usize, Repeated>,
     /// The lines on the way, the first one first. Of lines with one id, the last is on it: it names the parent.
     pub(super) chain: Vec<usize>,
     /// The lines on the way whose parent is not there, or leads back to them: the way goes on at the line before them.
@@ -50,6 +50,14 @@ pub(super) struct Walk<'l, 'a> {
     pub(super) has_main_line: bool,
     /// Whether lines name their parents at all. `claude -p --output-format stream-json` writes lines that do not.
     is_tree: bool,
+}
+
+/// Lines with one id.
+struct Repeated {
+    /// All of them, in order.
+    lines: Vec<usize>,
+    /// The line that counts: the first that says what the last says.
+    counted: usize,
 }
 
 struct Link<'a> {
@@ -91,10 +99,16 @@ impl<'l, 'a> Walk<'l, 'a> {
         for (index, link) in self.links.iter().enumerate() {
             let Some(id) = link.as_ref().and_then(|link| link.id.clone()) else { continue };
             if let Some(before) = self.by_id.insert(id, index) {
-                let mut same = self.repeated.remove(&before).unwrap_or_else(|| vec![before]);
-                same.push(index);
+                let same = self.repeated.remove(&before);
+                let mut same = same.unwrap_or_else(|| Repeated { lines: vec![before], counted: before });
+                same.lines.push(index);
                 self.repeated.insert(index, same);
             }
+        }
+        let lines = self.lines;
+        for (last, same) in &mut self.repeated {
+            let is_as_last = |line: &&usize| said(&lines[**line]) == said(&lines[*last]);
+            same.counted = same.lines.iter().find(is_as_last).copied().unwrap_or(*last);
         }
     }
 
@@ -200,13 +214,9 @@ impl<'l, 'a> Walk<'l, 'a> {
         self.by_id.get(id).map(|index| self.counted(*index))
     }
 
-    /// The line that counts of those with one id: the first that says what the last says. `last` is the last one.
+    /// The line that counts of those with one id; `last` is the last one.
     fn counted(&self, last: usize) -> usize {
-        let Some(same) = self.repeated.get(&last) else { return last };
-        let said =
-            |index: usize| ["message", "attachment"].map(|key| self.lines[index].get(key).map(|said| said.raw()));
-        let what = said(last);
-        same.iter().copied().find(|index| said(*index) == what).unwrap_or(last)
+        self.repeated.get(&last).map_or(last, |same| same.counted)
     }
 
     /// What each line is to the conversation. `is_sent` says whether a line holds something that a model can be sent.
@@ -215,10 +225,9 @@ impl<'l, 'a> Walk<'l, 'a> {
         for index in &self.chain {
             places[self.counted(*index)] = Place::Walked;
         }
-        for (last, same) in &self.repeated {
-            let counts = self.counted(*last);
-            for copy in same.iter().filter(|copy| **copy != counts) {
-                places[*copy] = Place::Copy(counts);
+        for same in self.repeated.values() {
+            for copy in same.lines.iter().filter(|copy| **copy != same.counted) {
+                places[*copy] = Place::Copy(same.counted);
             }
         }
         if !self.is_tree {
@@ -322,6 +331,11 @@ fn lines_between<'a>(
         }
         at = parent(&lines[index]);
     }
+}
+
+/// What a line says, as it is spelled.
+fn said<'a>(line: &Object<'a>) -> [Option<&'a str>; 2] {
+    ["message", "attachment"].map(|key| line.get(key).map(|said| said.raw()))
 }
 
 /// Whether other lines can follow a line: Claude Code takes lines about progress out of the chain.
