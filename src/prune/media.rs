@@ -143,7 +143,7 @@ fn replace(scene: &Scene<'_, '_>, medium: &FoundMedium<'_>) -> Option<ProposedCh
     let results = scene.results();
     let begun = results.partition_point(|result| result.output.value.span().start <= span.start);
     let result = results[..begun].last().filter(|result| is_within(span.clone(), result.output.value.span()));
-    if result.is_some_and(|result| scene.is_excepted(result.name)) {
+    if result.is_some_and(|result| scene.must_stay(result)) {
         return None;
     }
     let mut edits = match &medium.place {

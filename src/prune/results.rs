@@ -59,6 +59,7 @@ fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, call: &ToolUs
         return format!("; it is kept in {archive}");
     }
     match call.files.as_slice() {
+        _ if result.is_refused => "; the user did not allow it".to_owned(),
         _ if result.name.is_none() => String::new(),
         [file] if file.access == Access::Read && file.path.chars().count() <= LONGEST_PATH => {
             format!("; read {} again if needed", file.path)

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::transcript::formats::ai_sdk::part;
-use crate::transcript::json::{Json, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, Part, PartKind, ResultRef};
 use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::{foreign, media};
@@ -17,7 +17,13 @@ const OUTPUTS: [&str; 5] = ["text", "json", "error-text", "error-json", "content
 pub(super) fn output_in(json: Json<'_>, shape: OutputShape) -> Option<CallOutput<'_>> {
     let output = ["output", "result", "errorText"].iter().find_map(|key| json.get(key))?;
     let value = value_of(output);
-    let shape = if is_content(output) { OutputShape::Blocks("text") } else { shape };
+    let shape = if is_content(output) {
+        OutputShape::Blocks("text")
+    } else if is_without_value(json, output) {
+        OutputShape::Fixed
+    } else {
+        shape
+    };
     let is_error = json.get("isError").is_some_and(|failed| failed.raw() == "true");
     let is_typed_error = output.get_text("type").is_some_and(|kind| kind.starts_with("error"));
     let failed = is_error || is_typed_error || json.get("errorText").is_some();
@@ -28,6 +34,13 @@ pub(super) fn output_in(json: Json<'_>, shape: OutputShape) -> Option<CallOutput
 pub(super) fn value_of(output: Json<'_>) -> Json<'_> {
     let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| output.member_is("type", kind)));
     typed.unwrap_or(output)
+}
+
+/// Whether an output of a model message has no value in which a text can be written, as `execution-denied`. The AI SDK
+/// takes only typed objects there, and never a bare text.
+fn is_without_value(json: Json<'_>, output: Json<'_>) -> bool {
+    let is_of_model = json.member_is("type", "tool-result") && json.get("output").is_some();
+    is_of_model && output.kind() == JsonKind::Object && value_of(output).span() == output.span()
 }
 
 /// Whether an output is a typed list of parts.
