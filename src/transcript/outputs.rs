@@ -45,6 +45,8 @@ pub(crate) enum OutputShape {
     Any,
     /// The form that a provider's own tool gave it. Only texts in it can be written.
     Texts,
+    /// An object with a type and a value, as the AI SDK takes it.
+    Typed,
     /// A form in which nothing else can be written.
     Fixed,
 }
@@ -157,6 +159,7 @@ fn replace_with(value: Json<'_>, shape: OutputShape, text: &str) -> Option<Strin
         (OutputShape::Fixed, _) => None,
         (_, JsonKind::String) | (OutputShape::Any, _) => Some(string()),
         (OutputShape::Texts, _) => provider_texts::with_text(value, text),
+        (OutputShape::Typed, _) => Some(format!("{{\"type\": \"text\", \"value\": {}}}", string())),
         (OutputShape::Object, JsonKind::Object) => {
             let mut members = value.entries();
             let key = match (members.next(), members.next()) {

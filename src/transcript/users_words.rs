@@ -58,11 +58,19 @@ const MAY_ASK: &[&str] = &[
 /// The sentences with which agents say what the user did, where no record stands beside them: `The user doesn't want to
 /// proceed …`, `exec command rejected by user`, `[Operation Cancelled] Reason: User did not allow tool call`.
 static OF_USER: LazyLock<Regex> = LazyLock::new(|| {
-    const DID: &str = "reject|den(?:y|ie)|declin|refus|cancel|abort|interrupt|approv|answer";
-    const SAID: &str = "said|repl(?:y|ie)|respon|feedback|clarif|chose|(?:doesn|didn)['’]t|(?:does|did) not";
-    pattern(&format!(
-        r"(?i)\b(?:user|human|operator)\b[^.\n]{{0,60}}?(?:\b(?:{DID}|{SAID}))|\b(?:{DID})[a-z]*\b[^.\n]{{0,40}}\b(?:by|from) (?:the |your )?(?:user|human|operator)\b|\bquestions? (?:have|has) been answered|\bnot approved\b|^\s*<(?:answer|feedback|user_message)>|用户(?:拒绝|取消|回答|批准)"
-    ))
+    const WHO: &str = "user|human|operator";
+    const DID: &str = "reject|den(?:y|ie)|declin|refus|cancel|abort|interrupt|approv|answered";
+    const SAID: &str = "said|repl(?:y|ie)|respon|feedback|clarif|chose";
+    const NOT: &str = "(?:doesn['’]t|didn['’]t|does not|did not) (?:agree|allow|approve|permit|want)";
+    let forms = [
+        format!(r"\b(?:{WHO})\b[^.\n]{{0,60}}?\b(?:{DID}|{SAID}|{NOT})"),
+        format!(r"\b(?:{DID})[a-z]*\b[^.\n]{{0,40}}\b(?:by|from) (?:the |your )?(?:{WHO})\b"),
+        r"\bquestions? (?:have|has) been answered".to_owned(),
+        r"\bnot approved\b".to_owned(),
+        r"^\s*<(?:answer|feedback|user_message)>".to_owned(),
+        "用户(?:拒绝|取消|回答|批准)".to_owned(),
+    ];
+    pattern(&format!("(?i){}", forms.join("|")))
 });
 
 /// Whether a tool asks the user.
@@ -104,4 +112,65 @@ fn without_marks(name: &str) -> String {
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
     vec![&OF_USER]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_of_agents_tell_of_the_user() {
+        for text in [
+            "The user doesn't want to proceed with this tool use. The tool use was rejected",
+            "The user doesn’t want to take this action right now.",
+            "[Request interrupted by user for tool use]",
+            "User has answered your questions: \"Which?\"=\"A\"",
+            "Your questions have been answered: \"Which?\"=\"A\"",
+            "User has approved your plan. You can now start coding.",
+            "exec command rejected by user",
+            "aborted by user after 3.2s",
+            "[Operation Cancelled] Reason: User did not allow tool call",
+            "Plan rejected. User feedback: use the attic",
+            "The user rejected permission to use this specific tool call with the following feedback: no",
+            "The tool call is rejected by the user. Stop what you are doing.",
+            "{\"status\":\"denied\",\"message\":\"The user denied this operation\",\"feedback\":\"no\"}",
+            "The user denied this operation and provided the following feedback:\n<feedback>\nno\n</feedback>",
+            "<answer>\nthe second\n</answer>",
+            "User rejected the tool call for `book` with id w",
+            "Tool execution was not approved.",
+            "Error: user declined",
+            "用户拒绝，原因：不要删除",
+        ] {
+            assert!(tells_of_user(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn outputs_of_tools_do_not_tell_of_the_user() {
+        for text in [
+            "",
+            "12 passed, 0 failed",
+            "drwxr-xr-x 2 user user 4096 answers",
+            "If the user did not give you a concrete task, read README.md.",
+            "error: permission denied (os error 13)",
+            "The user list was saved. It was denied by nobody.",
+            "Updates were rejected because the remote contains work",
+            "fn user(id: u32) -> User {",
+        ] {
+            assert!(!tells_of_user(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_tools_tell_who_answers() {
+        for name in ["AskUserQuestion", "ask_user_question", "ExitPlanMode", "exit_plan_mode", "request_user_input"] {
+            assert!(asks_user(name) && may_ask_user(name), "{name}");
+        }
+        for name in ["mcp__web__ask_user", "vscode_askQuestions", "question", "human"] {
+            assert!(!asks_user(name) && may_ask_user(name), "{name}");
+        }
+        for name in ["", "Bash", "get_user", "ask", "update_user", "questionnaire_export"] {
+            assert!(!asks_user(name) && !may_ask_user(name), "{name}");
+        }
+    }
 }
