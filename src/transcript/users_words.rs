@@ -99,7 +99,7 @@ fn may_ask_user(tool: &str) -> bool {
 }
 
 /// Whether a result begins by saying what the user did.
-fn tells_of_user(text: &str) -> bool {
+pub(crate) fn tells_of_user(text: &str) -> bool {
     OF_USER.is_match(&text[..text.floor_char_boundary(OPENING)])
 }
 

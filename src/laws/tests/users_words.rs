@@ -346,6 +346,9 @@ fn assert_words_stay(source: &str, format: &str, words: &[String], about: &str) 
     fitted
 }
 
+/// The calls of a conversation that nobody refused.
+const RUNS: usize = 7;
+
 /// A conversation with words of the user in the middle, and results that are pruned around them.
 fn around(format: &str, number: usize, messages: Vec<Value>) -> String {
     let run = |at: usize| Step::Call("bash", json!({"command": format!("make zc{at}")}), output());
@@ -355,7 +358,7 @@ fn around(format: &str, number: usize, messages: Vec<Value>) -> String {
     steps.extend(entries.map(|entry| Step::Entry(entry.replace("\"id\":\"$N\"", "\"id\":$N"))));
     steps.push(Step::Assistant("Yes. za2".to_owned()));
     steps.push(Step::User(said(1, 2)));
-    for at in 2..8 {
+    for at in 2..=RUNS {
         steps.extend([run(at), Step::Assistant(format!("I looked again. za{at}"))]);
     }
     steps.push(Step::User(said(2, 1)));
@@ -457,6 +460,9 @@ fn no_output_escapes_by_reading_like_a_refusal() {
         let source = around(format, number, messages(&long));
         let done = Compactor::new(pruning(&["results:0"], 1)).compact_as(&source, format).expect("a transcript");
         assert!(!done.text.contains("rule 1000"), "{format} {about}: {}", done.text);
+        // Only what nobody refused is to be called again.
+        let invitations = done.text.matches("; call it again").count();
+        assert!(!about.contains("refusal") || invitations == RUNS, "{format} {about}: {}", done.text);
         let mut policy = pruning(&["none"], 30);
         policy.keep_is_given = true;
         policy.fit = Some(Size::Tokens(6_000));
