@@ -423,7 +423,7 @@ fn words_of_the_user_stay_in_every_format() {
             words
                 .into_iter()
                 .map(|(.., said)| said)
-                .filter(|said| !holders(&source, format, &[said.clone()], 0).is_empty()),
+                .filter(|said| !holders(&source, format, std::slice::from_ref(said), 0).is_empty()),
         );
         fitted += assert_words_stay(&source, format, &texts, &format!("seed {seed}"));
     }
