@@ -7,6 +7,9 @@ use std::io;
 #[cfg(feature = "cli")]
 use serde_json::Value;
 
+/// How each note begins that takes the place of something.
+pub(crate) const NOTE: &str = "[tcompact: ";
+
 /// A number and its noun: `1 file`, `2 files`. Every number before a noun goes through here.
 pub(crate) fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };

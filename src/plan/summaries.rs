@@ -11,7 +11,7 @@ use crate::plan::{CutPolicy, carried};
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::text_calls::shell_block;
 use crate::transcript::{Content, Message, Role, Transcript, fence};
-use crate::wording::counted;
+use crate::wording::{NOTE, counted};
 
 /// Marks the summary that tcompact put into a transcript. `role` is that of summaries by this policy. Where the role
 /// changed between two runs, the summaries of both can stand one behind the other.
@@ -121,7 +121,7 @@ fn follows_command(messages: &[Message<'_>], index: usize) -> bool {
     before.role == Role::Assistant && before.calls.is_empty() && (before.command_beside().is_some() || has_command())
 }
 
-pub(super) const OPENING: &str = "[tcompact: ";
+pub(super) const OPENING: &str = NOTE;
 /// The end of an argument that was cut.
 pub(crate) const TRUNCATED: &str = "...(argument truncated)";
 const REMOVED: &str = " removed";

@@ -19,7 +19,7 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
     let truncation = Truncation::before_the_cut(usize::try_from(longest).unwrap_or(usize::MAX));
     let messages = scene.transcript.messages.iter().enumerate().filter(|(index, _)| scene.touchable[*index]);
     let changed = messages.map(|(message, read)| {
-        let calls = read.calls.iter().filter(|call| !scene.is_excepted(call.name));
+        let calls = read.calls.iter().filter(|call| scene.may_cut_arguments(call));
         let edits = calls.flat_map(|call| truncation.cut(scene.transcript.source, call)).collect();
         ProposedChange { message, edits, ..ProposedChange::default() }
     });
@@ -29,7 +29,7 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
 /// The change that cuts the longest arguments of a message, so that it loses about so many tokens.
 pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<ProposedChange> {
     let (source, read) = (scene.transcript.source, &scene.transcript.messages[message]);
-    let calls = || read.calls.iter().filter(|call| !scene.is_excepted(call.name));
+    let calls = || read.calls.iter().filter(|call| scene.may_cut_arguments(call));
     let lengths: Vec<u64> = calls().flat_map(argument_lengths).map(|length| length as u64).collect();
     let tokens = scene.tally.message(message).max(1);
     let removed = excess.saturating_mul(read.json.raw().len() as u64) / tokens;

@@ -13,7 +13,7 @@ use crate::transcript::json::Json;
 use crate::transcript::media::{MediaKind, Medium, in_text};
 use crate::transcript::outputs::OutputShape;
 use crate::transcript::pieces::Piece;
-use crate::transcript::{Message, outputs, provider_texts};
+use crate::transcript::{Message, Role, outputs, provider_texts};
 
 use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, inside_quotes, is_element, note, replace_text};
 use crate::prune::scene::{Age, Scene, ToolResult};
@@ -65,7 +65,10 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
     }
     let messages: Vec<usize> = media.iter().map(|medium| medium.message).collect();
     let old = scene.is_old(age, &messages);
-    let old = media.iter().zip(old).filter(|(medium, is_old)| *is_old && scene.touchable[medium.message]);
+    let old = media
+        .iter()
+        .zip(old)
+        .filter(|(medium, is_old)| *is_old && scene.touchable[medium.message] && !is_text_of_user(scene, medium));
     let is_attached = |medium: &&FoundMedium<'_>| matches!(medium.place, MediumPlace::Attachment { .. });
     let (attached, inside): (Vec<_>, Vec<_>) = old.map(|(medium, _)| medium).partition(is_attached);
     // All attachments of a message are in one list, which one edit replaces.
@@ -136,14 +139,26 @@ fn is_within(inner: Range<usize>, outer: Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
+/// Whether a medium is a text that the user attached: chats make a file of a long text that is pasted.
+fn is_text_of_user(scene: &Scene<'_, '_>, medium: &FoundMedium<'_>) -> bool {
+    scene.transcript.messages[medium.message].role == Role::User
+        && medium.original.is_plain_text()
+        && result_around(scene, &medium.place.span()).is_none()
+}
+
+/// The result in which a place of the source is.
+fn result_around<'w, 's, 'a>(scene: &'w Scene<'s, 'a>, span: &Range<usize>) -> Option<&'w ToolResult<'s, 'a>> {
+    let results = scene.results();
+    let begun = results.partition_point(|result| result.output.value.span().start <= span.start);
+    results[..begun].last().filter(|result| is_within(span.clone(), result.output.value.span()))
+}
+
 /// Replaces a medium by a note.
 fn replace(scene: &Scene<'_, '_>, medium: &FoundMedium<'_>) -> Option<ProposedChange> {
     let (note, file) = removal_note(scene, medium);
     let span = medium.place.span();
-    let results = scene.results();
-    let begun = results.partition_point(|result| result.output.value.span().start <= span.start);
-    let result = results[..begun].last().filter(|result| is_within(span.clone(), result.output.value.span()));
-    if result.is_some_and(|result| scene.is_excepted(result.name)) {
+    let result = result_around(scene, &span);
+    if result.is_some_and(|result| scene.must_stay(result)) {
         return None;
     }
     let mut edits = match &medium.place {

@@ -2,6 +2,7 @@
 
 use crate::transcript::media::without_data;
 use crate::transcript::tools::{Access, ToolUse};
+use crate::transcript::users_words::tells_of_user;
 
 use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, in_tokens, is_pruned, note, replace_result};
 use crate::prune::scene::{Age, Scene, ToolResult};
@@ -59,6 +60,9 @@ fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, call: &ToolUs
         return format!("; it is kept in {archive}");
     }
     match call.files.as_slice() {
+        // What the user refused is not to be called again.
+        _ if result.is_refused => "; the user did not allow it".to_owned(),
+        _ if tells_of_user(result.text()) => String::new(),
         _ if result.name.is_none() => String::new(),
         [file] if file.access == Access::Read && file.path.chars().count() <= LONGEST_PATH => {
             format!("; read {} again if needed", file.path)

@@ -11,7 +11,7 @@ use crate::prune::scene::{Age, Scene, ToolResult};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::Edit;
 use crate::transcript::json::Json;
-use crate::wording::counted;
+use crate::wording::{NOTE, counted};
 
 /// A kind of rule.
 pub(crate) struct RuleKind {
@@ -121,7 +121,7 @@ pub(crate) struct ProposedChange {
 }
 
 /// The beginning of every note.
-pub(super) const OPENING: &str = "[tcompact: ";
+pub(super) const OPENING: &str = NOTE;
 
 /// Whether a text is the note of an earlier pruning.
 pub(super) fn is_pruned(text: &str) -> bool {

@@ -12,10 +12,12 @@ use crate::tokens::{Counter, Tally};
 use crate::transcript::edit::Edit;
 use crate::transcript::json::Json;
 use crate::transcript::media::MediaKind;
-use crate::transcript::outputs::{CallOutput, loads_tools};
+use crate::transcript::message::ResultRef;
+use crate::transcript::outputs::{CallOutput, OutputShape, loads_tools};
 use crate::transcript::pieces::Piece;
 use crate::transcript::text::Text;
 use crate::transcript::tools::ToolUse;
+use crate::transcript::users_words::{asks_user, carries_words_of_user};
 use crate::transcript::{Arguments, Call, Transcript, pairing};
 
 /// A conversation as the rules see it.
@@ -78,6 +80,10 @@ pub(super) struct ToolResult<'s, 'a> {
     has_failed: OnceCell<bool>,
     /// Whether later calls need it, because it has loaded their tools.
     loads_tools: bool,
+    /// Whether the agent's record says that the user refused the call.
+    pub(super) is_refused: bool,
+    /// Whether it carries words of the user, which stay.
+    pub(super) is_users: bool,
 }
 
 impl<'s, 'a> Scene<'s, 'a> {
@@ -130,7 +136,8 @@ impl<'s, 'a> Scene<'s, 'a> {
                 let pairing::CallOrResult { message, index } = found.result;
                 let output = format.output(&messages[message], &messages[message].results[index])?;
                 let call = found.call.map(|call| call.call_of(messages));
-                Some(ToolResult { call, ..ToolResult::new(message, call.and_then(|call| call.name), output) })
+                let result = ToolResult { call, ..ToolResult::new(message, call.and_then(|call| call.name), output) };
+                Some(result.with_record(&messages[message].results[index]))
             });
             let hosted = messages.iter().enumerate().flat_map(|(message, read)| {
                 let results = format.hosted(read).into_iter();
@@ -142,7 +149,11 @@ impl<'s, 'a> Scene<'s, 'a> {
             }
             found.sort_by_key(|result| (result.message, result.output.value.span().start));
             // One text can answer several calls.
-            found.dedup_by_key(|result| result.output.value.span().start);
+            found.dedup_by(|again, first| {
+                let is_same = again.output.value.span().start == first.output.value.span().start;
+                first.is_users |= is_same && again.is_users;
+                is_same
+            });
             found
         })
     }
@@ -154,7 +165,19 @@ impl<'s, 'a> Scene<'s, 'a> {
 
     /// Whether rules may shorten a result.
     pub(super) fn may_touch(&self, result: &ToolResult<'_, '_>) -> bool {
-        self.touchable[result.message] && !self.is_excepted(result.name) && !result.loads_tools
+        self.touchable[result.message] && !self.must_stay(result) && !result.loads_tools
+    }
+
+    /// Whether nothing in a result may change: it carries words of the user, `--prune-except` names its tool, or its
+    /// program takes nothing else there.
+    pub(super) fn must_stay(&self, result: &ToolResult<'_, '_>) -> bool {
+        result.is_users || self.is_excepted(result.name) || result.output.shape == OutputShape::Fixed
+    }
+
+    /// Whether rules may cut the arguments of a call. Those of a question hold what the user answers, and some agents add
+    /// the answer.
+    pub(super) fn may_cut_arguments(&self, call: &Call<'_>) -> bool {
+        !self.is_excepted(call.name) && !call.name.is_some_and(|name| asks_user(&name.decode()))
     }
 
     /// The first message that is not older than a size.
@@ -201,6 +224,8 @@ impl<'s, 'a> ToolResult<'s, 'a> {
             call: None,
             name,
             loads_tools: loads_tools(output.value),
+            is_refused: false,
+            is_users: false,
             has_media: false,
             output,
             text: OnceCell::new(),
@@ -208,6 +233,15 @@ impl<'s, 'a> ToolResult<'s, 'a> {
             call_use: OnceCell::new(),
             has_failed: OnceCell::new(),
         }
+    }
+
+    /// The result with what the agent's record says of it.
+    fn with_record(mut self, answer: &ResultRef<'_>) -> Self {
+        let tool = self.name.map(|name| name.decode()).unwrap_or_default();
+        let bytes = self.output.value.raw().len();
+        self.is_refused = answer.denial.is_some();
+        self.is_users = carries_words_of_user(answer, &tool, bytes, || self.text());
+        self
     }
 
     /// The name of the tool.
@@ -242,9 +276,9 @@ impl<'s, 'a> ToolResult<'s, 'a> {
         })
     }
 
-    /// Whether the tool failed: the format says so, or the text of the result begins or ends like an error.
+    /// Whether the tool failed or never ran: the format says so, or the text of the result begins or ends like an error.
     pub(super) fn has_failed(&self) -> bool {
-        *self.has_failed.get_or_init(|| self.output.failed || reads_like_error(self.text()))
+        *self.has_failed.get_or_init(|| self.is_refused || self.output.failed || reads_like_error(self.text()))
     }
 }
 

@@ -4,7 +4,7 @@ mod media;
 use serde_json::Value;
 
 use super::*;
-use crate::prune::rule::is_pruned;
+use crate::prune::rule::{OPENING, is_pruned};
 use crate::rewrite::thinking::Removal;
 use crate::tokens::{Counter, Tally};
 use crate::transcript::Transcript;
@@ -412,4 +412,36 @@ fn rules_are_read_as_they_are_written() {
     assert!(wrong("all:3").0.contains("takes no size"));
     assert_eq!(wrong("none:3").1.as_deref(), Some("none"));
     assert_eq!((wrong("args").1.as_deref(), wrong("results,reads").1), (Some("arguments"), None));
+}
+
+/// A refused change leaves a file as it was, and a refused read shows nothing of it.
+#[test]
+fn a_refused_call_makes_no_read_useless() {
+    let long = long();
+    let call = |id: &str, name: &str, arguments: &str| {
+        format!(
+            r#"{{"kind":"response","parts":[{{"part_kind":"tool-call","tool_call_id":"{id}","tool_name":"{name}","args":{arguments}}}]}}"#
+        )
+    };
+    let answer = |id: &str, outcome: &str, content: &str| {
+        format!(
+            r#"{{"kind":"request","parts":[{{"part_kind":"tool-return","tool_call_id":"{id}","tool_name":"f","content":"{content}","outcome":"{outcome}"}}]}}"#
+        )
+    };
+    let end = r#"{"kind":"request","parts":[{"part_kind":"user-prompt","content":"next"}]}"#;
+    let path = r#"{"file_path":"/a.rs"}"#;
+    let change = r#"{"file_path":"/a.rs","old_string":"a","new_string":"b"}"#;
+    for (name, arguments) in [("read_file", path), ("edit_file", change)] {
+        for (outcome, is_useless) in [("success", true), ("denied", false)] {
+            let source = format!(
+                "[{},{},{},{},{end}]",
+                call("1", "read_file", path),
+                answer("1", "success", &long),
+                call("2", name, arguments),
+                answer("2", outcome, &long),
+            );
+            let (out, _) = pruned_but(&source, &["reads"], 1, &[]);
+            assert_eq!(out.contains(OPENING), is_useless, "{name} {outcome}: {out}");
+        }
+    }
 }

@@ -178,6 +178,13 @@ impl<'a> Medium<'a> {
         Medium { kind, media_type, place }
     }
 
+    /// Whether it is a text that people write, such as a note, and its bytes are here.
+    pub(crate) fn is_plain_text(&self) -> bool {
+        const TYPES: [&str; 4] = ["text/plain", "text/markdown", "file/txt", "file/md"];
+        let named = self.media_type.as_deref().map(|named| named.split(';').next().unwrap_or_default().trim());
+        matches!(self.place, MediaPlace::Inline(_)) && named.is_some_and(|named| TYPES.contains(&named))
+    }
+
     /// The width and height of a picture in pixels, where its header says them.
     pub(crate) fn size(&self) -> Option<(u64, u64)> {
         let MediaPlace::Inline(data) = &self.place else { return None };

@@ -36,6 +36,7 @@ pub(crate) mod time;
 pub(crate) mod tools;
 mod unsent;
 pub(crate) mod usage;
+pub(crate) mod users_words;
 pub(crate) mod view;
 
 pub(crate) use format::{Note, Retention, Transcript};

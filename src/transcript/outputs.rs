@@ -45,6 +45,10 @@ pub(crate) enum OutputShape {
     Any,
     /// The form that a provider's own tool gave it. Only texts in it can be written.
     Texts,
+    /// An object with a type and a value, as the AI SDK takes it.
+    Typed,
+    /// A form in which nothing else can be written.
+    Fixed,
 }
 
 /// The members that give a call its result.
@@ -119,6 +123,7 @@ fn strings(value: Json<'_>, shape: OutputShape) -> Vec<Json<'_>> {
 
 fn all_strings_of(value: Json<'_>, shape: OutputShape) -> Vec<Json<'_>> {
     match (shape, value.kind()) {
+        (OutputShape::Fixed, _) => Vec::new(),
         (_, JsonKind::String) => vec![value],
         (OutputShape::Blocks(_), JsonKind::Array) => value.items().flat_map(of_block).collect(),
         (OutputShape::Blocks(_), _) => inner(value).map(|inner| all_strings_of(inner, shape)).unwrap_or_default(),
@@ -151,8 +156,10 @@ fn inner(value: Json<'_>) -> Option<Json<'_>> {
 fn replace_with(value: Json<'_>, shape: OutputShape, text: &str) -> Option<String> {
     let string = || Value::from(text).to_string();
     match (shape, value.kind()) {
+        (OutputShape::Fixed, _) => None,
         (_, JsonKind::String) | (OutputShape::Any, _) => Some(string()),
         (OutputShape::Texts, _) => provider_texts::with_text(value, text),
+        (OutputShape::Typed, _) => Some(format!("{{\"type\": \"text\", \"value\": {}}}", string())),
         (OutputShape::Object, JsonKind::Object) => {
             let mut members = value.entries();
             let key = match (members.next(), members.next()) {

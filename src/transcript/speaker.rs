@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use crate::transcript::{Message, Role};
+use crate::wording::NOTE;
 
 /// Tags that go with their content.
 const WRAPPERS: &str = "system-reminder|local-command-stdout|local-command-stderr|local-command-caveat|bash-stdout|bash-stderr|user_shell_command|command-name|command-message|ide_opened_file|ide_selection|user-prompt-submit-hook|environment_context|environment_details|user_instructions|turn_aborted|task-notification";
@@ -74,13 +75,21 @@ pub(crate) fn words_of_person(text: &str) -> Cow<'_, str> {
     let is_noise = |line: &str| {
         // Most lines are told by their first character.
         let line = line.trim();
-        line.starts_with(['(', 'C', 'N'])
-            && (LINES.contains(&line) || LINE_OPENINGS.iter().any(|opening| line.starts_with(opening)))
+        line.starts_with(['(', 'C', 'N', '['])
+            && (LINES.contains(&line)
+                || LINE_OPENINGS.iter().any(|opening| line.starts_with(opening))
+                || is_note_of_medium(line))
     };
     if text.lines().any(is_noise) {
         return Cow::Owned(text.lines().filter(|line| !is_noise(line)).collect::<Vec<_>>().join("\n"));
     }
     text
+}
+
+/// Whether a line is the note that tcompact put in the place of a picture or another medium.
+fn is_note_of_medium(line: &str) -> bool {
+    line.starts_with(NOTE)
+        && (line.ends_with(" removed]") || line.ends_with(']') && line.contains(" removed; its bytes"))
 }
 
 /// The tag of a program that a text behind `<` begins with.

@@ -33,6 +33,7 @@ mod short_histories;
 mod targets;
 mod unread_members;
 mod unsent;
+mod users_words;
 mod walks;
 
 use crate::all_cases::share;

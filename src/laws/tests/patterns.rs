@@ -18,6 +18,7 @@ fn every_pattern_of_the_program_compiles() {
         crate::sanitize::patterns(),
         crate::transcript::time::patterns(),
         crate::transcript::text_calls::patterns(),
+        crate::transcript::users_words::patterns(),
         crate::summary::acceptance::patterns(),
         crate::summary::error_forms::patterns(),
         crate::digest::patterns(),

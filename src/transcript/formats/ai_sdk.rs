@@ -361,7 +361,7 @@ fn answer(json: Json<'_>) -> Option<ResultRef<'_>> {
 fn denial(json: Json<'_>) -> Option<Box<Denial<'_>>> {
     let is_denied = |approval: &Json<'_>| approval.get("approved").is_some_and(|approved| approved.raw() == "false");
     let is_result = json.member_is("type", "tool-result");
-    let typed = || json.get("output").filter(|output| is_result && output.member_is("type", "execution-denied"));
+    let typed = || json.get("output").filter(|output| is_result && output.member_is("type", outputs::DENIED));
     let record = json.get("approval").filter(is_denied).or_else(typed)?;
     Some(Box::new(Denial::new(record.get_text("reason"))))
 }

@@ -5,19 +5,29 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::transcript::formats::ai_sdk::part;
-use crate::transcript::json::{Json, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, Part, PartKind, ResultRef};
 use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::{foreign, media};
 
 /// The types of tool output.
 const OUTPUTS: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
+/// The type of the output of a call that the user denied, which has a reason and no value.
+pub(super) const DENIED: &str = "execution-denied";
 
 /// The output in an element; `shape` is that of a value.
 pub(super) fn output_in(json: Json<'_>, shape: OutputShape) -> Option<CallOutput<'_>> {
     let output = ["output", "result", "errorText"].iter().find_map(|key| json.get(key))?;
     let value = value_of(output);
-    let shape = if is_content(output) { OutputShape::Blocks("text") } else { shape };
+    let shape = if is_content(output) {
+        OutputShape::Blocks("text")
+    } else if is_denial(json, output) {
+        OutputShape::Fixed
+    } else if shape == OutputShape::Any && is_without_value(json, output) {
+        OutputShape::Typed
+    } else {
+        shape
+    };
     let is_error = json.get("isError").is_some_and(|failed| failed.raw() == "true");
     let is_typed_error = output.get_text("type").is_some_and(|kind| kind.starts_with("error"));
     let failed = is_error || is_typed_error || json.get("errorText").is_some();
@@ -28,6 +38,18 @@ pub(super) fn output_in(json: Json<'_>, shape: OutputShape) -> Option<CallOutput
 pub(super) fn value_of(output: Json<'_>) -> Json<'_> {
     let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| output.member_is("type", kind)));
     typed.unwrap_or(output)
+}
+
+/// Whether an output of a model message is an object without a value of a known type. The AI SDK takes no text beside the
+/// members of such an object, nor in its place.
+fn is_without_value(json: Json<'_>, output: Json<'_>) -> bool {
+    let is_of_model = json.member_is("type", "tool-result") && json.get("output").is_some();
+    is_of_model && output.kind() == JsonKind::Object && value_of(output).span() == output.span()
+}
+
+/// Whether it is what the AI SDK writes where the user denied the call.
+fn is_denial(json: Json<'_>, output: Json<'_>) -> bool {
+    is_without_value(json, output) && output.member_is("type", DENIED)
 }
 
 /// Whether an output is a typed list of parts.

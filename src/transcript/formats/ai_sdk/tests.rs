@@ -1,4 +1,5 @@
 use super::*;
+use crate::transcript::edit::apply;
 use crate::transcript::format::Transcript;
 use crate::transcript::framing::tests::read;
 
@@ -105,4 +106,41 @@ fn calls_that_the_provider_runs_are_not_the_clients() {
     with(&format!("[{asks},{},{asks}]", says(&format!("{},{result}", call("")))), |transcript| {
         assert_eq!((transcript.messages[1].calls.len(), transcript.messages[1].results.len()), (1, 1));
     });
+}
+
+/// What a model message may have as an output, and the same with another text in it.
+#[test]
+fn an_output_stays_of_a_type_that_the_sdk_takes() {
+    for (output, expected) in [
+        (r#"{"type":"text","value":"r"}"#, Some(r#"{"type":"text","value":"n"}"#)),
+        (r#"{"type":"error-text","value":"r"}"#, Some(r#"{"type":"error-text","value":"n"}"#)),
+        (r#"{"type":"json","value":{"a":["r"]}}"#, Some(r#"{"type":"json","value":"n"}"#)),
+        (r#"{"type":"error-json","value":{"a":1}}"#, Some(r#"{"type":"error-json","value":"n"}"#)),
+        (
+            r#"{"type":"content","value":[{"type":"text","text":"r"},{"type":"text","text":"s"}]}"#,
+            Some(r#"{"type":"content","value":[{"type":"text","text":"n"}]}"#),
+        ),
+        (r#"{"type":"execution-denied","reason":"r"}"#, None),
+        (r#"{"type":"execution-denied"}"#, None),
+        (r#"{"type":"hologram","body":"r"}"#, Some(r#"{"type": "text", "value": "n"}"#)),
+        (r#"{"type":"text","body":"r"}"#, Some(r#"{"type": "text", "value": "n"}"#)),
+        (r#"{"rows":[1]}"#, Some(r#"{"type": "text", "value": "n"}"#)),
+    ] {
+        let call =
+            r#"{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","toolName":"f","input":{}}]}"#;
+        let written = |output: &str| {
+            format!(
+                r#"[{call},{{"role":"tool","content":[{{"type":"tool-result","toolCallId":"a","toolName":"f","output":{output}}}]}}]"#
+            )
+        };
+        let source = written(output);
+        let replaced = with(&source, |transcript| {
+            let message = &transcript.messages[1];
+            let found = AiSdk.output(message, &message.results[0]).expect("an output");
+            let edits: Vec<Edit> =
+                found.replace_with("n").into_iter().map(|(range, text)| Edit { range, text }).collect();
+            apply(&source, &edits)
+        });
+        assert_eq!(replaced, written(expected.unwrap_or(output)));
+    }
 }
