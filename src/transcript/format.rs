@@ -17,6 +17,7 @@ use crate::transcript::edit::Edit;
 pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
 pub(crate) use crate::transcript::formats::shared::links::LinkFault;
 use crate::transcript::formats::shared::links::{LinkKeys, Links, LooseEntry};
+use crate::transcript::frame::Frame;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::marks;
 use crate::transcript::message::{Call, Message, ResultRef};
@@ -63,6 +64,11 @@ pub(crate) trait MessageReader {
 
     /// The members that hold metadata: what the program displays or logs and sends to no model.
     fn metadata_members(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The frames around what the agents of this format write in the user's place.
+    fn frames(&self) -> &'static [Frame] {
         &[]
     }
 

@@ -41,6 +41,14 @@ impl<'a> LazyText<'a> {
         }
     }
 
+    /// Its strings, one by one, without the data of media in them.
+    pub(crate) fn strings(&self) -> Vec<Cow<'_, str>> {
+        match self {
+            LazyText::Source(texts) => texts.iter().map(readable).collect(),
+            LazyText::Owned(text) => vec![Cow::Borrowed(text)],
+        }
+    }
+
     /// An upper bound of its bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
