@@ -100,9 +100,19 @@ impl<'a> HistoryReader<'a, '_> {
             Role::Assistant => self.read_assistant(message, place, &text, thoughts, next),
             _ => {}
         }
+        for (_, said) in message.asides().filter(|(role, _)| *role == Role::User) {
+            let text = LazyText::new(said.texts());
+            let words = words_of_texts(text.strings());
+            if !words.trim().is_empty() {
+                self.digest.user.push(UserMessage::new(place, text, &words, None));
+            }
+        }
         for denial in message.content.parts().iter().filter_map(|part| Denial::in_part(part.json)) {
             self.add_words_of_denial(place, &denial.words("").unwrap_or_default());
         }
+        let loaded = message.content.parts().iter().filter(|part| matches!(part.kind, PartKind::Other));
+        let loaded: Vec<Text<'_>> = loaded.flat_map(|part| loaded_tools(part.json)).collect();
+        self.digest.loaded.add(place, loaded.into_iter().map(|name| name.decode().into_owned()));
         for call in &message.calls {
             let name = call.name.map(|name| name.decode().into_owned()).unwrap_or_default();
             let arguments = LazyText::of_arguments(call.arguments);

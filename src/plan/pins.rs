@@ -1,6 +1,7 @@
 //! Messages before the cut that stay: by the rules of `--pin`, with the messages that belong to them.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::str::FromStr;
 
 use regex::Regex;
@@ -161,6 +162,9 @@ impl PinRules<'_, '_> {
             _ => Vec::new(),
         });
         by_user.for_each(|index| stays[index] = true);
+        if pins.iter().any(|pin| matches!(pin, Pin::System)) {
+            last_settings(transcript, cutoff).into_iter().for_each(|index| stays[index] = true);
+        }
         let joined = joined_to_the_next(&transcript.groups, cutoff);
         let pairs = transcript.pairing.pairs.iter().copied().filter(|(_, result)| *result < cutoff);
         let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));
@@ -201,6 +205,21 @@ impl PinRules<'_, '_> {
         };
         said.take_while(fits).collect()
     }
+}
+
+/// The messages below `cutoff` that were the last to set something.
+fn last_settings(transcript: &Transcript<'_>, cutoff: usize) -> Vec<usize> {
+    let mut known = HashSet::new();
+    let mut last = Vec::new();
+    for index in (0..cutoff).rev() {
+        let names = transcript.format.settings(&transcript.messages[index]);
+        let before = known.len();
+        known.extend(names);
+        if known.len() > before {
+            last.push(index);
+        }
+    }
+    last
 }
 
 /// Whether a person says something in a message, beside what programs insert and what tools answer.

@@ -62,6 +62,11 @@ pub(crate) trait MessageReader {
     /// What the value is instead, to follow the words "message 3".
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String>;
 
+    /// What a message sets from there on, by name. Of each name the last before a cut stays where instructions stay.
+    fn settings(&self, _message: &Message<'_>) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The members that hold metadata: what the program displays or logs and sends to no model.
     fn metadata_members(&self) -> &'static [&'static str] {
         &[]

@@ -98,7 +98,7 @@ pub(crate) fn texts_of<'a>(message: &Message<'a>) -> (Vec<Text<'a>>, Vec<Vec<Tex
     let (mut texts, mut results, mut thoughts) = (Vec::new(), Vec::new(), Vec::new());
     message.content.pieces(&mut |result, piece| match (result, piece) {
         (None, Piece::Reasoning(text)) => thoughts.push(text),
-        (None, Piece::Notes(_)) => {}
+        (None, Piece::Notes(_) | Piece::SaidBy(..)) => {}
         (None, piece) => texts.extend(piece.text()),
         (Some(index), piece) => {
             results.resize_with(results.len().max(index + 1), Vec::new);

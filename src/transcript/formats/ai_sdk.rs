@@ -425,6 +425,11 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         Some(kind @ ("image" | "image-data" | "image-url" | "file" | "media" | "file-data" | "file-url")) => {
             PartKind::Media(MediaKind::of_block(json, kind))
         }
+        // The user said it while the model worked.
+        Some("steering-message") if json.get("parts").is_some() => {
+            let said = json.get("parts").into_iter().flat_map(|parts| parts.items());
+            PartKind::SaidBy(Role::User, Content::of_parts(said.map(part).collect()))
+        }
         Some("step-start" | "source" | "source-url" | "source-document") => PartKind::Other,
         Some("tool-approval-request" | "tool-approval-response") => PartKind::Other,
         Some(kind) if kind.starts_with("data-") => PartKind::Other,
