@@ -18,7 +18,7 @@ use crate::transcript::media::MediaKind;
 use crate::transcript::outputs::loaded_tools;
 use crate::transcript::pieces::Piece;
 use crate::transcript::speaker::{
-    INTERRUPTION, is_handed_over, is_interruption, recorded_folder, typed_command, words_of_texts,
+    INTERRUPTION, is_handed_over, is_interruption, recorded_folder, said_texts, typed_command, words_of_texts,
 };
 use crate::transcript::status::{Denial, recorded_status};
 use crate::transcript::text::Text;
@@ -96,7 +96,11 @@ impl<'a> HistoryReader<'a, '_> {
             return;
         }
         match message.role {
-            Role::User if message.is_user_turn() => self.read_user(message, place, &text, follows_summary, next),
+            Role::User if message.is_user_turn() => {
+                // A part that nobody knows beside a result is rather the tool's than the user's.
+                let said = if message.results.is_empty() { text.clone() } else { said_texts(message) };
+                self.read_user(message, place, &said, follows_summary, next);
+            }
             Role::Assistant => self.read_assistant(message, place, &text, thoughts, next),
             _ => {}
         }

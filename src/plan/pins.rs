@@ -1,6 +1,5 @@
 //! Messages before the cut that stay: by the rules of `--pin`, with the messages that belong to them.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::str::FromStr;
 
@@ -8,9 +7,9 @@ use regex::Regex;
 
 use crate::tokens::Tally;
 use crate::transcript::formats::{SummaryPosition, SummaryRole};
-use crate::transcript::speaker::{is_handed_over, is_interruption, words_of_texts};
+use crate::transcript::speaker::{is_handed_over, is_interruption, said_texts, words_of_texts};
 use crate::transcript::text_calls::{answered_call, first_block, has_call, is_shell_output};
-use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
+use crate::transcript::{Message, Part, PartKind, Role, Transcript};
 
 use crate::diagnostic::{Diagnostic, nearest, typed_pattern};
 
@@ -228,25 +227,14 @@ pub(super) fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
     if !message.is_user_turn() || message.is_marked_as_inserted() || is_hidden(message) || is_named(message) {
         return false;
     }
-    let texts: Vec<Cow<'_, str>> = match &message.content {
-        Content::Text(text) => vec![text.decode()],
-        Content::Parts(parts) => parts.iter().filter_map(said_text).collect(),
-    };
-    let text = texts.join("\n");
+    let said = said_texts(message);
+    let text = said.read();
     let shows = |part: &Part<'_>| matches!(part.kind, PartKind::Media(_));
-    let words = words_of_texts(texts);
+    let words = words_of_texts(said.strings());
     let speaks = words.lines().any(|line| !line.trim().is_empty() && !is_interruption(line));
     let answer = || Some(messages.get(index + 1)?.whole_text());
     let is_output = || is_output(message, messages.get(index.wrapping_sub(1)), &text, &words);
     message.content.parts().iter().any(shows) || speaks && !is_handed_over(&text, answer) && !is_output()
-}
-
-/// The text of a part in which the speaker of its message says something.
-fn said_text<'a>(part: &Part<'a>) -> Option<Cow<'a, str>> {
-    match part.kind {
-        PartKind::Text(text) => Some(text.decode()),
-        _ => None,
-    }
 }
 
 /// Whether a message in the user's place is the output of a command in the one before it. That of one behind a summary is

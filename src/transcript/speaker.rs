@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 
 use crate::transcript::formats::FORMATS;
 use crate::transcript::frame::Frame;
-use crate::transcript::{Message, Role};
+use crate::transcript::lazy_text::LazyText;
+use crate::transcript::{Content, Message, PartKind, Role};
 
 /// The opening of the frame in which a program says that the user interrupted it.
 const ABORTED: &str = "<turn_aborted>";
@@ -54,12 +55,38 @@ pub(crate) fn words_of_texts(texts: Vec<Cow<'_, str>>) -> String {
     words.join("\n")
 }
 
+/// The texts in which the speaker of a message says something.
+pub(crate) fn said_texts<'a>(message: &Message<'a>) -> LazyText<'a> {
+    let mut texts = Vec::new();
+    match &message.content {
+        Content::Text(text) => texts.push(*text),
+        Content::Parts(parts) => {
+            for part in parts {
+                if let PartKind::Text(text) = part.kind {
+                    texts.push(text);
+                }
+            }
+        }
+    }
+    LazyText::new(texts)
+}
+
+/// Whether a program wrote all that a message in the user's place says.
+pub(crate) fn is_by_program(message: &Message<'_>) -> bool {
+    if message.role != Role::User || !message.results.is_empty() {
+        return false;
+    }
+    let said = said_texts(message);
+    message.is_marked_as_inserted() || !said.is_blank() && words_of_texts(said.strings()).trim().is_empty()
+}
+
 /// The words of a person in a text, and whether the texts behind it can have some.
 fn words_in(text: &str) -> (Cow<'_, str>, bool) {
-    let Some(command) = typed_command(text) else { return words_beside_frames(text) };
-    let (behind, goes_on) = words_beside_frames(command.behind);
-    let called = if command.arguments.is_empty() { String::new() } else { command.called() };
-    (Cow::Owned(called + &behind), goes_on)
+    match typed_command(text) {
+        Some(command) if command.arguments.is_empty() => (Cow::Borrowed(""), true),
+        Some(command) => (Cow::Owned(command.called()), true),
+        None => words_beside_frames(text),
+    }
 }
 
 /// The same without what the user typed as a command.
@@ -160,11 +187,10 @@ fn without<'t>(text: &'t str, ranges: &[Range<usize>]) -> Cow<'t, str> {
     Cow::Owned(kept)
 }
 
-/// A command that the user typed in Claude Code.
+/// A command that the user typed in Claude Code. All else in its text is the program's.
 pub(crate) struct TypedCommand<'t> {
     name: &'t str,
     pub(crate) arguments: &'t str,
-    behind: &'t str,
 }
 
 impl TypedCommand<'_> {
@@ -176,16 +202,15 @@ impl TypedCommand<'_> {
 
 /// The command that a text begins with, if it begins with one.
 pub(crate) fn typed_command(text: &str) -> Option<TypedCommand<'_>> {
-    let mut command = TypedCommand { name: "", arguments: "", behind: text };
+    let (mut name, mut rest) = ("", text);
     for (tag, closing) in COMMAND_NAMES.into_iter().chain(COMMAND_NAMES) {
-        let Some((name, behind)) = element(command.behind, tag, closing) else { continue };
-        command.name = if tag == COMMAND_NAMES[0].0 { name } else { command.name };
-        command.behind = behind;
+        let Some((inside, behind)) = element(rest, tag, closing) else { continue };
+        name = if tag == COMMAND_NAMES[0].0 { inside } else { name };
+        rest = behind;
     }
-    if let Some((arguments, behind)) = element(command.behind, COMMAND_ARGUMENTS.0, COMMAND_ARGUMENTS.1) {
-        (command.arguments, command.behind) = (arguments, behind);
-    }
-    (!command.name.is_empty()).then_some(command)
+    let arguments = element(rest, COMMAND_ARGUMENTS.0, COMMAND_ARGUMENTS.1);
+    let arguments = arguments.map(|(arguments, _)| arguments).unwrap_or_default();
+    name.starts_with('/').then_some(TypedCommand { name, arguments })
 }
 
 /// What is inside of the tag that a text begins with, and what is behind.
@@ -236,4 +261,69 @@ pub(crate) fn recorded_folder(message: &Message<'_>) -> Option<String> {
 pub(crate) fn clean_folder(folder: String) -> Option<String> {
     let folder = folder.trim_end_matches('/');
     (folder.starts_with('/') && !folder.contains('\n')).then(|| folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_ends_at_its_last_closing() {
+        for (texts, words) in [
+            (&["<bash-stdout>a</bash-stdout>b</bash-stdout><bash-stderr></bash-stderr>"][..], ""),
+            (&["<bash-stdout>a</bash-stdout><bash-stderr>b</bash-stdout>c</bash-stderr>"], ""),
+            (&["<bash-stdout>a\n<bash-stdout>b</bash-stdout>"], ""),
+            (&["<bash-stdout>a<system-reminder>b</bash-stdout>mine"], "mine"),
+            (&["<system-reminder>a</system-reminder>", "mine", "<system-reminder>b</system-reminder>"], "mine"),
+            (&["mine <system-reminder>a</system-reminder> too"], "mine  too"),
+            (&["<system-reminder>\nmine"], "<system-reminder>\nmine"),
+            (&["<channel><title>mine</title></channel>"], "<channel><title>mine</title></channel>"),
+            (&["<channel source=\"x\" user=\"y\">a</channel>"], ""),
+            (&["<teammate-message teammate_id=\"r\" summary=\"a > b\">a</teammate-message>"], ""),
+            (&["<turn_aborted>a</turn_aborted>b</turn_aborted>"], INTERRUPTION),
+            (&["<bash-stdout><turn_aborted>a</turn_aborted></bash-stdout>"], ""),
+            (&["Operation stopped by hook: a\nb"], ""),
+            (&["Base directory for this skill: /a\n\nb"], ""),
+            (&["[IMPORTANT: Background process p completed.\nOutput:\na]\nb]"], ""),
+            (&["[IMPORTANT: mine] and mine"], "[IMPORTANT: mine] and mine"),
+            (&["[SYSTEM: a]\n\nb"], ""),
+            (&["Read HEARTBEAT.md if it exists (workspace context). Reply HEARTBEAT_OK.\nCurrent time: t"], ""),
+            (&["# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\na</INSTRUCTIONS>b\n</INSTRUCTIONS>\nmine"], "mine"),
+            (&["<skill>\n<name>a</name>\n</skill>\nb\n</skill>\nmine"], "mine"),
+            (&["<skill name=\"a\">\n</skill>\nb\n</skill>\n\nmine"], "<skill name=\"a\">\n\nmine"),
+            (
+                &[
+                    "# Context from my IDE setup:\n\n## Active selection\n## My request for Codex:\na\n## My request for Codex:\nmine",
+                ],
+                "mine",
+            ),
+            (&["mine @a", "\n--- Content from referenced files ---", "a", "\n--- End of content ---", "b"], "mine @a"),
+            (&["mine --- Content from referenced files ---"], "mine --- Content from referenced files ---"),
+            (
+                &[
+                    "<command-name>/fix</command-name>\n <command-message>fix</command-message>\n<command-args>it</command-args>",
+                ],
+                "/fix it",
+            ),
+            (&["<command-message>fix</command-message>\n<command-name>/fix</command-name>"], ""),
+            (
+                &[
+                    "<command-name>/a</command-name>\n<local-command-stdout><command-args>b</command-args></local-command-stdout>",
+                ],
+                "",
+            ),
+        ] {
+            let texts = texts.iter().map(|text| Cow::Borrowed(*text)).collect();
+            assert_eq!(words_of_texts(texts).trim(), words);
+        }
+    }
+
+    #[test]
+    fn many_frames_take_a_moment() {
+        for piece in
+            ["<command-name>a</command-name>", "<system-reminder>", "</skill>\n<skill>\n<name>", "\n--- Content"]
+        {
+            words_of_texts(vec![Cow::Owned(piece.repeat(20_000))]);
+        }
+    }
 }

@@ -49,8 +49,10 @@ const ROLES: [(&str, Role); 5] = [
 ];
 
 /// The part types of a `UIMessage`, besides those with a name in the type.
-const UI_PARTS: [&str; 7] =
-    ["reasoning", "file", "source", "source-url", "source-document", "step-start", "tool-invocation"];
+#[rustfmt::skip]
+const UI_PARTS: [&str; 8] = [
+    "reasoning", "file", "source", "source-url", "source-document", "steering-message", "step-start", "tool-invocation",
+];
 
 /// The member of version 4 with the media beside the content.
 const ATTACHMENTS: &str = "experimental_attachments";

@@ -299,6 +299,41 @@ mod tests {
         });
     }
 
+    /// What holds from there on is nobody's words, and what the operator says is the operator's.
+    #[test]
+    fn deltas_are_not_the_users_words() {
+        let request = |parts: &str| format!(r#"{{"parts":[{parts}],"kind":"request"}}"#);
+        let prompt = r#"{"content":"words","part_kind":"user-prompt"}"#;
+        let instructions = r#"{"id":null,"content":"in cents","base_hash":null,"part_kind":"instruction-delta"}"#;
+        let tools = r#"{"tools_added":["pay"],"tool_call_id":null,"part_kind":"tool-availability-delta"}"#;
+        let baseline =
+            r#"{"instructions":[{"content":"s","part_kind":"instruction"}],"part_kind":"instruction-baseline"}"#;
+        let spoken = r#"{"speaker":"user","transcript":"words","audio":null,"part_kind":"speech"}"#;
+        let all = [
+            request(&[prompt, instructions].join(",")),
+            request(&[baseline, prompt].join(",")),
+            request(tools),
+            request(&[tools, prompt].join(",")),
+            request(spoken),
+        ];
+        with(&format!("[{}]", all.join(",")), |transcript| {
+            let texts = |message: &Message<'_>| -> Vec<String> {
+                message.content.texts().iter().map(|text| text.decode().into_owned()).collect()
+            };
+            let said: Vec<_> = transcript.messages.iter().map(|message| (message.role, texts(message))).collect();
+            let words = vec!["words".to_owned()];
+            assert_eq!(said[0], (Role::User, vec!["words".to_owned(), "in cents".to_owned()]));
+            assert_eq!(transcript.messages[0].asides().map(|(role, _)| role).collect::<Vec<_>>(), [Role::System]);
+            assert_eq!(said[1], (Role::User, words.clone()));
+            assert_eq!(said[2], (Role::System, Vec::new()));
+            assert_eq!(said[3], (Role::User, words.clone()));
+            assert_eq!(said[4], (Role::User, words));
+            let settings: Vec<usize> =
+                transcript.messages.iter().map(|message| PydanticAi.settings(message).len()).collect();
+            assert_eq!(settings, [1, 0, 1, 1, 0]);
+        });
+    }
+
     #[test]
     fn a_summary_has_a_time_where_its_neighbours_have_one() {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };

@@ -106,3 +106,14 @@ fn calls_that_the_provider_runs_are_not_the_clients() {
         assert_eq!((transcript.messages[1].calls.len(), transcript.messages[1].results.len()), (1, 1));
     });
 }
+
+#[test]
+fn what_the_user_says_while_the_model_works_is_the_users() {
+    let steered = r#"{"id":"a1","role":"assistant","parts":[{"type":"text","text":"a"},
+        {"type":"steering-message","id":"s","parts":[{"type":"text","text":"words"}]},{"type":"text","text":"b"}]}"#;
+    with(&format!("[{USER},{steered}]"), |transcript| {
+        let said: Vec<_> = transcript.messages[1].asides().map(|(role, content)| (role, content.texts())).collect();
+        let [(Role::User, texts)] = &said[..] else { panic!("{said:?}") };
+        assert_eq!(texts.iter().map(|text| text.decode()).collect::<String>(), "words");
+    });
+}
