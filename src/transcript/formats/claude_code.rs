@@ -41,7 +41,7 @@ const COMMON: &str = "isSidechain|userType|entrypoint|cwd|sessionId|version|gitB
     parent_tool_use_id";
 
 /// What Claude Code writes in the user's place. What the user typed as a command, and its arguments, are read before these.
-const FRAMES: [Frame; 20] = [
+const FRAMES: [Frame; 24] = [
     Frame::Tag("<system-reminder>", "</system-reminder>"),
     Frame::Tag("<local-command-stdout>", "</local-command-stdout>"),
     Frame::Tag("<local-command-stderr>", "</local-command-stderr>"),
@@ -54,12 +54,16 @@ const FRAMES: [Frame; 20] = [
     Frame::Tag("<ide_selection>", "</ide_selection>"),
     Frame::Tag("<user-prompt-submit-hook>", "</user-prompt-submit-hook>"),
     Frame::Tag("<task-notification>", "</task-notification>"),
+    Frame::Tag("<bash-notification>", "</bash-notification>"),
+    Frame::Tag("<agent-message ", "</agent-message>"),
     Frame::Tag("<teammate-message ", "</teammate-message>"),
     Frame::Tag("<teammate-message>", "</teammate-message>"),
     // Feeds have an element of this name, too.
     Frame::Tag("<channel source=", "</channel>"),
     Frame::Tag("<cross-session-message ", "</cross-session-message>"),
     Frame::Opening("Another Claude session sent a message:"),
+    Frame::Opening("The coordinator sent a message"),
+    Frame::Opening("[SYSTEM NOTIFICATION - NOT USER INPUT]"),
     Frame::Opening("Operation stopped by hook"),
     Frame::Opening("Stop hook feedback:"),
     Frame::Opening("Base directory for this skill:"),

@@ -117,6 +117,17 @@ fn what_stands_in_a_frame_is_never_the_users() {
     assert!(checked > 500, "{checked}");
 }
 
+/// The page says what is believed.
+#[test]
+fn every_frame_is_documented() {
+    let page = include_str!("../../../../docs/formats.md");
+    for (format, frame) in frames() {
+        let opening = marks(frame)[0].trim_end().trim_end_matches('>');
+        let opening = opening.split('\n').next().unwrap_or(opening);
+        assert!(page.contains(opening), "{opening} of {format} is not in docs/formats.md");
+    }
+}
+
 /// Checks that `--pin user` takes no message of the attacker for the user's.
 fn assert_is_pinned_by_nobody(source: &str, format: &'static dyn Format, case: &str) {
     let mut policy = keeping(1);
