@@ -16,6 +16,7 @@ use crate::summary::trim::truncate_middle;
 use crate::transcript::Transcript;
 use crate::transcript::media::without_data;
 use crate::transcript::pairing::{self, PairedResult};
+use crate::transcript::speaker::is_by_program;
 use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
@@ -85,6 +86,7 @@ fn heading(transcript: &Transcript<'_>, results: &[PairedResult], index: usize) 
         _ if message.earlier => "summary of earlier messages".to_owned(),
         (role, Some(tools)) if role == "tool" => format!("result of {tools}"),
         (role, Some(tools)) if !message.calls.is_empty() => format!("{role} calls {tools}"),
+        _ if is_by_program(message) => "a program, in the user's place".to_owned(),
         (role, _) => role,
     }
 }

@@ -351,6 +351,7 @@ fn flat(value: &Value, texts: usize) -> String {
 }
 
 fn member(key: &str, value: &Value, text: &str) -> String {
+    let key = one_line(key);
     match text.trim() {
         "" => String::new(),
         text if value.is_object() => format!("{key}: ({text})"),
@@ -379,6 +380,6 @@ fn table(rows: &[Value], texts: usize) -> String {
     };
     let separator = if rows.iter().any(|row| row.is_object() || row.is_array()) { "; " } else { ", " };
     let gap = if rows.len() > MOST_ROWS { format!("{separator}{GAP}") } else { String::new() };
-    let heading = heading.as_ref().map_or(String::new(), |keys| format!("({}) ", keys.join(" ").trim_start()));
+    let heading = heading.as_ref().map_or(String::new(), |keys| format!("({}) ", one_line(&keys.join(" "))));
     format!("{heading}{}{gap}", joined(rows.iter().take(MOST_ROWS).map(row), separator))
 }

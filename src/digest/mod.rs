@@ -43,6 +43,8 @@ use said::Said;
 use state::TodoList;
 use user::UserMessage;
 
+use crate::wording::one_line;
+
 pub(crate) use cues::words_of;
 pub(crate) use earlier::lines_standing;
 pub(crate) use grammar::{has_earlier_places, without_own_headings};
@@ -126,7 +128,7 @@ struct Loaded {
 impl Loaded {
     /// Adds the tools that a result has loaded.
     fn add(&mut self, place: Place, names: impl Iterator<Item = String>) {
-        let is_name = |name: &String| !name.is_empty() && !name.contains([',', '\n']);
+        let is_name = |name: &String| !name.is_empty() && !name.contains(',') && one_line(name) == *name;
         for name in names.filter(is_name) {
             self.place = Some(place);
             if self.known.insert(name.clone()) {

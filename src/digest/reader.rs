@@ -17,7 +17,9 @@ use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::media::MediaKind;
 use crate::transcript::outputs::loaded_tools;
 use crate::transcript::pieces::Piece;
-use crate::transcript::speaker::{INTERRUPTION, is_handed_over, is_interruption, recorded_folder, words_of_person};
+use crate::transcript::speaker::{
+    INTERRUPTION, is_handed_over, is_interruption, recorded_folder, said_texts, typed_command, words_of_texts,
+};
 use crate::transcript::status::{Denial, recorded_status};
 use crate::transcript::text::Text;
 use crate::transcript::text_calls::{TextCall, answered_call, feedback, is_reply, is_shell_output, shell_block};
@@ -62,8 +64,9 @@ struct HistoryReader<'a, 'p> {
     runs: HashMap<u64, usize>,
     /// Whether the message before is a summary: the command of an output behind it is gone.
     follows_summary: bool,
-    /// The text of a slash command that the user typed is what the user wants.
-    follows_slash_command: bool,
+    /// The command that the user typed without arguments in the message before. It stands for the text that the program
+    /// inserts for it.
+    typed_command: Option<(Place, String)>,
     /// The places of the runs that an earlier digest told, by their labels.
     carried: Option<HashMap<String, usize>>,
     /// The last call, where the state tells what it did.
@@ -93,13 +96,27 @@ impl<'a> HistoryReader<'a, '_> {
             return;
         }
         match message.role {
-            Role::User if message.is_user_turn() => self.read_user(message, place, &text, follows_summary, next),
+            Role::User if message.is_user_turn() => {
+                // A part that nobody knows beside a result is rather the tool's than the user's.
+                let said = if message.results.is_empty() { text.clone() } else { said_texts(message) };
+                self.read_user(message, place, &said, follows_summary, next);
+            }
             Role::Assistant => self.read_assistant(message, place, &text, thoughts, next),
             _ => {}
+        }
+        for (_, said) in message.asides().filter(|(role, _)| *role == Role::User) {
+            let text = LazyText::new(said.texts());
+            let words = words_of_texts(text.strings());
+            if !words.trim().is_empty() {
+                self.digest.user.push(UserMessage::new(place, text, &words, None));
+            }
         }
         for denial in message.content.parts().iter().filter_map(|part| Denial::in_part(part.json)) {
             self.add_words_of_denial(place, &denial.words("").unwrap_or_default());
         }
+        let loaded = message.content.parts().iter().filter(|part| matches!(part.kind, PartKind::Other));
+        let loaded: Vec<Text<'_>> = loaded.flat_map(|part| loaded_tools(part.json)).collect();
+        self.digest.loaded.add(place, loaded.into_iter().map(|name| name.decode().into_owned()));
         for call in &message.calls {
             let name = call.name.map(|name| name.decode().into_owned()).unwrap_or_default();
             let arguments = LazyText::of_arguments(call.arguments);
@@ -149,10 +166,14 @@ impl<'a> HistoryReader<'a, '_> {
     ) {
         let awaited = std::mem::take(&mut self.awaited);
         let all = text.read();
-        let is_inserted = message.is_marked_as_inserted() && message.results.is_empty() && !self.follows_slash_command;
-        self.follows_slash_command = all.trim_start().starts_with('<') && all.contains("<command-name>");
+        let is_inserted = message.is_marked_as_inserted() && message.results.is_empty();
+        if let Some((place, typed)) = self.typed_command.take().filter(|_| is_inserted) {
+            self.digest.user.push(UserMessage::new(place, LazyText::Owned(typed.as_str().into()), &typed, None));
+        }
+        let command = typed_command(&all).filter(|command| !is_inserted && command.arguments.is_empty());
+        self.typed_command = command.map(|command| (place, command.called()));
         let answer = || next.map(|next| LazyText::new(texts_of(next).0).opening(text_calls::OPENING));
-        let words = words_of_person(&all);
+        let words = words_of_texts(text.strings());
         if words.lines().any(is_interruption) {
             self.interrupted = self.calls;
         }

@@ -105,6 +105,7 @@ impl<'a> CallRun<'a> {
         let (mut arguments, mut left) = (Vec::new(), longest);
         for (key, value) in members.iter().filter(|(key, _)| *key != "thought") {
             let value = value.as_str().map_or_else(|| Cow::Owned(value.to_string()), Cow::Borrowed);
+            let key = shown(key, longest / 2);
             let most = left.saturating_sub(key.len() + 1).min(longest * 2 / 3);
             let argument = if most < SHORT_VALUE { GAP.to_string() } else { format!("{key}={}", shown(&value, most)) };
             left = left.saturating_sub(argument.len() + 2);

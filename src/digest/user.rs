@@ -19,7 +19,7 @@ use crate::digest::cues::has_cue;
 use crate::digest::grammar::{ASKED, Lines, Place, alike_label, unlabelled};
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
-use crate::transcript::speaker::{is_interruption, words_of_person};
+use crate::transcript::speaker::{is_interruption, words_of_texts};
 
 /// A message of the user.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl<'a> UserMessage<'a> {
 
     /// Without what the agent's program inserted.
     pub(super) fn words(&self) -> String {
-        words_of_person(&self.text.read()).trim().to_owned()
+        words_of_texts(self.text.strings()).trim().to_owned()
     }
 
     /// Whether it is a line of the agent's program that says that the user interrupted it.

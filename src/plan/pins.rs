@@ -1,14 +1,15 @@
 //! Messages before the cut that stay: by the rules of `--pin`, with the messages that belong to them.
 
+use std::collections::HashSet;
 use std::str::FromStr;
 
 use regex::Regex;
 
 use crate::tokens::Tally;
 use crate::transcript::formats::{SummaryPosition, SummaryRole};
-use crate::transcript::speaker::{is_handed_over, is_interruption, words_of_person};
+use crate::transcript::speaker::{is_handed_over, is_interruption, said_texts, words_of_texts};
 use crate::transcript::text_calls::{answered_call, first_block, has_call, is_shell_output};
-use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
+use crate::transcript::{Message, Part, PartKind, Role, Transcript};
 
 use crate::diagnostic::{Diagnostic, nearest, typed_pattern};
 
@@ -160,6 +161,9 @@ impl PinRules<'_, '_> {
             _ => Vec::new(),
         });
         by_user.for_each(|index| stays[index] = true);
+        if pins.iter().any(|pin| matches!(pin, Pin::System)) {
+            last_settings(transcript, cutoff).into_iter().for_each(|index| stays[index] = true);
+        }
         let joined = joined_to_the_next(&transcript.groups, cutoff);
         let pairs = transcript.pairing.pairs.iter().copied().filter(|(_, result)| *result < cutoff);
         let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));
@@ -202,22 +206,31 @@ impl PinRules<'_, '_> {
     }
 }
 
+/// The messages below `cutoff` that were the last to set something.
+fn last_settings(transcript: &Transcript<'_>, cutoff: usize) -> Vec<usize> {
+    let mut known = HashSet::new();
+    let mut last = Vec::new();
+    for index in (0..cutoff).rev() {
+        let names = transcript.format.settings(&transcript.messages[index]);
+        let before = known.len();
+        known.extend(names);
+        if known.len() > before {
+            last.push(index);
+        }
+    }
+    last
+}
+
 /// Whether a person says something in a message, beside what programs insert and what tools answer.
 pub(super) fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
     let message = &messages[index];
     if !message.is_user_turn() || message.is_marked_as_inserted() || is_hidden(message) || is_named(message) {
         return false;
     }
-    let own = message.content.parts().iter().filter_map(|part| match &part.kind {
-        PartKind::Text(text) => Some(text.decode()),
-        _ => None,
-    });
-    let text = match &message.content {
-        Content::Text(text) => text.decode(),
-        Content::Parts(_) => own.collect::<Vec<_>>().join("\n").into(),
-    };
+    let said = said_texts(message);
+    let text = said.read();
     let shows = |part: &Part<'_>| matches!(part.kind, PartKind::Media(_));
-    let words = words_of_person(&text);
+    let words = words_of_texts(said.strings());
     let speaks = words.lines().any(|line| !line.trim().is_empty() && !is_interruption(line));
     let answer = || Some(messages.get(index + 1)?.whole_text());
     let is_output = || is_output(message, messages.get(index.wrapping_sub(1)), &text, &words);

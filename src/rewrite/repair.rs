@@ -404,7 +404,7 @@ fn has_content_of_its_own(part: &transcript::Part<'_>) -> bool {
     match &part.kind {
         PartKind::Text(text) | PartKind::Refusal(text) => !text.decode().trim().is_empty(),
         PartKind::Reasoning(_) | PartKind::Call => false,
-        PartKind::Media(_) | PartKind::Mixed(_) | PartKind::Result(_) => true,
+        PartKind::Media(_) | PartKind::Mixed(_) | PartKind::SaidBy(..) | PartKind::Result(_) => true,
         PartKind::Compaction(_) | PartKind::Foreign(_) => true,
         PartKind::Other => !is_mark(part.json),
     }

@@ -7,11 +7,12 @@ use crate::transcript::pieces::Piece;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Message, Role};
 
+use crate::sanitize::reveal_line;
 use crate::summary::plain;
 use crate::summary::trim::truncate_middle;
 use crate::transcript::fence::{opened, without_tags};
 use crate::transcript::media::{Medium, without_data};
-use crate::wording::counted;
+use crate::wording::{counted, one_line};
 
 /// Writes messages as one element each, and escapes what could close an element early.
 pub(crate) fn write<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
@@ -132,6 +133,10 @@ impl<'a> HistoryWriter<'a> {
         match piece {
             Piece::Reasoning(text) if is_for_reader => self.thought(&text.decode()),
             Piece::Unknown(json) if !is_for_reader => self.line(&truncate_middle(&json.decode(), MAX_JSON_CHARS)),
+            Piece::SaidBy(role, text) if !is_for_reader => {
+                self.out.push_str(&format!("({} said) ", role.openai_name()));
+                self.decoded(text);
+            }
             Piece::Notes(text) if !is_for_reader => {
                 self.notes(&text.decode());
                 self.out.push('\n');
@@ -146,7 +151,7 @@ impl<'a> HistoryWriter<'a> {
 
     fn call(&mut self, call: &Call<'_>) {
         if self.source.is_some() {
-            call.name.into_iter().for_each(|name| self.line(&name.decode()));
+            call.name.into_iter().for_each(|name| self.line(&reveal_line(&name.decode())));
             return self.line(&plain::arguments(&call.arguments));
         }
         self.out.push_str("<tool_call");
@@ -193,7 +198,7 @@ impl<'a> HistoryWriter<'a> {
     }
 
     fn attribute(&mut self, name: &str, value: Text<'_>) {
-        let value = harmless(&value.decode()).replace('"', "&quot;").replace(['\n', '\r'], " ");
+        let value = one_line(&harmless(&value.decode()).replace('"', "&quot;"));
         self.out.push_str(&format!(" {name}=\"{value}\""));
     }
 }

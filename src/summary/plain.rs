@@ -82,7 +82,7 @@ fn lines(value: Json<'_>) -> String {
                     out.push('\n');
                 }
                 if let Some(key) = key {
-                    out.push_str(&key.decode());
+                    out.push_str(&reveal_line(&key.decode()));
                     out.push_str(": ");
                 }
                 out.push_str(&value.text().map_or(Cow::Borrowed(value.raw()), |text| text.decode()));

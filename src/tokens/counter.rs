@@ -321,7 +321,7 @@ fn compact(json: Json<'_>) -> String {
 /// The bytes of a piece that is text of the content.
 fn text_bytes(piece: &Piece<'_, '_>) -> u64 {
     match piece {
-        Piece::Text(text) | Piece::Notes(text) => text.decode().len() as u64,
+        Piece::Text(text) | Piece::SaidBy(_, text) | Piece::Notes(text) => text.decode().len() as u64,
         _ => 0,
     }
 }

@@ -17,6 +17,7 @@ use crate::transcript::edit::Edit;
 pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
 pub(crate) use crate::transcript::formats::shared::links::LinkFault;
 use crate::transcript::formats::shared::links::{LinkKeys, Links, LooseEntry, WalkStep};
+use crate::transcript::frame::Frame;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::marks;
 use crate::transcript::message::{Call, Message, ResultRef};
@@ -61,8 +62,18 @@ pub(crate) trait MessageReader {
     /// What the value is instead, to follow the words "message 3".
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String>;
 
+    /// What a message sets from there on, by name. Of each name the last before a cut stays where instructions stay.
+    fn settings(&self, _message: &Message<'_>) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The members that hold metadata: what the program displays or logs and sends to no model.
     fn metadata_members(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The frames around what the agents of this format write in the user's place.
+    fn frames(&self) -> &'static [Frame] {
         &[]
     }
 

@@ -41,6 +41,14 @@ impl<'a> LazyText<'a> {
         }
     }
 
+    /// Its strings, one by one, without the data of media in them.
+    pub(crate) fn strings(&self) -> Vec<Cow<'_, str>> {
+        match self {
+            LazyText::Source(texts) => texts.iter().map(readable).collect(),
+            LazyText::Owned(text) => vec![Cow::Borrowed(text)],
+        }
+    }
+
     /// An upper bound of its bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
@@ -90,7 +98,7 @@ pub(crate) fn texts_of<'a>(message: &Message<'a>) -> (Vec<Text<'a>>, Vec<Vec<Tex
     let (mut texts, mut results, mut thoughts) = (Vec::new(), Vec::new(), Vec::new());
     message.content.pieces(&mut |result, piece| match (result, piece) {
         (None, Piece::Reasoning(text)) => thoughts.push(text),
-        (None, Piece::Notes(_)) => {}
+        (None, Piece::Notes(_) | Piece::SaidBy(..)) => {}
         (None, piece) => texts.extend(piece.text()),
         (Some(index), piece) => {
             results.resize_with(results.len().max(index + 1), Vec::new);

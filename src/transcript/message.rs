@@ -196,7 +196,7 @@ impl<'a> Message<'a> {
 
     /// Whether an agent marks it as written by its program in the user's place, as the text of a slash command is.
     pub(crate) fn is_marked_as_inserted(&self) -> bool {
-        self.json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true") || is_truncation_marker(self.json)
+        is_marked_as_programs(self.json) || is_truncation_marker(self.json)
     }
 
     /// Whether pi's record of an answer says that the user interrupted it.
@@ -212,13 +212,20 @@ impl<'a> Message<'a> {
 
     /// Whether this is a turn of the user: a user message with more than tool results.
     pub(crate) fn is_user_turn(&self) -> bool {
+        let is_users = |part: &Part<'_>| !matches!(part.kind, PartKind::Result(_) | PartKind::SaidBy(..));
         self.role == Role::User
             && match &self.content {
                 Content::Text(_) => true,
-                Content::Parts(parts) => {
-                    parts.is_empty() || parts.iter().any(|part| !matches!(part.kind, PartKind::Result(_)))
-                }
+                Content::Parts(parts) => parts.is_empty() || parts.iter().any(is_users),
             }
+    }
+
+    /// What another speaker than its own says in it.
+    pub(crate) fn asides(&self) -> impl Iterator<Item = (Role, &Content<'a>)> {
+        self.content.parts().iter().filter_map(|part| match &part.kind {
+            PartKind::SaidBy(role, content) => Some((*role, content)),
+            _ => None,
+        })
     }
 }
 
@@ -251,6 +258,8 @@ pub(crate) enum PartKind<'a> {
     Media(MediaKind),
     /// A value that no reader knows, with media in it: the media, and its JSON around them as texts.
     Mixed(Content<'a>),
+    /// What another speaker than that of the message says: the operator beside the user, or the user while the model works.
+    SaidBy(Role, Content<'a>),
     /// A tool call in the content; [`Message::calls`] has it too.
     Call,
     /// The result of a tool call.
@@ -364,11 +373,21 @@ impl<'a> Content<'a> {
                 PartKind::Text(text)
                 | PartKind::Refusal(text)
                 | PartKind::Compaction(ProviderCompaction::Readable(text)) => Some(*text),
-                PartKind::Result(content) | PartKind::Mixed(content) => content.first_text(),
+                PartKind::Result(content) | PartKind::Mixed(content) | PartKind::SaidBy(_, content) => {
+                    content.first_text()
+                }
                 _ => None,
             }),
         }
     }
+}
+
+/// Whether Claude Code marks a line, or an attachment, as not typed by the user: as its own, or by where it comes from.
+pub(super) fn is_marked_as_programs(json: Json<'_>) -> bool {
+    let origin = || json.at(&["origin", "kind"])?.text();
+    json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true")
+        || origin().is_some_and(|kind| !kind.is("human"))
+        || json.member_is("promptSource", "system")
 }
 
 /// Whether a message stands in place of messages that Roo Code truncated.

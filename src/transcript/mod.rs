@@ -12,6 +12,7 @@ pub(crate) mod fit;
 pub(crate) mod foreign;
 pub(crate) mod format;
 pub(crate) mod formats;
+pub(crate) mod frame;
 pub(crate) mod framing;
 pub(crate) mod json;
 pub(crate) mod lazy_text;

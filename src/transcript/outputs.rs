@@ -264,6 +264,10 @@ pub(crate) fn loaded_tools<'a>(result: Json<'a>) -> Vec<Text<'a>> {
         let tools = item.get("tools").into_iter().flat_map(|tools| tools.items());
         return tools.filter_map(|tool| tool.get_text("name")).collect();
     }
+    if result.member_is("part_kind", "tool-availability-delta") {
+        let tools = result.get("tools_added").into_iter().flat_map(|tools| tools.items());
+        return tools.filter_map(|tool| tool.text().or_else(|| tool.get_text("name"))).collect();
+    }
     if !loads_tools(result) {
         return Vec::new();
     }

@@ -12,7 +12,7 @@ use crate::transcript::edit::apart;
 use crate::transcript::format::Transcript;
 use crate::transcript::json::Json;
 use crate::transcript::media::MediaKind;
-use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, PartKind};
+use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, PartKind, Role};
 use crate::transcript::text::Text;
 
 /// A piece of a message.
@@ -21,6 +21,8 @@ pub(crate) enum Piece<'m, 'a> {
     Text(Text<'a>),
     /// Why the model said nothing.
     Refusal(Text<'a>),
+    /// What another speaker than that of the message says.
+    SaidBy(Role, Text<'a>),
     /// The JSON of a part that no reader knows.
     Unknown(Text<'a>),
     /// The summary of a provider's compaction.
@@ -39,7 +41,11 @@ impl<'a> Piece<'_, 'a> {
     /// The text of the piece, but for reasoning.
     pub(crate) fn text(&self) -> Option<Text<'a>> {
         match self {
-            Piece::Text(text) | Piece::Refusal(text) | Piece::Unknown(text) | Piece::Notes(text) => Some(*text),
+            Piece::Text(text)
+            | Piece::SaidBy(_, text)
+            | Piece::Refusal(text)
+            | Piece::Unknown(text)
+            | Piece::Notes(text) => Some(*text),
             _ => None,
         }
     }
@@ -112,6 +118,10 @@ impl<'m, 'a> Walk<'m, 'a> {
                 PartKind::Reasoning(text) => see(result, Piece::Reasoning(*text)),
                 PartKind::Media(kind) => see(result, Piece::Media(*kind, part.json)),
                 PartKind::Mixed(inner) => self.content(inner, result, see),
+                PartKind::SaidBy(role, inner) => self.content(inner, result, &mut |result, piece| match piece {
+                    Piece::Text(text) => see(result, Piece::SaidBy(*role, text)),
+                    piece => see(result, piece),
+                }),
                 PartKind::Call => self.calls_up_to(part.json, see),
                 PartKind::Result(inner) => {
                     self.calls_up_to(part.json, see);

@@ -17,8 +17,17 @@ fn assert_safe(text: &str, source: &str) {
     let is_control = |c: char| c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{2028}'..='\u{202e}');
     assert!(!text.contains("```") && !text.contains("~~~") && !text.contains(is_control), "{text}\n{source}");
     for line in text.lines().skip(1).filter(|line| !line.is_empty()) {
-        let is_heading =
-            ["[user", "[assistant", "[result", "[summary of", "[system", "[developer", "[tool", "[function"];
+        let is_heading = [
+            "[user",
+            "[assistant",
+            "[result",
+            "[summary of",
+            "[system",
+            "[developer",
+            "[tool",
+            "[function",
+            "[a program",
+        ];
         let is_heading = is_heading.iter().any(|heading| line.starts_with(heading)) && line.ends_with(']');
         assert!(line.starts_with("  ") || is_heading, "{line}\n{text}\n{source}");
     }

@@ -49,8 +49,10 @@ const ROLES: [(&str, Role); 5] = [
 ];
 
 /// The part types of a `UIMessage`, besides those with a name in the type.
-const UI_PARTS: [&str; 7] =
-    ["reasoning", "file", "source", "source-url", "source-document", "step-start", "tool-invocation"];
+#[rustfmt::skip]
+const UI_PARTS: [&str; 8] = [
+    "reasoning", "file", "source", "source-url", "source-document", "steering-message", "step-start", "tool-invocation",
+];
 
 /// The member of version 4 with the media beside the content.
 const ATTACHMENTS: &str = "experimental_attachments";
@@ -424,6 +426,11 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         Some("reasoning" | "redacted-reasoning") => reasoning(json),
         Some(kind @ ("image" | "image-data" | "image-url" | "file" | "media" | "file-data" | "file-url")) => {
             PartKind::Media(MediaKind::of_block(json, kind))
+        }
+        // The user said it while the model worked.
+        Some("steering-message") if json.get("parts").is_some() => {
+            let said = json.get("parts").into_iter().flat_map(|parts| parts.items());
+            PartKind::SaidBy(Role::User, Content::of_parts(said.map(part).collect()))
         }
         Some("step-start" | "source" | "source-url" | "source-document") => PartKind::Other,
         Some("tool-approval-request" | "tool-approval-response") => PartKind::Other,

@@ -13,6 +13,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::blocks::{self, block_types};
 use crate::transcript::formats::shared::fields::{after_thinking, copied, non_null, role_of};
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
+use crate::transcript::frame::Frame;
 use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
@@ -26,6 +27,9 @@ pub(super) struct Anthropic;
 
 /// The types of blocks that no other format has, besides calls and results.
 const OWN_BLOCKS: [&str; 4] = ["container_upload", "search_result", "compaction", "tool_addition"];
+
+/// What Cline and its relatives write in the user's place.
+const FRAMES: [Frame; 1] = [Frame::Tag("<environment_details>", "</environment_details>")];
 
 impl Format for Anthropic {
     fn name(&self) -> &'static str {
@@ -93,6 +97,10 @@ impl MessageReader for Anthropic {
 
     fn coercion(&self) -> Coercion {
         Coercion::Unchecked
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
     }
 }
 

@@ -27,6 +27,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::fields::{copied, of_one_answer};
 use crate::transcript::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::transcript::formats::shared::tool_use;
+use crate::transcript::frame::Frame;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, ResultRef};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
@@ -42,6 +43,35 @@ const KEYS: LinkKeys = LinkKeys { id: "uuid", parent: "parentUuid" };
 /// The members of all lines of a session, in order.
 const COMMON: &str = "isSidechain|userType|entrypoint|cwd|sessionId|version|gitBranch|slug|agentId|teamName|session_id|\
     parent_tool_use_id";
+
+/// What Claude Code writes in the user's place. What the user typed as a command, and its arguments, are read before these.
+const FRAMES: [Frame; 24] = [
+    Frame::Tag("<system-reminder>", "</system-reminder>"),
+    Frame::Tag("<local-command-stdout>", "</local-command-stdout>"),
+    Frame::Tag("<local-command-stderr>", "</local-command-stderr>"),
+    Frame::Tag("<local-command-caveat>", "</local-command-caveat>"),
+    Frame::Tag("<bash-stdout>", "</bash-stdout>"),
+    Frame::Tag("<bash-stderr>", "</bash-stderr>"),
+    Frame::Tag("<command-name>", "</command-name>"),
+    Frame::Tag("<command-message>", "</command-message>"),
+    Frame::Tag("<ide_opened_file>", "</ide_opened_file>"),
+    Frame::Tag("<ide_selection>", "</ide_selection>"),
+    Frame::Tag("<user-prompt-submit-hook>", "</user-prompt-submit-hook>"),
+    Frame::Tag("<task-notification>", "</task-notification>"),
+    Frame::Tag("<bash-notification>", "</bash-notification>"),
+    Frame::Tag("<agent-message ", "</agent-message>"),
+    Frame::Tag("<teammate-message ", "</teammate-message>"),
+    Frame::Tag("<teammate-message>", "</teammate-message>"),
+    // Feeds have an element of this name, too.
+    Frame::Tag("<channel source=", "</channel>"),
+    Frame::Tag("<cross-session-message ", "</cross-session-message>"),
+    Frame::Opening("Another Claude session sent a message:"),
+    Frame::Opening("The coordinator sent a message"),
+    Frame::Opening("[SYSTEM NOTIFICATION - NOT USER INPUT]"),
+    Frame::Opening("Operation stopped by hook"),
+    Frame::Opening("Stop hook feedback:"),
+    Frame::Opening("Base directory for this skill:"),
+];
 
 impl Format for ClaudeCode {
     fn name(&self) -> &'static str {
@@ -117,6 +147,10 @@ impl MessageReader for ClaudeCode {
             entries.push(EntryKind::Note(retention));
         }
         entries
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
     }
 
     fn metadata_members(&self) -> &'static [&'static str] {

@@ -19,12 +19,12 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
+use crate::transcript::frame::Frame;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::transcript::outputs::{CallOutput, HostedResult};
 use crate::transcript::pieces::Piece;
-use crate::transcript::speaker::words_of_person;
 use crate::transcript::text::Text;
 use crate::transcript::usage::{SizeNote, Usage, UsageReader};
 
@@ -34,6 +34,33 @@ pub(super) struct Codex;
 
 /// The prefixes of messages that Codex writes in the user's name.
 const INJECTED: [&str; 3] = ["<environment_context>", "<user_instructions>", "# AGENTS.md instructions"];
+
+/// The end of the instructions of a project.
+const INSTRUCTIONS_END: &str = "</INSTRUCTIONS>";
+
+/// What Codex writes in the user's place, and its app and its extension for editors.
+const FRAMES: [Frame; 19] = [
+    Frame::Tag("<user_shell_command>", "</user_shell_command>"),
+    Frame::Tag("<environment_context>", "</environment_context>"),
+    Frame::Tag("<user_instructions>", "</user_instructions>"),
+    Frame::Tag("<turn_aborted>", "</turn_aborted>"),
+    Frame::Tag("<subagent_notification>", "</subagent_notification>"),
+    Frame::Tag("<hook_prompt ", "</hook_prompt>"),
+    Frame::Tag("<hook_prompt>", "</hook_prompt>"),
+    Frame::Tag("<codex_internal_context ", "</codex_internal_context>"),
+    Frame::Tag("<codex_internal_context>", "</codex_internal_context>"),
+    Frame::Tag("<codex_delegation>", "</codex_delegation>"),
+    Frame::Tag("<goal_context>", "</goal_context>"),
+    Frame::Tag("<extension_context>", "</extension_context>"),
+    Frame::Tag("<recommended_plugins>", "</recommended_plugins>"),
+    Frame::Whole("<external_", ">"),
+    Frame::Whole("<heartbeat>", "</heartbeat>"),
+    Frame::Opening("Warning: The maximum number of unified exec processes you can keep open is"),
+    Frame::Head("# AGENTS.md instructions", INSTRUCTIONS_END),
+    Frame::Head("<skill>\n<name>", "\n</skill>"),
+    // Open files and the selected text, and the heading behind which the user's words are.
+    Frame::Head("# Context from my IDE setup:\n", "\n## My request for Codex:\n"),
+];
 
 /// The kind of a line.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +125,10 @@ impl MessageReader for Codex {
             }
             _ => Err("is not a line of a session that holds an item".to_owned()),
         }
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
     }
 
     fn skips_broken_lines(&self) -> bool {
@@ -282,7 +313,7 @@ fn is_injected(message: &Message<'_>) -> bool {
     // A person can write behind instructions that they paste.
     let is_of_program = |text: Text<'_>| {
         let text = text.decode();
-        !text.contains("</INSTRUCTIONS>") || words_of_person(&text).trim().is_empty()
+        text.rsplit_once(INSTRUCTIONS_END).is_none_or(|(_, behind)| behind.trim().is_empty())
     };
     let opens = |text: &Text<'_>| INJECTED.iter().any(|start| text.starts_with(start));
     message.role == Role::User && first().filter(opens).is_some_and(is_of_program)

@@ -17,6 +17,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::transcript::formats::shared::links::uuid;
 use crate::transcript::formats::shared::parts;
+use crate::transcript::frame::Frame;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
@@ -28,6 +29,16 @@ use crate::transcript::usage::{Names, Usage, UsageReader};
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct GeminiCli;
+
+/// What Gemini CLI writes in the user's place: the contents of files that the user names with `@` follow the user's words,
+/// and not every way to hand them over ends them.
+const FRAMES: [Frame; 5] = [
+    Frame::Rest("--- Content from referenced files ---"),
+    Frame::Rest("--- Content from referenced context ---"),
+    Frame::Tag("<hook_context>", "</hook_context>"),
+    Frame::Tag("<session_context>", "</session_context>"),
+    Frame::Tag("<system_note>\n", "</system_note>"),
+];
 
 impl Format for GeminiCli {
     fn name(&self) -> &'static str {
@@ -135,6 +146,10 @@ impl MessageReader for GeminiCli {
             rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
             ..Message::empty(json)
         })
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
     }
 
     fn is_append_only(&self) -> bool {

@@ -17,6 +17,7 @@ use crate::transcript::formats::shared::blocks::{
 };
 use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{copied, has_any, list, non_null, role_of, with_first};
+use crate::transcript::frame::Frame;
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, Role};
@@ -40,6 +41,21 @@ const MISTRAL: [&str; 7] = ["mistral", "mixtral", "magistral", "codestral", "dev
 /// The paths to the model in a request, or in the log of one.
 const MODEL: [&[&str]; 5] =
     [&["model"], &["body", "model"], &["request", "model"], &["request_params", "model"], &["kwargs", "model"]];
+
+/// What Hermes Agent writes in the user's place: skills that the user called or a job loads, reports of processes and of
+/// other agents. Nothing tells whether words behind a skill are the user's or the skill's.
+const FRAMES: [Frame; 10] = [
+    Frame::Opening("[SYSTEM: "),
+    Frame::Whole("[System: ", "]"),
+    Frame::Whole("[IMPORTANT: ", "]"),
+    Frame::Opening("[IMPORTANT: The user has invoked the \""),
+    Frame::Opening("[IMPORTANT: The \""),
+    Frame::Opening("[IMPORTANT: The following skill(s) were listed"),
+    Frame::Opening("[IMPORTANT: Background process "),
+    Frame::Opening("[IMPORTANT: You are running as a scheduled cron job"),
+    Frame::Opening("[ASYNC DELEGATION "),
+    Frame::Opening("[Your active task list was preserved across context compression]"),
+];
 
 impl Format for OpenAiChat {
     fn name(&self) -> &'static str {
@@ -108,6 +124,10 @@ impl MessageReader for OpenAiChat {
 
     fn coercion(&self) -> Coercion {
         Coercion::Converted
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
     }
 }
 

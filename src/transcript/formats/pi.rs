@@ -19,6 +19,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{call_part, copied, id};
 use crate::transcript::formats::shared::links::{Chain, LinkFault, LinkKeys, LooseEntry, followers, uuid};
+use crate::transcript::frame::Frame;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
@@ -34,6 +35,10 @@ const KEYS: LinkKeys = LinkKeys { id: "id", parent: "parentId" };
 
 /// Entries that set a state from there on.
 const STATES: [&str; 4] = ["model_change", "thinking_level_change", "session_info", "custom"];
+
+/// What pi writes in the user's place, and what OpenClaw does, whose sessions are pi's.
+const FRAMES: [Frame; 2] =
+    [Frame::Called("<skill name=\"", "\n</skill>"), Frame::Opening("Read HEARTBEAT.md if it exists")];
 
 impl Format for Pi {
     fn name(&self) -> &'static str {
@@ -118,6 +123,10 @@ impl MessageReader for Pi {
             read.results = Box::new([ResultRef::new(json, id(inner.get("toolCallId")))]);
         }
         Ok(read)
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
     }
 
     fn skips_broken_lines(&self) -> bool {

@@ -58,14 +58,14 @@ impl MessageReader for PydanticAi {
         let has = |kind: &str| parts.iter().any(|part| is(*part, kind));
         let role = if is_response {
             Role::Assistant
-        } else if has("system-prompt") {
+        } else if has("system-prompt") || !parts.is_empty() && parts.iter().all(|part| is_of_program(*part)) {
             Role::System
         } else {
             Role::User
         };
         Ok(Message {
             role,
-            content: Content::of_parts(parts.iter().flat_map(|part| self::parts(*part)).collect()),
+            content: Content::of_parts(parts.iter().flat_map(|part| self::parts(*part, role)).collect()),
             calls: parts.iter().filter(|part| is(**part, "tool-call")).map(|part| call(*part)).collect(),
             results: parts
                 .iter()
@@ -74,6 +74,16 @@ impl MessageReader for PydanticAi {
                 .collect(),
             ..Message::empty(json)
         })
+    }
+
+    fn settings(&self, message: &Message<'_>) -> Vec<String> {
+        let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
+        let deltas = parts.filter(|part| is_of_program(*part) && !is(*part, "instruction-baseline"));
+        deltas
+            .map(|part| {
+                [part.get("part_kind"), part.get("id")].map(|value| value.map_or("", |value| value.raw())).concat()
+            })
+            .collect()
     }
 }
 
@@ -154,6 +164,19 @@ fn is(part: Json<'_>, kind: &str) -> bool {
     part.member_is("part_kind", kind)
 }
 
+/// Parts that the program writes: what holds from there on, and what the model is sent in another place.
+const OF_PROGRAM: [&str; 5] = [
+    "capability-load-delta",
+    "instruction-baseline",
+    "instruction-delta",
+    "model-settings-delta",
+    "tool-availability-delta",
+];
+
+fn is_of_program(part: Json<'_>) -> bool {
+    part.get_text("part_kind").is_some_and(|kind| kind.is_in(&OF_PROGRAM))
+}
+
 /// Whether a part is the result of a call. A retry request is one if it names a tool.
 fn is_answer(part: Json<'_>) -> bool {
     is(part, "tool-return") || is(part, "retry-prompt") && part.get_text("tool_name").is_some()
@@ -172,8 +195,8 @@ fn call(part: Json<'_>) -> Call<'_> {
     Call { arguments, ..call_part(part, part, ["tool_call_id", "tool_name", "args"]) }
 }
 
-/// Reads a part as one or more parts: a user's prompt may be a list of texts and media.
-fn parts(part: Json<'_>) -> Vec<Part<'_>> {
+/// Reads a part of a message of this role as one or more parts: a user's prompt may be a list of texts and media.
+fn parts(part: Json<'_>, role: Role) -> Vec<Part<'_>> {
     let kind = part.get_text("part_kind").unwrap_or_else(|| Text::plain(""));
     let content = part.get("content").filter(|content| content.kind() != JsonKind::Null);
     let one = |kind| vec![Part { json: part, kind }];
@@ -184,6 +207,13 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
             (None, Some(content)) => content.items().map(text_or_media).collect(),
             (None, None) => Vec::new(),
         },
+        "instruction-baseline" => Vec::new(),
+        "instruction-delta" if role == Role::User => {
+            one(PartKind::SaidBy(Role::System, text().map_or_else(Content::empty, Content::Text)))
+        }
+        "instruction-delta" => one(PartKind::Text(text().unwrap_or_else(|| Text::plain("")))),
+        _ if is_of_program(part) => one(PartKind::Other),
+        "speech" => speech(part),
         "compaction" => one(PartKind::Compaction(ProviderCompaction::of(part))),
         "thinking" => one(reasoning(part)),
         "tool-call" => one(PartKind::Call),
@@ -200,6 +230,13 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
             None => foreign::part(part),
         }),
     }
+}
+
+/// Reads what was spoken: the words, and the sound where it is kept.
+fn speech(part: Json<'_>) -> Vec<Part<'_>> {
+    let words = part.get_text("transcript").map(|words| Part { json: part, kind: PartKind::Text(words) });
+    let sound = part.get("audio").filter(|sound| !sound.is_falsy()).map(text_or_media);
+    words.into_iter().chain(sound).collect()
 }
 
 /// Reads the output of a tool: a text, texts and media, or a value as it is spelled.
@@ -259,6 +296,41 @@ mod tests {
             assert_eq!(turns, [false, false, false, true]);
             let said: Vec<_> = messages[2].content.texts().iter().map(|text| text.decode().into_owned()).collect();
             assert_eq!(said, [r#"{"n":1.50}"#, "again"]);
+        });
+    }
+
+    /// What holds from there on is nobody's words, and what the operator says is the operator's.
+    #[test]
+    fn deltas_are_not_the_users_words() {
+        let request = |parts: &str| format!(r#"{{"parts":[{parts}],"kind":"request"}}"#);
+        let prompt = r#"{"content":"words","part_kind":"user-prompt"}"#;
+        let instructions = r#"{"id":null,"content":"in cents","base_hash":null,"part_kind":"instruction-delta"}"#;
+        let tools = r#"{"tools_added":["pay"],"tool_call_id":null,"part_kind":"tool-availability-delta"}"#;
+        let baseline =
+            r#"{"instructions":[{"content":"s","part_kind":"instruction"}],"part_kind":"instruction-baseline"}"#;
+        let spoken = r#"{"speaker":"user","transcript":"words","audio":null,"part_kind":"speech"}"#;
+        let all = [
+            request(&[prompt, instructions].join(",")),
+            request(&[baseline, prompt].join(",")),
+            request(tools),
+            request(&[tools, prompt].join(",")),
+            request(spoken),
+        ];
+        with(&format!("[{}]", all.join(",")), |transcript| {
+            let texts = |message: &Message<'_>| -> Vec<String> {
+                message.content.texts().iter().map(|text| text.decode().into_owned()).collect()
+            };
+            let said: Vec<_> = transcript.messages.iter().map(|message| (message.role, texts(message))).collect();
+            let words = vec!["words".to_owned()];
+            assert_eq!(said[0], (Role::User, vec!["words".to_owned(), "in cents".to_owned()]));
+            assert_eq!(transcript.messages[0].asides().map(|(role, _)| role).collect::<Vec<_>>(), [Role::System]);
+            assert_eq!(said[1], (Role::User, words.clone()));
+            assert_eq!(said[2], (Role::System, Vec::new()));
+            assert_eq!(said[3], (Role::User, words.clone()));
+            assert_eq!(said[4], (Role::User, words));
+            let settings: Vec<usize> =
+                transcript.messages.iter().map(|message| PydanticAi.settings(message).len()).collect();
+            assert_eq!(settings, [1, 0, 1, 1, 0]);
         });
     }
 

@@ -4,6 +4,7 @@ mod beside;
 mod calls;
 mod cuts;
 mod edits;
+mod frames;
 mod limits;
 mod places;
 mod results;

@@ -266,8 +266,10 @@ fn a_pasted_tag_that_is_never_closed_stays_the_users() {
     let said = |role: &str, text: &str| json!({"role": role, "content": text});
     for tag in ["system-reminder", "environment_context", "local-command-stdout", "turn_aborted", "command-name"] {
         for behind in ["", "\n<system-reminder>\nThe list is empty.\n</system-reminder>"] {
-            let text = format!("Look at this log:\n<{tag}>\nfoo line\nNow my rule: never deploy on Fridays.{behind}");
-            let digest = digest_of_chat(&[said("user", &text), said("assistant", "Yes.")], 900);
+            // A program writes a reminder as a text of its own.
+            let text = format!("Look at this log:\n<{tag}>\nfoo line\nNow my rule: never deploy on Fridays.");
+            let content = json!([{"type": "text", "text": text}, {"type": "text", "text": behind}]);
+            let digest = digest_of_chat(&[json!({"role": "user", "content": content}), said("assistant", "Yes.")], 900);
             let user = items(&digest, Section::User);
             assert!(user[0].text.contains("foo line\nNow my rule: never deploy on Fridays."), "{digest}");
             assert!(!digest.contains("The list is empty"), "{digest}");

@@ -144,3 +144,14 @@ fn an_output_stays_of_a_type_that_the_sdk_takes() {
         assert_eq!(replaced, written(expected.unwrap_or(output)));
     }
 }
+
+#[test]
+fn what_the_user_says_while_the_model_works_is_the_users() {
+    let steered = r#"{"id":"a1","role":"assistant","parts":[{"type":"text","text":"a"},
+        {"type":"steering-message","id":"s","parts":[{"type":"text","text":"words"}]},{"type":"text","text":"b"}]}"#;
+    with(&format!("[{USER},{steered}]"), |transcript| {
+        let said: Vec<_> = transcript.messages[1].asides().map(|(role, content)| (role, content.texts())).collect();
+        let [(Role::User, texts)] = &said[..] else { panic!("{said:?}") };
+        assert_eq!(texts.iter().map(|text| text.decode()).collect::<String>(), "words");
+    });
+}

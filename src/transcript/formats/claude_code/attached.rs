@@ -14,7 +14,9 @@ use crate::transcript::formats::claude_code::{ClaudeCode, is_boundary, is_sidech
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::media::MediaKind;
-use crate::transcript::message::{Content, Message, Part, PartKind, RareFields, ResultRef, Role};
+use crate::transcript::message::{
+    Content, Message, Part, PartKind, RareFields, ResultRef, Role, is_marked_as_programs,
+};
 use crate::transcript::status::Denial;
 use crate::transcript::text::Text;
 use crate::transcript::usage::{SizeNote, Usage, UsageReader};
@@ -49,7 +51,9 @@ pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
     let value = CONTENT.split('|').find_map(|key| attachment.get(key)).filter(|value| !value.is_falsy())?;
     if kind.is("queued_command") {
         let content = content(Some(value), common_block);
-        let is_typed = attachment.get_text("commandMode").is_none_or(|mode| mode.is("prompt"));
+        let is_typed = attachment.get_text("commandMode").is_none_or(|mode| mode.is("prompt"))
+            && !is_marked_as_programs(line.json)
+            && !is_marked_as_programs(attachment.json);
         return Some(if is_typed {
             Message { role: Role::User, content, ..Message::empty(line.json) }
         } else {

@@ -179,6 +179,30 @@ fn text_of_the_program_has_its_own_role() {
 }
 
 #[test]
+fn what_a_line_says_of_its_origin_is_believed() {
+    let queued = |rest: Value| {
+        let mut value = json!({"type": "queued_command", "commandMode": "prompt", "prompt": "words"});
+        value.as_object_mut().expect("an object").extend(rest.as_object().cloned().unwrap_or_default());
+        spoken(&[user(1, 0, "a"), attachment(2, 1, &value)].concat())[1].0.clone()
+    };
+    assert_eq!(queued(json!({})), "user");
+    assert_eq!(queued(json!({"origin": {"kind": "human"}})), "user");
+    assert_eq!(queued(json!({"origin": {"kind": "peer"}, "isMeta": true})), "queued_command");
+    assert_eq!(queued(json!({"origin": {"kind": "channel"}})), "queued_command");
+    for (members, is_inserted) in [
+        ("", false),
+        (r#","origin":{"kind":"human"},"promptSource":"typed""#, false),
+        (r#","origin":{"kind":"task-notification"}"#, true),
+        (r#","origin":{"kind":"coordinator"}"#, true),
+        (r#","promptSource":"system""#, true),
+    ] {
+        let source = line(1, 0, &format!(r#""type":"user","message":{{"role":"user","content":"words"}}{members}"#));
+        let document = read(&source, None, None).expect("a session");
+        assert_eq!(document.transcripts[0].messages[0].is_marked_as_inserted(), is_inserted, "{members}");
+    }
+}
+
+#[test]
 fn lines_with_one_uuid_are_one_message() {
     let call = blocks(2, 1, "assistant", r#"{"type":"tool_use","id":"c","name":"f","input":{}}"#);
     let result = blocks(3, 2, "user", r#"{"type":"tool_result","tool_use_id":"c","content":"r"}"#);
