@@ -29,6 +29,7 @@ use crate::compact::limit::{Fit, LEFT_FOREIGN, Unmet, limit_name};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 pub(super) use bytes::fit_bytes;
+pub(super) use search::largest;
 use search::{LimitSearch, can_be_met, least_limit, search};
 
 /// Room of less than this part of the limit stays unused.
@@ -223,6 +224,11 @@ impl<'t> Fitted<'t> {
             Some(candidate) => Fitted::new(self.decided, candidate.into()),
             None => self,
         }
+    }
+
+    /// The same plan with another room for the summary's message, for which the summary is then written.
+    pub(super) fn with_room(self, room: u64) -> Self {
+        Fitted { fit: self.fit.map(|fit| Fit { room, ..fit }), draft: None, ..self }
     }
 
     /// The plan for a limit of bytes that cannot be met.

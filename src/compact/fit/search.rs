@@ -1,6 +1,6 @@
 //! The search for the pruning, the cut and the cap with which a conversation fits a size.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::compact::decide::Decided;
 use crate::compact::fit::{Candidate, Found, SPARE};
@@ -256,7 +256,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         let tried = summary.map_or_else(|| vec![share, least], |summary| vec![summary]);
         for summary in tried {
             let Some(room) = target.checked_sub(overhead + pinned + history(summary)) else { continue };
-            let Some((tokens, pruned)) = largest(sizes.kept, |tokens| {
+            let Some((tokens, pruned)) = largest(1..=sizes.kept, |tokens| {
                 let pruned = if tokens == 1 { shortest.clone() } else { capped(tokens) };
                 (sizes.kept.saturating_sub(pruned.saved()) <= room).then_some(pruned)
             }) else {
@@ -430,11 +430,11 @@ impl Sizes {
     }
 }
 
-/// The largest number up to `most` for which `of` returns something, and that.
-fn largest<T>(most: u64, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
-    const LEAST: u64 = 1;
-    let mut found = (LEAST, of(LEAST)?);
-    let (mut low, mut high) = (LEAST, most.max(LEAST));
+/// The largest number of a range for which `of` returns something, and that; nothing where it returns nothing for the
+/// least.
+pub(in crate::compact) fn largest<T>(range: RangeInclusive<u64>, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
+    let (mut low, mut high) = range.into_inner();
+    let mut found = (low, of(low)?);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
         match of(middle) {
