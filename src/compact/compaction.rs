@@ -109,6 +109,13 @@ impl Compaction<'_> {
         savings.iter().filter(|_| self.is_pruned()).map(|one| one.tokens).sum()
     }
 
+    /// The edits inside messages that are left, in order. Those that empty a message leave nothing to be read.
+    pub(crate) fn edits_of_left(&self) -> Vec<Edit> {
+        let transcript = self.fitted.decided.transcript;
+        let is_left = |edit: &&Edit| self.plan.emptied.binary_search(&thinking::message_at(transcript, edit)).is_err();
+        self.edits.iter().filter(is_left).cloned().collect()
+    }
+
     /// The bytes of the messages as they are written, with what stands between a summary's entries.
     pub(super) fn written_bytes(&self) -> u64 {
         let transcript = self.fitted.decided.transcript;

@@ -1,14 +1,15 @@
 //! The first step: whether a conversation is compacted, and where `--keep` cuts it.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use anyhow::Result;
 
 use crate::diagnostic::Advice;
 use crate::exit::Failure;
-use crate::plan::pins::Pin;
+use crate::plan::pins::{Pin, typed};
 use crate::plan::size::Size;
-use crate::plan::{self, Plan, Rules, no_such_place, plan, total};
+use crate::plan::{self, CutPolicy, Plan, Rules, no_such_place, plan, total};
 use crate::presets::recipe::moved_cut;
 use crate::prune::{Pruned, Rule, Scene, prune};
 use crate::rewrite::thinking::{self, Removal, message_at};
@@ -44,6 +45,8 @@ pub(crate) struct Decided<'t> {
     pub(crate) tally: Tally<'t, 't>,
     /// Where the conversation is cut.
     pub(crate) plan: Plan,
+    /// The messages that hold nothing but what the user typed, once they are needed.
+    typed: OnceCell<Vec<usize>>,
 }
 
 /// Decides on a conversation. `unmasked` is the same before all of its secrets were masked.
@@ -66,7 +69,7 @@ pub(crate) fn decide<'t>(
         }
         Some(reason) => Plan::of_nothing(reason),
     };
-    Ok(Decided { policy, transcript, unmasked, masked, view, edits, tally, plan })
+    Ok(Decided { policy, transcript, unmasked, masked, view, edits, tally, plan, typed: OnceCell::new() })
 }
 
 impl Decided<'_> {
@@ -125,15 +128,66 @@ impl Decided<'_> {
         unknown
     }
 
-    /// The plan with a cut at one place, or without a cut where no summary can be smaller than the history.
-    pub(super) fn cut_at(&self, cut: usize) -> Plan {
-        let plan = plan::cut_at(self.view, &self.tally, &self.policy.cut, moved_cut, cut);
+    /// The plan with a cut at one place, or without a cut where no summary can be smaller than the history. `rules` are
+    /// those of the policy, with the messages that stay.
+    pub(super) fn cut_at(&self, rules: &CutPolicy, cut: usize) -> Plan {
+        let plan = plan::cut_at(self.view, &self.tally, rules, moved_cut, cut);
         uncut_without_gain(plan, &self.tally, || smallest_summary(self.view, self.policy))
     }
 
     /// The messages before a cut that are pinned, as indices in order.
-    pub(super) fn pinned_before(&self, cut: usize) -> Vec<usize> {
-        plan::pinned(self.transcript, &self.tally, &self.policy.cut, cut)
+    pub(super) fn pinned_before(&self, rules: &CutPolicy, cut: usize) -> Vec<usize> {
+        plan::pinned(self.transcript, &self.tally, rules, cut)
+    }
+
+    /// The most tokens of what the user typed that stay before the cut or have room in the digest, where the result is made
+    /// to fit a limit: none where `--pin none` says so, and where a preset's system pins for itself.
+    pub(super) fn room_for_typed(&self, limit: u64) -> u64 {
+        const SHARE: u64 = 4;
+        let CutPolicy { pins, rules, .. } = &self.policy.cut;
+        let is_cleared = pins.iter().any(|pin| matches!(pin, Pin::None));
+        if *rules == Rules::OWN && !is_cleared && self.may_cut() { limit / SHARE } else { 0 }
+    }
+
+    /// The tokens of the messages before `end` that the user typed, up to a number.
+    pub(super) fn typed_tokens(&self, end: usize, most: u64) -> u64 {
+        let mut tokens = 0;
+        for &index in self.typed_before(end) {
+            if tokens >= most {
+                break;
+            }
+            tokens += self.tally.message(index);
+        }
+        tokens.min(most)
+    }
+
+    fn typed_before(&self, end: usize) -> &[usize] {
+        let all = self.typed.get_or_init(|| typed(self.transcript, &self.policy.cut, self.plan.start));
+        &all[..all.partition_point(|&index| index < end)]
+    }
+
+    /// The messages before `end` that the user typed and that have room, in order; none where the provider wants user and
+    /// model to take turns. The newest come first, and long ones
+    /// behind all others: a pasted page takes the place of no request. This order is the same for every room and every
+    /// end, so that a larger room holds all of a smaller one.
+    pub(super) fn typed_within(&self, end: usize, room: u64) -> Vec<usize> {
+        /// The most tokens of a message that a person types at once.
+        const SHORT: u64 = 1_000;
+        if room == 0 || self.transcript.order.alternates {
+            return Vec::new();
+        }
+        let before = self.typed_before(end);
+        let is_short = |index: &usize| self.tally.message(*index) <= SHORT;
+        let short = before.iter().rev().filter(|index| is_short(index));
+        let long = before.iter().rev().filter(|index| !is_short(index));
+        let (mut stays, mut left) = (Vec::new(), room);
+        for &index in short.chain(long) {
+            let Some(rest) = left.checked_sub(self.tally.message(index)) else { break };
+            left = rest;
+            stays.push(index);
+        }
+        stays.sort_unstable();
+        stays
     }
 
     /// The tokens of a message once it is pruned, with the thinking that is removed later.

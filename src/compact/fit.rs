@@ -29,6 +29,7 @@ use crate::compact::limit::{Fit, LEFT_FOREIGN, Unmet, limit_name};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 pub(super) use bytes::fit_bytes;
+pub(super) use search::largest;
 use search::{LimitSearch, can_be_met, least_limit, search};
 
 /// Room of less than this part of the limit stays unused.
@@ -140,7 +141,7 @@ fn prune(decided: &Decided<'_>) -> Candidate {
         return Candidate::of(decided);
     }
     let kept_from = plan.kept_from;
-    let pinned = decided.pinned_before(kept_from);
+    let pinned = decided.pinned_before(&policy.cut, kept_from);
     let is_free = |index| (plan.start..kept_from).contains(&index) && pinned.binary_search(&index).is_err();
     let mut pruned = decided.pruned(is_free, rules, None);
     let gone = if nobody { vec![false; transcript.notes.len()] } else { notes_gone(decided) };
@@ -205,7 +206,7 @@ impl<'t> Fitted<'t> {
         }
         let (plan, pruned) = (self.plan.clone(), self.pruned.clone());
         let candidate = Candidate { plan, kept_from: self.kept_from, pruned, fit: Some(fit) };
-        let search = LimitSearch::new(&self.decided, fit.limit, self.kept_from);
+        let search = LimitSearch::new(&self.decided, fit.limit, self.kept_from, fit.typed);
         // The summary is written anew for the new plan, and can then be a little longer.
         let best = search.use_room_beside(&candidate, summary + summary / SPARE)?;
         let pruned_alone = self.pruned_alone.clone().filter(|_| best.plan.cutoff > 0);
@@ -223,6 +224,11 @@ impl<'t> Fitted<'t> {
             Some(candidate) => Fitted::new(self.decided, candidate.into()),
             None => self,
         }
+    }
+
+    /// The same plan with another room for the summary's message, for which the summary is then written.
+    pub(super) fn with_room(self, room: u64) -> Self {
+        Fitted { fit: self.fit.map(|fit| Fit { room, ..fit }), draft: None, ..self }
     }
 
     /// The plan for a limit of bytes that cannot be met.

@@ -40,6 +40,8 @@ pub(crate) struct Fit {
     pub(crate) target: u64,
     /// The size of the summary's message with which the result reaches the target.
     pub(crate) room: u64,
+    /// The most tokens of what the user typed that stay before the cut.
+    pub(crate) typed: u64,
     /// The size to which results in the kept part are cut, where they are.
     pub(crate) cap: Option<u64>,
 }

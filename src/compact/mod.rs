@@ -93,17 +93,23 @@ impl<'c> CompactionContext<'c> {
         let draft = |fitted: &Fitted<'t>| {
             attempt(&silent, "", fitted).summary.map(|Summary { text, tokens, .. }| fit::Draft { text, tokens })
         };
+        let fit_tokens = |tokens| fit::fit(decided.clone(), Some(tokens), draft);
+        let is_asked = matches!(self.policy.summary.summarizer, SummarizerKind::Model | SummarizerKind::Command);
+        let is_handoff = self.policy.emit == Emit::Handoff && !is_asked;
         Ok(match self.policy.fit {
-            Some(Size::Bytes(limit)) => {
-                let fit_tokens = |tokens| fit::fit(decided.clone(), Some(tokens), draft);
-                fit::fit_bytes(decided.clone(), limit, fit_tokens, |fitted| silent.written_bytes(fitted))
-            }
-            _ => fit::fit(decided, fit::limit_of(self.policy), draft),
+            Some(Size::Bytes(limit)) => fit::fit_bytes(decided.clone(), limit, fit_tokens, |fitted| {
+                if is_handoff { silent.handoff_size(fitted).1 } else { silent.written_bytes(fitted) }
+            }),
+            _ => match fit::limit_of(self.policy) {
+                Some(limit) if is_handoff => silent.fit_handoff(limit, fit_tokens),
+                limit => fit::fit(decided, limit, draft),
+            },
         })
     }
 
     /// The last two steps: asks for the summary of a plan, and makes the edits.
     pub(crate) fn carry_out<'t>(&self, source: &str, fitted: Fitted<'t>) -> Compaction<'t> {
+        let fitted = if self.policy.emit == Emit::Handoff { self.with_room_for_headings(fitted) } else { fitted };
         let mut done = self.rewrite(source, self.summarize(source, fitted));
         let checked = if done.failure.is_some() {
             Ok(())

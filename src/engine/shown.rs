@@ -28,8 +28,7 @@ use crate::report::explain::Picture;
 use crate::report::html::{Shown, picture};
 use crate::report::json::{Count, DryRun};
 use crate::report::{brief, terminal};
-use crate::rewrite::thinking::message_at;
-use crate::rewrite::{Edit, Placed, edited, remaining};
+use crate::rewrite::{Placed, edited, remaining};
 use crate::settings::Volume;
 use crate::tokens::Categories;
 use crate::transcript::formats::read_entry;
@@ -266,8 +265,7 @@ fn before_and_after<'t>(
     arena: &'t Arena<'t>,
 ) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
     let transcript = compaction.fitted.decided.transcript;
-    let is_left = |edit: &&Edit| compaction.plan.emptied.binary_search(&message_at(transcript, edit)).is_err();
-    let edits: Vec<Edit> = compaction.edits.iter().filter(is_left).cloned().collect();
+    let edits = compaction.edits_of_left();
     let before = masked(transcript, &[], masks.as_deref_mut(), arena)?;
     let after = if edits.is_empty() { before } else { masked(transcript, &edits, masks, arena)? };
     let all = transcript.messages.len();

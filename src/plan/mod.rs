@@ -43,6 +43,8 @@ pub struct CutPolicy {
     pub keep: Size,
     /// Which messages before the cut stay as well.
     pub pins: Vec<Pin>,
+    /// Messages that stay besides those: what the user typed, as much as a size allows. In order.
+    pub(crate) typed: Vec<usize>,
     /// How a cut moves that would split a call from its result.
     pub pairs: Pairs,
     /// The context window, in tokens, where it is known.
@@ -69,6 +71,7 @@ impl CutPolicy {
             budget: None,
             keep,
             pins: vec![Pin::System],
+            typed: Vec::new(),
             pairs: Pairs::Strict,
             context_window: None,
             overhead_tokens: None,

@@ -164,6 +164,7 @@ impl PinRules<'_, '_> {
         if pins.iter().any(|pin| matches!(pin, Pin::System)) {
             last_settings(transcript, cutoff).into_iter().for_each(|index| stays[index] = true);
         }
+        policy.typed.iter().filter(|index| **index < cutoff).for_each(|&index| stays[index] = true);
         let joined = joined_to_the_next(&transcript.groups, cutoff);
         let pairs = transcript.pairing.pairs.iter().copied().filter(|(_, result)| *result < cutoff);
         let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));
@@ -221,8 +222,30 @@ fn last_settings(transcript: &Transcript<'_>, cutoff: usize) -> Vec<usize> {
     last
 }
 
+/// The messages from `start` on that hold nothing but text that a person typed, in order. Each can stay alone: none is
+/// part of a group, and none has a picture or a result, which pruning may take.
+pub(crate) fn typed(transcript: &Transcript<'_>, policy: &CutPolicy, start: usize) -> Vec<usize> {
+    let messages = &transcript.messages;
+    let mut is_grouped = vec![false; messages.len() + 1];
+    for index in joined_to_the_next(&transcript.groups, messages.len()) {
+        is_grouped[index] = true;
+        is_grouped[index + 1] = true;
+    }
+    let is_alone = |index: usize| {
+        let message = &messages[index];
+        !is_grouped[index]
+            && message.results.is_empty()
+            && message.calls.is_empty()
+            && !message.has_media()
+            && transcript.format.can_be_pinned(message)
+    };
+    let is_summary = |message: &Message<'_>| message.earlier || message.opens_with(&policy.summary_prefix);
+    let stays = |&index: &usize| is_alone(index) && !is_summary(&messages[index]) && is_said_by_user(messages, index);
+    (start..messages.len()).filter(stays).collect()
+}
+
 /// Whether a person says something in a message, beside what programs insert and what tools answer.
-pub(super) fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
+pub(crate) fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
     let message = &messages[index];
     if !message.is_user_turn() || message.is_marked_as_inserted() || is_hidden(message) || is_named(message) {
         return false;

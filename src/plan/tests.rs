@@ -15,6 +15,7 @@ pub(crate) fn policy() -> CutPolicy {
         keep: Size::Messages(20),
         budget: None,
         pins: vec![Pin::System],
+        typed: Vec::new(),
         pairs: Pairs::Strict,
         context_window: None,
         overhead_tokens: None,

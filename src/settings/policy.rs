@@ -67,6 +67,7 @@ pub(super) fn policy(
             budget: context_window.filter(|_| preset.habits.files).map(presets::input_budget),
             keep: arguments.keep,
             pins: [Pin::System].into_iter().chain(arguments.pins.clone()).collect(),
+            typed: Vec::new(),
             pairs: arguments.pairs,
             context_window,
             // The systems of the presets count only messages, and a text for a paste is sent without the rest.

@@ -40,6 +40,48 @@ pub(crate) fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}[… {left_out} …]{}", &text[..head], &text[tail..]))
 }
 
+/// The beginning and the end of a text, of which about `max_chars` characters are left, with the number of characters
+/// left out between them. It is cut between lines or words where one ends near.
+pub(crate) fn without_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
+    let count = if text.len() <= max_chars { 0 } else { text.chars().count() };
+    if count <= max_chars {
+        return Cow::Borrowed(text);
+    }
+    let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let (half, end) = (at(max_chars.div_ceil(2)), at(count - max_chars / 2));
+    let head = cut_before(text, end_before(text, half));
+    let tail = cut_behind(text, start_behind(text, end));
+    let left_out = counted(text[head..tail].chars().count() as u64, "character");
+    let shown = format!("{}[… {left_out} …]{}", &text[..head], &text[tail..]);
+    if shown.len() < text.len() { Cow::Owned(shown) } else { Cow::Borrowed(text) }
+}
+
+/// How far a cut is moved to an end of a line or a word: so many parts of what stays on its side.
+const NEAR: usize = 4;
+
+/// The last end of a line in the last part of the text before a place, else of a word, else the place.
+fn end_before(text: &str, place: usize) -> usize {
+    let near = text.ceil_char_boundary(place - place / NEAR);
+    let shown = &text[near.min(place)..place];
+    if text[place..].starts_with(char::is_whitespace) {
+        return place;
+    }
+    let end = shown.rfind('\n').or_else(|| shown.rfind(char::is_whitespace));
+    end.map_or(place, |end| near + end)
+}
+
+/// The first start of a line in the first part of the text behind a place, else of a word, else the place.
+fn start_behind(text: &str, place: usize) -> usize {
+    let near = text.floor_char_boundary(place + (text.len() - place) / NEAR);
+    let shown = &text[place..near.max(place)];
+    if text[..place].ends_with(char::is_whitespace) {
+        return place;
+    }
+    let line = shown.find('\n').map(|end| end + 1);
+    let word = || shown.char_indices().find(|(_, c)| c.is_whitespace()).map(|(at, c)| at + c.len_utf8());
+    line.or_else(word).map_or(place, |start| place + start)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

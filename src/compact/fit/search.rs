@@ -1,6 +1,6 @@
 //! The search for the pruning, the cut and the cap with which a conversation fits a size.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::compact::decide::Decided;
 use crate::compact::fit::{Candidate, Found, SPARE};
@@ -8,7 +8,7 @@ use crate::compact::limit::{Fit, Parts, Unmet};
 use crate::compact::message::{LEAST_SUMMARY, summary_tokens};
 use crate::compact::policy::SummarizerKind;
 use crate::plan::size::Size;
-use crate::plan::{self, Plan, steps};
+use crate::plan::{self, CutPolicy, Plan, steps};
 use crate::prune::{Pruned, Rule, capping, for_fit, last_resort, with_shorter_results};
 use crate::wording::counted;
 
@@ -30,8 +30,7 @@ pub(super) fn search(decided: &Decided<'_>, limit: u64) -> Found {
         let within = format!("it has {}, within --fit {size}{}", counted(total, "token"), recorded.unwrap_or_default());
         return Candidate::unchanged(decided, within).into();
     }
-    let search = LimitSearch::new(decided, limit, tail(decided, limit));
-    let found = search.reach_limit();
+    let (search, found) = reach_limit(decided, limit);
     // How long the embedded summary is shows a draft.
     if found.unmet.is_some() || decided.policy.summary.is_embedded() {
         return found;
@@ -39,6 +38,24 @@ pub(super) fn search(decided: &Decided<'_>, limit: u64) -> Found {
     let best = search.fill(&found.best, search.room_for_summary()).unwrap_or(found.best);
     let pruned_alone = found.pruned_alone.filter(|_| best.plan.cutoff > 0);
     Found { best, pruned_alone, unmet: None }
+}
+
+/// The best candidate within a limit, and its search. What the user typed yields where the limit cannot be met beside it.
+fn reach_limit<'d, 't>(decided: &'d Decided<'t>, limit: u64) -> (LimitSearch<'d, 't>, Found) {
+    let kept_from = tail(decided, limit);
+    let search = LimitSearch::new(decided, limit, kept_from, decided.room_for_typed(limit));
+    let found = search.reach_limit();
+    let Some(unmet) = found.unmet.filter(|_| search.typed > 0) else { return (search, found) };
+    let used = search.rules.typed.iter().map(|&index| decided.tally.message(index)).sum::<u64>() + search.told_words;
+    let lacking = if matches!(unmet, Unmet::Tokens(_)) { unmet.least().saturating_sub(limit) } else { used };
+    for room in [used.saturating_sub(lacking), 0] {
+        let search = LimitSearch::new(decided, limit, kept_from, room);
+        let found = search.reach_limit();
+        if found.unmet.is_none() || room == 0 {
+            return (search, found);
+        }
+    }
+    (search, found)
 }
 
 /// A limit that can be met, of those above one that cannot, and none a little smaller. It is found by trying, from
@@ -71,7 +88,7 @@ fn least_between(decided: &Decided<'_>, mut unmet: u64, mut met: u64) -> u64 {
 
 /// Whether a conversation can meet a limit of tokens.
 pub(super) fn can_be_met(decided: &Decided<'_>, limit: u64) -> bool {
-    let reaches = || LimitSearch::new(decided, limit, tail(decided, limit)).reach_limit().unmet.is_none();
+    let reaches = || LimitSearch::new(decided, limit, tail(decided, limit), 0).reach_limit().unmet.is_none();
     !decided.may_act() || decided.tokens() <= limit || reaches()
 }
 
@@ -100,6 +117,12 @@ pub(super) struct LimitSearch<'d, 't> {
     goal: u64,
     /// The first message of the kept part.
     kept_from: usize,
+    /// The rules for the cut, with the messages that the user typed and that stay.
+    rules: CutPolicy,
+    /// The most tokens of these messages.
+    typed: u64,
+    /// The tokens that the digest has at least, for what the user typed and that cannot stay.
+    told_words: u64,
     /// The pinned messages before the kept part.
     pinned: Vec<usize>,
     /// The plan without a cut.
@@ -107,12 +130,21 @@ pub(super) struct LimitSearch<'d, 't> {
 }
 
 impl<'d, 't> LimitSearch<'d, 't> {
-    pub(super) fn new(decided: &'d Decided<'t>, limit: u64, kept_from: usize) -> Self {
+    /// `typed` is the most tokens of what the user typed that stay before the kept part, or that the digest has room for.
+    pub(super) fn new(decided: &'d Decided<'t>, limit: u64, kept_from: usize, typed: u64) -> Self {
         let total = decided.tokens();
         let goal = total.saturating_sub(limit).max(limit.div_ceil(10));
-        let pinned = decided.pinned_before(kept_from);
+        let stays = decided.typed_within(kept_from, typed);
+        let told_words = if decided.policy.summary.is_embedded() {
+            let in_pins: u64 = stays.iter().map(|&index| decided.tally.message(index)).sum();
+            decided.typed_tokens(kept_from, typed).saturating_sub(in_pins)
+        } else {
+            0
+        };
+        let rules = CutPolicy { typed: stays, ..decided.policy.cut.clone() };
+        let pinned = decided.pinned_before(&rules, kept_from);
         let uncut = Plan { wanted: kept_from, ..decided.plan.clone().without_cut() };
-        LimitSearch { decided, limit, total, goal, kept_from, pinned, uncut }
+        LimitSearch { decided, limit, total, goal, kept_from, rules, typed, told_words, pinned, uncut }
     }
 
     /// The best candidate within the limit, if need be without the reasoning that the model wants back.
@@ -161,7 +193,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
     }
 
     fn without_cut(&self, pruned: Pruned) -> Candidate {
-        let fit = Fit { limit: self.limit, target: self.limit, room: 0, cap: None };
+        let fit = Fit { limit: self.limit, target: self.limit, room: 0, typed: self.typed, cap: None };
         Candidate { plan: self.uncut.clone(), kept_from: self.kept_from, pruned, fit: Some(fit) }
     }
 
@@ -170,7 +202,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         let moved_because = (plan.cutoff != self.kept_from).then(|| "older messages fit too, pruned".to_owned());
         let Plan { triggered, fired, wanted, .. } = self.uncut.clone();
         let plan = Plan { triggered, fired, wanted, moved_because, kept_from: self.kept_from, ..plan };
-        let fit = Fit { limit: self.limit, target, room, cap: None };
+        let fit = Fit { limit: self.limit, target, room, typed: self.typed, cap: None };
         Candidate { plan, kept_from: self.kept_from, pruned, fit: Some(fit) }
     }
 
@@ -195,7 +227,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
             SummarizerKind::Embedded => summary.tokens.saturating_sub(wrapper),
             SummarizerKind::Model | SummarizerKind::Command => summary.model.asked_tokens + summary.ledger,
         };
-        let least = wrapper + LEAST_SUMMARY;
+        let least = wrapper + LEAST_SUMMARY.max(self.told_words).min(wanted.max(LEAST_SUMMARY));
         (least, room.min(wanted.saturating_add(wrapper)).max(least))
     }
 
@@ -214,7 +246,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         let legal = plan::legal_cuts(self.decided.view);
         let cuts: Vec<usize> = (1..=kept_from).filter(|&cut| legal[cut]).collect();
         let plan_at = |cut: usize, summary: u64| {
-            let plan = self.decided.cut_at(cut);
+            let plan = self.decided.cut_at(&self.rules, cut);
             let left = room.checked_sub(self.pinned_tokens(&plan) + sizes.between[plan.cutoff.min(kept_from)])?;
             let is_worth_it = plan.cutoff > 0 && plan.cutoff <= kept_from && left >= summary;
             (is_worth_it && !self.decided.leaves_foreign(&plan, pruned)).then_some((plan, left))
@@ -241,14 +273,14 @@ impl<'d, 't> LimitSearch<'d, 't> {
     fn cap(&self, target: u64, summary: Option<u64>, before: &Pruned) -> Result<Candidate, Unmet> {
         let kept_from = self.kept_from;
         let overhead = self.decided.tally.overhead();
-        let plan = (kept_from > 0 && self.decided.may_cut()).then(|| self.decided.cut_at(kept_from));
+        let plan = (kept_from > 0 && self.decided.may_cut()).then(|| self.decided.cut_at(&self.rules, kept_from));
         let plan = plan.filter(|plan| plan.cutoff == kept_from);
         let sizes = self.sizes(before);
         let pinned = plan.as_ref().map_or(0, |plan| self.pinned_tokens(plan));
         let history = |summary: u64| if plan.is_some() { summary } else { sizes.between[0] };
         let (least, share) = self.summary_range(target.saturating_sub(overhead + pinned) / 5);
         // Pins are never cut, in the kept part either.
-        let all_pinned = self.decided.pinned_before(self.decided.transcript.messages.len());
+        let all_pinned = self.decided.pinned_before(&self.rules, self.decided.transcript.messages.len());
         let may_cut = |index: usize| index >= kept_from && all_pinned.binary_search(&index).is_err();
         let capped = |tokens: u64| self.decided.pruned(may_cut, &[capping(tokens)], None);
         let shortest = capped(1);
@@ -256,7 +288,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
         let tried = summary.map_or_else(|| vec![share, least], |summary| vec![summary]);
         for summary in tried {
             let Some(room) = target.checked_sub(overhead + pinned + history(summary)) else { continue };
-            let Some((tokens, pruned)) = largest(sizes.kept, |tokens| {
+            let Some((tokens, pruned)) = largest(1..=sizes.kept, |tokens| {
                 let pruned = if tokens == 1 { shortest.clone() } else { capped(tokens) };
                 (sizes.kept.saturating_sub(pruned.saved()) <= room).then_some(pruned)
             }) else {
@@ -354,7 +386,7 @@ impl<'d, 't> LimitSearch<'d, 't> {
     fn earlier_cut(&self, cut: usize) -> Option<Plan> {
         let legal = plan::legal_cuts(self.decided.view);
         let earlier = (1..cut).rev().find(|&cut| legal[cut])?;
-        Some(self.decided.cut_at(earlier)).filter(|plan| plan.cutoff == earlier)
+        Some(self.decided.cut_at(&self.rules, earlier)).filter(|plan| plan.cutoff == earlier)
     }
 
     /// The candidate with this cut and this pruning of the messages behind it, where the result can be read and
@@ -430,11 +462,11 @@ impl Sizes {
     }
 }
 
-/// The largest number up to `most` for which `of` returns something, and that.
-fn largest<T>(most: u64, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
-    const LEAST: u64 = 1;
-    let mut found = (LEAST, of(LEAST)?);
-    let (mut low, mut high) = (LEAST, most.max(LEAST));
+/// The largest number of a range for which `of` returns something, and that; nothing where it returns nothing for the
+/// least.
+pub(in crate::compact) fn largest<T>(range: RangeInclusive<u64>, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
+    let (mut low, mut high) = range.into_inner();
+    let mut found = (low, of(low)?);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
         match of(middle) {

@@ -31,6 +31,7 @@ mod rounds;
 mod sealed_reasoning;
 mod short_histories;
 mod targets;
+mod typed_words;
 mod unread_members;
 mod unsent;
 mod users_words;
