@@ -14,7 +14,7 @@ use crate::plan::size::Size;
 use crate::tokens::Counter;
 use crate::transcript::fence;
 use crate::transcript::formats::{FORMATS, Format, by_name};
-use crate::transcript::speaker::words_of_person;
+use crate::transcript::speaker::words_of_texts;
 
 use crate::laws::bricks::Bricks;
 use crate::laws::bricks::talk::{Below, Step, choices};
@@ -39,8 +39,8 @@ fn typed(source: &str, format: &'static dyn Format) -> Option<(BTreeMap<String, 
         let mut typed: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (index, message) in transcript.messages.iter().enumerate() {
             if !message.earlier && is_said_by_user(&transcript.messages, index) {
-                let text = message.content.texts().iter().map(|text| text.decode().into_owned()).collect::<String>();
-                typed.entry(squeezed(&words_of_person(&text))).or_default().push(index);
+                let texts = message.content.texts().iter().map(|text| text.decode().into_owned().into()).collect();
+                typed.entry(squeezed(&words_of_texts(texts))).or_default().push(index);
             }
         }
         let tokens = transcript.messages.iter().map(|message| Counter::APPROX.count(message)).sum();
