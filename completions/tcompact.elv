@@ -20,8 +20,8 @@ set edit:completion:arg-completer[tcompact] = {|@words|
         &'tcompact'= {
             cand --trigger 'When to compact: only a conversation that has reached every SIZE. Repeat it for "or". Without it: always'
             cand --keep 'How much stays unchanged: the end, up to SIZE. The messages before it become one summary'
-            cand --fit 'How large the result may be: tokens:N (or N), fraction:F or bytes:N. tcompact prunes first, and summarizes only if it must. What the user typed stays, the newest first, up to a quarter of SIZE'
-            cand --pin 'Messages before the cut that stay too: `system`, `user[:SIZE]` (the newest of the user''s), `first:N`, `match:REGEX`. Repeatable: rules add to `system`, and `none` clears those before it and what --fit pins'
+            cand --fit 'How large the result may be: tokens:N (or N), fraction:F or bytes:N. tcompact prunes first, and summarizes only if it must'
+            cand --pin 'Messages before the cut that stay too: `system`, `user[:SIZE]` (the newest of the user''s), `first:N`, `match:REGEX`. With --fit, what the user typed stays too, up to a quarter of its SIZE. Repeatable: rules add to `system`, and `none` clears those before it and what --fit pins'
             cand --pairs 'How to move a cut that would part a tool call from its result: `strict` parts none, `langchain` does as LangChain does, `window:N` looks only at N messages before it'
             cand -m 'Writes the summary: PROVIDER:MODEL, the name of a model at its maker, `extractive` (offline) or `none` (prunes only) [default: extractive]'
             cand --model 'Writes the summary: PROVIDER:MODEL, the name of a model at its maker, `extractive` (offline) or `none` (prunes only) [default: extractive]'

@@ -3,8 +3,8 @@ function __tcompact_models
 end
 complete -c tcompact -l trigger -d 'When to compact: only a conversation that has reached every SIZE. Repeat it for "or". Without it: always' -r -f -a "messages: tokens: fraction: steps: turns: bytes:"
 complete -c tcompact -l keep -d 'How much stays unchanged: the end, up to SIZE. The messages before it become one summary' -r -f -a "none messages: tokens: fraction: steps: turns: bytes:"
-complete -c tcompact -l fit -d 'How large the result may be: tokens:N (or N), fraction:F or bytes:N. tcompact prunes first, and summarizes only if it must. What the user typed stays, the newest first, up to a quarter of SIZE' -r -f -a "tokens: fraction: bytes:"
-complete -c tcompact -l pin -d 'Messages before the cut that stay too: `system`, `user[:SIZE]` (the newest of the user\'s), `first:N`, `match:REGEX`. Repeatable: rules add to `system`, and `none` clears those before it and what --fit pins' -r -f -a "system none first: match:"
+complete -c tcompact -l fit -d 'How large the result may be: tokens:N (or N), fraction:F or bytes:N. tcompact prunes first, and summarizes only if it must' -r -f -a "tokens: fraction: bytes:"
+complete -c tcompact -l pin -d 'Messages before the cut that stay too: `system`, `user[:SIZE]` (the newest of the user\'s), `first:N`, `match:REGEX`. With --fit, what the user typed stays too, up to a quarter of its SIZE. Repeatable: rules add to `system`, and `none` clears those before it and what --fit pins' -r -f -a "system none first: match:"
 complete -c tcompact -l pairs -d 'How to move a cut that would part a tool call from its result: `strict` parts none, `langchain` does as LangChain does, `window:N` looks only at N messages before it' -r -f -a "strict langchain window:"
 complete -c tcompact -s m -l model -d 'Writes the summary: PROVIDER:MODEL, the name of a model at its maker, `extractive` (offline) or `none` (prunes only) [default: extractive]' -r -f -a "extractive none (__tcompact_models)"
 complete -c tcompact -l for -d 'Reads the result: its context window, tokenizer and price are looked up. It is sent nothing. PROVIDER:MODEL is taken as it is' -r -f -a " (__tcompact_models)"

@@ -88,12 +88,12 @@ pub(crate) struct CliArguments {
     pub(crate) keep: Size,
 
     /// How large the result may be: tokens:N (or N), fraction:F or bytes:N. tcompact prunes first, and summarizes only if it must.
-    /// What the user typed stays, the newest first, up to a quarter of SIZE.
     #[arg(long, value_name = "SIZE", value_parser = size::fit, allow_negative_numbers = true, help_heading = CUT)]
     pub(crate) fit: Option<Size>,
 
     /// Messages before the cut that stay too: `system`, `user[:SIZE]` (the newest of the user's),
-    /// `first:N`, `match:REGEX`. Repeatable: rules add to `system`, and `none` clears those before it and what --fit pins.
+    /// `first:N`, `match:REGEX`. With --fit, what the user typed stays too, up to a quarter of its SIZE. Repeatable: rules
+    /// add to `system`, and `none` clears those before it and what --fit pins.
     #[arg(long = "pin", value_name = "RULE", default_value = "system", help_heading = CUT)]
     pub(crate) pins: Vec<Pin>,
 
