@@ -60,8 +60,9 @@ fn sent_by_claude_code(lines: &[Value]) -> Vec<usize> {
     // A line that was written again as it was is not the newest.
     let first = |index: usize| *tree.iter().find(|other| id(**other) == id(index)).expect("itself");
     let is_news = |index: usize| index == first(index) || !says_the_same(first(index), index);
-    let ends = tree.iter().copied().filter(|index| is_news(*index) && text(&lines[*index], "type") != Some("progress"));
-    let Some(mut at) = ends.last().map(|index| by_id[id(index)]) else { return Vec::new() };
+    let mut ends =
+        tree.iter().copied().filter(|index| is_news(*index) && text(&lines[*index], "type") != Some("progress"));
+    let Some(mut at) = ends.next_back().map(|index| by_id[id(index)]) else { return Vec::new() };
     let mut seen = HashSet::new();
     while seen.insert(at) {
         let follows = |index: &usize| parent(*index) == Some(at) && text(&lines[*index], "type") != Some("progress");
@@ -120,7 +121,7 @@ fn sent_by_codex(lines: &[Value]) -> Vec<usize> {
             }
             Some("event_msg") if kind == "thread_rolled_back" => {
                 for _ in 0..payload["num_turns"].as_u64().unwrap_or_default() {
-                    let turn = sent.iter().rposition(|index| is_said_by_user(index));
+                    let turn = sent.iter().rposition(is_said_by_user);
                     sent.truncate(turn.unwrap_or(sent.len()));
                 }
             }

@@ -67,8 +67,11 @@ fn unsent_lines_are_not_messages() {
     assert_eq!(bounds, [spent, spent, spent, left, left, Retention::WithPrevious, Retention::Always]);
 }
 
-/// The id and the parent of each line that is written for a summary, and the lines that get another parent.
-fn links(source: &str, cutoff: usize, gone: &[usize]) -> (Vec<(String, Option<String>)>, Vec<(String, String)>) {
+/// An id, and the id of the parent.
+type Link = (String, Option<String>);
+
+/// The links of the lines that are written for a summary, and of the lines that get another parent.
+fn links(source: &str, cutoff: usize, gone: &[usize]) -> (Vec<Link>, Vec<Link>) {
     let document = read(source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     let gone: Vec<usize> = gone.iter().map(|index| transcript.messages[*index].span().start).collect();
@@ -82,7 +85,7 @@ fn links(source: &str, cutoff: usize, gone: &[usize]) -> (Vec<(String, Option<St
         line.and_then(|line| line.json.get_text("uuid")).map(|id| id.decode().into_owned()).expect("a line")
     };
     let resets = ClaudeCode.resets(&lines, &at, &|| 0);
-    (written.collect(), resets.iter().map(|reset| (name_of(reset), reset.edit.text.clone())).collect())
+    (written.collect(), resets.iter().map(|reset| (name_of(reset), Some(reset.edit.text.clone()))).collect())
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn what_stays_leads_to_the_summary() {
     let (written, parents) = links(&source, 3, &[1]);
     let summary = written[1].0.clone();
     assert_eq!(written.len(), 2);
-    let text = |id: &str| Value::from(id).to_string();
+    let text = |id: &str| Some(Value::from(id).to_string());
     assert_eq!(parents, [("u1".to_owned(), text(&summary)), ("u3".to_owned(), text("u1"))]);
 }
 
