@@ -200,7 +200,9 @@ impl Plan {
         let mut removed = vec![false; notes.len()];
         // A note that belongs to a message goes with it from any place: a copy would take its place.
         let may_go = |note: &Note<'_>| {
-            note.before <= self.cutoff || matches!(note.retention, Retention::With(_) | Retention::Replaced(_))
+            let goes_from_any_place =
+                matches!(note.retention, Retention::With(_) | Retention::Replaced(_) | Retention::Copy);
+            note.before <= self.cutoff || goes_from_any_place
         };
         for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| may_go(note)) {
             removed[index] = match note.retention {
@@ -211,6 +213,7 @@ impl Plan {
                 }
                 Retention::Latest(name) => !superseded.insert(name),
                 Retention::Obsolete => true,
+                Retention::Copy => self.cutoff > 0,
             };
         }
         removed

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::plan::{Plan, carried};
 use crate::transcript::formats::{InsertionPoint, SummaryPosition};
-use crate::transcript::{Transcript, compaction};
+use crate::transcript::{Retention, Transcript, compaction};
 
 pub(crate) use crate::transcript::edit::{Edit, Replaces, apply, changes, pieces, sort};
 pub(crate) use crate::transcript::view::edited;
@@ -125,6 +125,18 @@ pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]
         });
     }
     sort(&mut edits);
+    edits
+}
+
+/// The edits that remove entries which were written again. A cut removes them with the rest.
+pub(crate) fn without_copies(transcript: &Transcript<'_>) -> Vec<Edit> {
+    let copies = transcript.notes.iter().filter(|note| note.retention == Retention::Copy);
+    let spans: Vec<Range<usize>> = copies.map(|note| note.json.span()).collect();
+    if spans.is_empty() {
+        return Vec::new();
+    }
+    let mut edits = elements::removal_edits(transcript.source, &spans);
+    edits.extend(transcript.format.edits_without_copies(transcript));
     edits
 }
 

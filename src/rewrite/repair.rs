@@ -1,7 +1,7 @@
 //! Repairs violations of the provider's rules, by edits that leave everything else unchanged.
 //!
-//! Repair takes several rounds, and [`repair_round`] is one of them. First it ties entries that the agent does not find.
-//! Then it removes what is too much, tells calls with one id apart and fixes contents, then it adds what is missing and
+//! Repair takes several rounds, and [`repair_round`] is one of them. First it removes entries that were written
+//! again, and ties those that the agent does not find. Then it removes what is too much, tells calls with one id apart and fixes contents, then it adds what is missing and
 //! moves what is misplaced, then it fixes the turns. After each round the result is read and checked again.
 
 mod calls_and_contents;
@@ -58,6 +58,10 @@ pub(crate) fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repai
         return Vec::new();
     }
     let repairer = Repairer::new(transcript, policy);
+    let copies = crate::rewrite::without_copies(transcript);
+    if !copies.is_empty() {
+        return sorted(copies);
+    }
     // Where the agent finds no more than a part of the session, calls and results seem to be missing.
     let is_loose = found.iter().any(|breach| matches!(breach.rule, Rule::Loose(_)));
     let mut edits = if is_loose { transcript.format.ties(transcript) } else { Vec::new() };
@@ -70,7 +74,7 @@ pub(crate) fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repai
             edits = step(&repairer, &own);
         }
     }
-    crate::rewrite::sort(&mut edits);
+    let mut edits = sorted(edits);
     // Of two overlapping edits, the second waits for the next round.
     let mut end = 0;
     edits.retain(|edit| {
@@ -79,6 +83,11 @@ pub(crate) fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repai
             true
         }
     });
+    edits
+}
+
+fn sorted(mut edits: Vec<Edit>) -> Vec<Edit> {
+    crate::rewrite::sort(&mut edits);
     edits
 }
 

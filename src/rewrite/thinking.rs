@@ -158,6 +158,9 @@ impl Removal {
             }
         }
         edits.extend(elements::removal_edits(transcript.source, &gone));
+        if !edits.is_empty() {
+            edits.extend(crate::rewrite::without_copies(transcript));
+        }
         crate::rewrite::sort(&mut edits);
         edits
     }

@@ -183,6 +183,11 @@ pub(crate) trait MessageWriter {
         Vec::new()
     }
 
+    /// The edits of entries that stand for their copies ([`Retention::Copy`]) once these are removed.
+    fn edits_without_copies(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
+        Vec::new()
+    }
+
     /// An entry without content to replace a removed one, if later entries refer to it as their parent.
     fn placeholder(&self, _entry: Json<'_>) -> Option<Value> {
         None

@@ -419,6 +419,9 @@ pub(crate) enum Retention {
     Latest(&'static str),
     /// Until anything after it is removed: it was revoked or summarized before.
     Obsolete,
+    /// Until anything is changed: another entry has its id and stands for it, and an edit of that one would leave this one
+    /// as it was.
+    Copy,
 }
 
 /// An entry that no model is sent: a line of a session file about something else.
@@ -442,7 +445,7 @@ pub(crate) fn no_longer_sent(notes: &[Note<'_>]) -> Vec<bool> {
             true
         }
         Retention::WithPrevious => last == Some(note.before),
-        Retention::Always | Retention::With(_) | Retention::Latest(_) => false,
+        Retention::Always | Retention::With(_) | Retention::Latest(_) | Retention::Copy => false,
     };
     notes.iter().map(is_unsent).collect()
 }

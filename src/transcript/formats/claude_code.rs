@@ -114,7 +114,16 @@ impl MessageReader for ClaudeCode {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let walk = Walk::of(&lines);
         let places = walk.places(&is_sent);
-        let mut first_message = None;
+        // With the last message goes what else could be taken for the end of the conversation.
+        let last_message = (0..lines.len()).rfind(|index| places[*index] == Place::Walked && is_sent(&lines[*index]));
+        let with_last = last_message.map_or(Retention::Always, Retention::With);
+        let retention_of = |line: usize| match places[line] {
+            Place::Walked | Place::Outside => Retention::With(line),
+            Place::Compacted => Retention::Obsolete,
+            Place::Copy(_) => Retention::Copy,
+            Place::Branch => with_last,
+        };
+        let mut has_message = false;
         let mut entries = Vec::with_capacity(lines.len());
         for (index, line) in lines.iter().enumerate() {
             let is_message = match places[index] {
@@ -123,22 +132,21 @@ impl MessageReader for ClaudeCode {
                 Place::Compacted | Place::Copy(_) | Place::Branch => false,
             };
             if is_message {
-                first_message = first_message.or(Some(index));
+                has_message = true;
                 entries.push(EntryKind::Message);
                 continue;
             }
             let retention = match places[index] {
-                Place::Compacted => Retention::Obsolete,
-                Place::Branch => Retention::Always,
-                Place::Copy(original) => retention_with(&places, original, first_message),
+                Place::Copy(original) if places[original] == Place::Branch => with_last,
+                Place::Compacted | Place::Copy(_) | Place::Branch => retention_of(index),
                 Place::Walked if is_boundary(line) => Retention::Obsolete,
                 // The output of hooks before the first message, which has it as its parent.
-                Place::Walked | Place::Outside if first_message.is_none() && line.get("parentUuid").is_some() => {
+                Place::Walked | Place::Outside if !has_message && line.get("parentUuid").is_some() => {
                     Retention::Obsolete
                 }
                 Place::Walked => Retention::WithPrevious,
                 Place::Outside => match line.get_text("messageId").and_then(|id| walk.line_of(&id.decode())) {
-                    Some(message) => retention_with(&places, message, first_message),
+                    Some(message) => retention_of(message),
                     None if is_in_conversation(line) => Retention::WithPrevious,
                     // A title, the mode, a queue: it concerns the whole session.
                     None => Retention::Always,
@@ -254,6 +262,10 @@ impl MessageWriter for ClaudeCode {
         followers(transcript.entries(), KEYS, &last_of)
     }
 
+    fn edits_without_copies(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        chain::edits_without_copies(transcript)
+    }
+
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
         let (id, parent) = (entry.get_text("uuid")?, entry.get("parentUuid")?.text().map(|parent| parent.decode()));
         Some(linked(parent.as_deref(), empty_line(entry, &id.decode())))
@@ -321,17 +333,6 @@ fn is_sidechain(line: &Object<'_>) -> bool {
 /// Whether a line marks that everything before it is no longer sent. In a stream, no summary replaces that.
 fn is_boundary(line: &Object<'_>) -> bool {
     line.member_is("subtype", "compact_boundary") && line.get("parentUuid").is_some()
-}
-
-/// How long a line stays that belongs to another one.
-fn retention_with(places: &[Place], line: usize, first_message: Option<usize>) -> Retention {
-    match places[line] {
-        Place::Walked | Place::Outside => Retention::With(line),
-        Place::Copy(original) => retention_with(places, original, first_message),
-        // What was compacted goes with the summary that stands for it, wherever it is written again.
-        Place::Compacted => first_message.map_or(Retention::Obsolete, Retention::With),
-        Place::Branch => Retention::Always,
-    }
 }
 
 /// Whether a line holds something that a model can be sent.

@@ -37,7 +37,7 @@ const FRAMES: [Frame; 5] = [
     Frame::Rest("--- Content from referenced context ---"),
     Frame::Tag("<hook_context>", "</hook_context>"),
     Frame::Tag("<session_context>", "</session_context>"),
-    Frame::Tag("<system_note>\n", "</system_note>"),
+    Frame::Tag("<system_note>", "</system_note>"),
 ];
 
 impl Format for GeminiCli {

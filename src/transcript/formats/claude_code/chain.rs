@@ -53,7 +53,9 @@ impl<'a> Way<'a> {
             }
             match parent(&Object::of(line)) {
                 Some(parent) if *parent == before => {}
-                Some(parent) if index > begin && !step.is_torn && line.span().start >= cut => {
+                Some(parent)
+                    if index > begin && line.span().start >= cut && has_id(walked[index - 1].entry, &parent) =>
+                {
                     way.gaps.push((parent.into_owned(), last.clone()));
                 }
                 _ => way.parents.push((line, Some(last.clone()))),
@@ -78,7 +80,7 @@ fn chain<'a>(entries: &[Json<'a>]) -> Vec<WalkStep<'a>> {
 fn steps<'a>(entries: &[Json<'a>], walk: &Walk<'_, 'a>) -> Vec<WalkStep<'a>> {
     let mut steps = Vec::with_capacity(walk.chain.len());
     for index in &walk.chain {
-        steps.push(WalkStep { entry: entries[*index], is_torn: walk.torn.contains(index) });
+        steps.push(WalkStep { entry: entries[walk.counted(*index)], is_torn: walk.torn.contains(index) });
     }
     steps
 }
@@ -169,17 +171,17 @@ pub(super) fn loose<'a>(transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
     loose
 }
 
-/// The lines of branches that begin with an empty line, or with a line that is older than the summary before it: so earlier
-/// versions of tcompact wrote pinned messages, which Claude Code does not send.
+/// The lines of branches that begin with an empty line behind a summary: so earlier versions of tcompact wrote pinned
+/// messages, which Claude Code does not send.
 fn beside(walk: &Walk<'_, '_>, places: &[Place]) -> Vec<usize> {
     let mut is_beside = vec![false; places.len()];
     for index in 0..places.len() {
         let parent = walk.parent_of(index);
         is_beside[index] = match places[index] {
-            Place::Branch => parent
-                .is_some_and(|parent| is_beside[parent] || is_older_than_summary(walk.line(index), walk.line(parent))),
+            Place::Branch => parent.is_some_and(|parent| is_beside[parent]),
             Place::Outside => {
-                is_empty(walk.line(index)) && parent.is_some_and(|parent| places[parent] == Place::Walked)
+                let is_summary = |parent: usize| is_true(walk.line(parent), "isCompactSummary");
+                is_empty(walk.line(index)) && parent.is_some_and(is_summary)
             }
             Place::Walked | Place::Compacted | Place::Copy(_) => false,
         };
@@ -187,15 +189,25 @@ fn beside(walk: &Walk<'_, '_>, places: &[Place]) -> Vec<usize> {
     (0..places.len()).filter(|index| is_beside[*index]).collect()
 }
 
-/// Whether a line was written before the summary that it follows.
-fn is_older_than_summary(line: &Object<'_>, summary: &Object<'_>) -> bool {
-    let time = |line: &Object<'_>| line.get_text("timestamp").map(|time| time.decode().into_owned());
-    is_true(summary, "isCompactSummary") && time(line).zip(time(summary)).is_some_and(|(line, summary)| line < summary)
-}
-
 /// Whether a line is one that only links.
 fn is_empty(line: &Object<'_>) -> bool {
     line.member_is("subtype", "informational") && line.member_is("content", "")
+}
+
+/// The edits that give lines the parents that their copies named last.
+pub(super) fn edits_without_copies(transcript: &Transcript<'_>) -> Vec<Edit> {
+    let entries = transcript.entries_in_order();
+    let lines: Vec<Object<'_>> = entries.iter().copied().map(Object::of).collect();
+    let walk = Walk::of(&lines);
+    let mut edits = Vec::new();
+    for last in walk.chain.iter().copied().filter(|last| !walk.torn.contains(last)) {
+        let counted = walk.counted(last);
+        let named = parent(&lines[last]);
+        if counted != last && parent(&lines[counted]) != named {
+            edits.extend(new_parent(entries[counted], named.as_deref()));
+        }
+    }
+    edits
 }
 
 /// The edits that repair the links of a session.

@@ -63,7 +63,7 @@ fn unsent_lines_are_not_messages() {
     assert_eq!(texts.collect::<Vec<_>>(), ["summary", "kept", "behind it"], "a line that was written twice");
     let bounds: Vec<Retention> = transcript.notes.iter().map(|note| note.retention).collect();
     let spent = Retention::Obsolete;
-    let left = Retention::Always;
+    let left = Retention::With(1);
     assert_eq!(bounds, [spent, spent, spent, left, left, Retention::WithPrevious, Retention::Always]);
 }
 

@@ -115,7 +115,7 @@ impl<'l, 'a> Walk<'l, 'a> {
     fn find_chain(&mut self) {
         let mut walked = vec![false; self.lines.len()];
         let mut at = self.last_line();
-        let mut cut = self.lines.len();
+        let mut tried = self.lines.len();
         while let Some(index) = at {
             walked[index] = true;
             self.chain.push(index);
@@ -123,10 +123,12 @@ impl<'l, 'a> Walk<'l, 'a> {
             at = parent.filter(|parent| !walked[*parent]);
             let names_parent = self.links[index].as_ref().is_some_and(|link| link.parent.is_some());
             if at.is_none() && names_parent {
-                // It only goes on to lines before all that it went on to, so that each is looked at once.
-                cut = cut.min(index);
-                at = (0..cut).rev().find(|before| !walked[*before] && self.can_be_parent(*before));
-                cut = at.unwrap_or_default();
+                // It only goes on to lines before all that it tried, so that each is looked at once.
+                tried = tried.min(index);
+                while at.is_none() && tried > 0 {
+                    tried -= 1;
+                    at = self.last_of(tried).filter(|last| self.can_be_parent(tried) && !walked[*last]);
+                }
                 if at.is_some() || parent.is_some() {
                     self.torn.insert(index);
                 }
@@ -159,13 +161,17 @@ impl<'l, 'a> Walk<'l, 'a> {
             }
         }
         // Of lines with one id, the last one names the parent.
-        Some(self.id_of(last).and_then(|id| self.by_id.get(&id)).copied().unwrap_or(last))
+        self.last_of(last)
+    }
+
+    /// The last line with the id of a line.
+    fn last_of(&self, index: usize) -> Option<usize> {
+        self.id_of(index).and_then(|id| self.by_id.get(&id)).copied()
     }
 
     /// Whether another line can follow a line: it has an id, and was not just written again.
     fn can_be_parent(&self, index: usize) -> bool {
-        let last = self.id_of(index).and_then(|id| self.by_id.get(&id));
-        last.is_some_and(|last| self.counted(*last) == index) && leads(self.lines[index].json)
+        self.last_of(index).is_some_and(|last| self.counted(last) == index) && leads(self.lines[index].json)
     }
 
     /// Ends the way at the boundary of the last compaction, and adds the lines that the boundary preserves.
@@ -215,7 +221,7 @@ impl<'l, 'a> Walk<'l, 'a> {
     }
 
     /// The line that counts of those with one id; `last` is the last one.
-    fn counted(&self, last: usize) -> usize {
+    pub(super) fn counted(&self, last: usize) -> usize {
         self.repeated.get(&last).map_or(last, |same| same.counted)
     }
 
@@ -266,7 +272,7 @@ impl<'l, 'a> Walk<'l, 'a> {
             }
         }
         for &index in off.iter().filter(|index| has_result(&self.lines[**index])) {
-            let parent = self.parent_of(index).map(|parent| self.counted(parent));
+            let parent = self.last_of(index).and_then(|last| self.parent_of(last)).map(|parent| self.counted(parent));
             let is_answer =
                 |parent: usize| places[parent] == Place::Walked && self.lines[parent].member_is("type", "assistant");
             if parent.is_some_and(is_answer) {
