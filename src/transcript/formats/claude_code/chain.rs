@@ -40,9 +40,10 @@ impl<'a> Way<'a> {
         let begin = walked.iter().position(|step| stays(&step.entry)).unwrap_or(walked.len());
         let cut = at.transcript.messages.get(at.cutoff).map_or(usize::MAX, |kept| kept.span().start);
         let first_parent = walked.get(begin).and_then(|step| parent(&Object::of(step.entry)));
-        // Where lines lead to themselves, the first one names one behind it.
-        let is_behind = |id: &Cow<'a, str>| walked[begin..].iter().any(|step| has_id(step.entry, id));
-        let summary = first_parent.filter(|id| !is_behind(id)).map_or(new.to_owned(), Cow::into_owned);
+        let summary = match first_parent {
+            Some(id) if is_free(at, begin.checked_sub(1).map(|before| walked[before].entry), &id) => id.into_owned(),
+            _ => new.to_owned(),
+        };
         let mut way = Way { summary: summary.clone(), gaps: Vec::new(), parents: Vec::new() };
         // The line before, and the last one that others can follow.
         let (mut before, mut last) = (summary.clone(), summary);
@@ -68,6 +69,15 @@ impl<'a> Way<'a> {
             }
         }
         way
+    }
+}
+
+/// Whether a summary can have the id that the first remaining line names: no line that stays has it. `before` is the line
+/// before that one on the way.
+fn is_free(at: &InsertionPoint<'_, '_>, before: Option<Json<'_>>, id: &str) -> bool {
+    match before {
+        Some(removed) => has_id(removed, id),
+        None => !at.transcript.entries().any(|line| has_id(line, id)),
     }
 }
 
