@@ -95,7 +95,7 @@ pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]
     let mut entries = ListEntries::of(transcript, plan, &replaced);
     let mut edits = Vec::new();
     for &index in &plan.emptied {
-        match thinking::bridge(transcript, index) {
+        match thinking::bridge(transcript, index, &[]) {
             Some(bridged) => edits.push(bridged),
             None => entries.remove(transcript, index),
         }

@@ -149,27 +149,43 @@ impl Removal {
 
     /// All edits in order, including those that remove whole messages. Valid only if nothing else edits the transcript.
     pub(crate) fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        if self.edits.is_empty() && self.emptied.is_empty() {
+            return Vec::new();
+        }
+        let mut copies = crate::rewrite::without_copies(transcript);
+        crate::rewrite::sort(&mut copies);
         let mut edits = self.edits;
         let mut gone: Vec<Range<usize>> = Vec::new();
+        let mut done = 0;
         for index in self.emptied {
-            match bridge(transcript, index) {
+            let span = transcript.messages[index].span();
+            let first = copies.partition_point(|edit| edit.range.start < span.start);
+            let inside = copies[first..].iter().take_while(|edit| edit.range.end <= span.end).count();
+            match bridge(transcript, index, &copies[first..first + inside]) {
                 Some(bridged) => edits.push(bridged),
-                None => gone.push(transcript.messages[index].span()),
+                None => gone.push(span),
             }
+            edits.extend_from_slice(&copies[done..first]);
+            done = first + inside;
         }
+        edits.extend_from_slice(&copies[done..]);
         edits.extend(elements::removal_edits(transcript.source, &gone));
-        if !edits.is_empty() {
-            edits.extend(crate::rewrite::without_copies(transcript));
-        }
         crate::rewrite::sort(&mut edits);
         edits
     }
 }
 
-/// The edit that replaces a message with an empty entry, if later entries refer to it as their parent.
-pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> {
+/// The edit that replaces a message with an empty entry, if later entries refer to it as their parent. `changed` are the
+/// edits of members that the empty entry has, too.
+pub(super) fn bridge(transcript: &Transcript<'_>, index: usize, changed: &[Edit]) -> Option<Edit> {
     let message = transcript.messages[index].json;
-    let entry = transcript.format.placeholder(message)?;
+    let mut entry = transcript.format.placeholder(message)?;
+    for edit in changed {
+        let member = message.entries().find(|(_, value)| value.span() == edit.range);
+        if let (Some((key, _)), Ok(value)) = (member, serde_json::from_str(&edit.text)) {
+            entry[&*key.decode()] = value;
+        }
+    }
     let text = Style::beside(transcript, index, transcript.is_ascii()).write(&entry);
     Some(Edit { range: message.span(), text })
 }

@@ -314,6 +314,24 @@ fn copies_leave_and_branches_stay() {
     assert_eq!(entries(&again).iter().filter(|line| **line == branch).count(), 1, "{again}");
 }
 
+/// The copy of a line of which pruning leaves nothing, and which the copy made the first line that is sent.
+#[test]
+fn a_pruned_line_takes_the_parent_of_its_copy() {
+    let mut lines = session(4);
+    let thinking =
+        json!([{"type": "thinking", "thinking": "Bed 1 is dry, so it needs water. ".repeat(40), "signature": "s"}]);
+    lines[3]["message"] = json!({"id": "m", "role": "assistant", "content": thinking});
+    let mut copy = lines[3].clone();
+    copy["parentUuid"] = Value::Null;
+    lines.push(copy);
+    let source = written(&lines);
+    assert_eq!(assert_walk("claude-code", &source, "as it was").len(), 5);
+    let rules = ["--keep=messages:1".to_owned(), "--prune=thinking".to_owned(), "--model=none".to_owned()];
+    let result = compact("claude-code", &rules, &source).expect("a result");
+    assert_ne!(result, source);
+    assert_eq!(assert_walk("claude-code", &result, "pruned").len(), 4);
+}
+
 #[test]
 fn fixtures_of_sessions_are_walked() {
     for agent in AGENTS {
