@@ -154,10 +154,12 @@ impl Removal {
         }
         let mut copies = crate::rewrite::without_copies(transcript);
         crate::rewrite::sort(&mut copies);
-        let mut edits = self.edits;
+        let (mut edits, mut emptied) = (self.edits, self.emptied);
+        emptied.sort_unstable();
+        emptied.dedup();
         let mut gone: Vec<Range<usize>> = Vec::new();
         let mut done = 0;
-        for index in self.emptied {
+        for index in emptied {
             let span = transcript.messages[index].span();
             let first = copies.partition_point(|edit| edit.range.start < span.start);
             let inside = copies[first..].iter().take_while(|edit| edit.range.end <= span.end).count();
