@@ -137,7 +137,7 @@ fn steps(below: &mut Below<'_>) -> Vec<Step> {
 #[test]
 fn what_the_user_typed_hardly_ever_becomes_less_as_fit_grows() {
     let (mut all, mut lost) = (0, Vec::new());
-    for (format, seed) in FORMATS.iter().cycle().zip(0..share(220) as u64) {
+    for (format, seed) in FORMATS.iter().cycle().zip(0..share(110) as u64) {
         let mut below = choices(seed);
         let steps = steps(&mut below);
         let source = Bricks::of(format.name()).conversation(&steps, below(9));

@@ -183,7 +183,7 @@ fn assert_rounds(agent: &str, text: &str, rules: &[String], rounds: usize) {
 }
 
 proptest! {
-    #![proptest_config(cases(3_000))]
+    #![proptest_config(cases(1_500))]
 
     #[test]
     fn what_is_counted_is_what_the_agent_sends(
