@@ -142,11 +142,7 @@ impl<'l, 'a> Walk<'l, 'a> {
     /// not count as the last.
     fn last_line(&self) -> Option<usize> {
         let mut last = (0..self.lines.len()).rev().find(|index| self.can_be_parent(*index))?;
-        let is_named = |index: usize| {
-            let id = self.id_of(index);
-            self.links.iter().flatten().any(|link| link.parent.is_some() && link.parent == id)
-        };
-        if is_named(last) {
+        if self.is_named(last) {
             let mut followers: HashMap<&str, usize> = HashMap::new();
             for (index, link) in self.links.iter().enumerate() {
                 let parent = link.as_ref().and_then(|link| link.parent.as_deref());
@@ -164,6 +160,12 @@ impl<'l, 'a> Walk<'l, 'a> {
         self.last_of(last)
     }
 
+    /// Whether a line is named as a parent.
+    fn is_named(&self, index: usize) -> bool {
+        let id = self.id_of(index);
+        self.links.iter().flatten().any(|link| link.parent.is_some() && link.parent == id)
+    }
+
     /// The last line with the id of a line.
     fn last_of(&self, index: usize) -> Option<usize> {
         self.id_of(index).and_then(|id| self.by_id.get(&id)).copied()
@@ -178,19 +180,22 @@ impl<'l, 'a> Walk<'l, 'a> {
     fn find_boundary(&mut self) {
         let last = self.lines.iter().zip(&self.links).rposition(|(line, link)| link.is_some() && is_boundary(line));
         let preserved = last.map_or_else(HashSet::new, |boundary| lines_before(self.lines, boundary));
-        let is_passed = |index: &usize| Some(*index) == last || preserved.contains(index);
         if let Some(boundary) = last
             && !preserved.is_empty()
-            && self.chain.iter().any(is_passed)
+            && self.chain.iter().any(|index| *index == boundary || preserved.contains(index))
         {
-            let id = self.id_of(boundary);
-            let follows = |link: &Option<Link<'a>>| link.as_ref().is_some_and(|link| link.parent == id);
-            let summary = self.links.iter().rposition(follows).filter(|summary| *summary > boundary);
+            let summary = self.summary_behind(boundary);
+            let mut chain = vec![boundary];
+            chain.extend(summary);
             let mut kept: Vec<usize> = preserved.iter().copied().collect();
             kept.sort_unstable();
-            let is_behind = |index: &usize| *index > boundary && Some(*index) != summary;
-            let behind: Vec<usize> = self.chain.iter().copied().filter(is_behind).collect();
-            self.chain = [boundary].into_iter().chain(summary).chain(kept).chain(behind).collect();
+            chain.extend(kept);
+            for &index in &self.chain {
+                if index > boundary && Some(index) != summary {
+                    chain.push(index);
+                }
+            }
+            self.chain = chain;
             self.boundary = last;
             self.preserved = preserved;
             return;
@@ -199,6 +204,17 @@ impl<'l, 'a> Walk<'l, 'a> {
             self.chain.drain(..place);
             self.boundary = self.chain.first().copied();
         }
+    }
+
+    /// The last line that names a boundary as its parent: the summary.
+    fn summary_behind(&self, boundary: usize) -> Option<usize> {
+        let id = self.id_of(boundary);
+        for index in (boundary + 1..self.links.len()).rev() {
+            if self.links[index].as_ref().is_some_and(|link| link.parent == id) {
+                return Some(index);
+            }
+        }
+        None
     }
 
     pub(super) fn line(&self, index: usize) -> &Object<'a> {
@@ -247,21 +263,31 @@ impl<'l, 'a> Walk<'l, 'a> {
         }
         self.find_parallel(&mut places);
         for index in boundary..self.lines.len() {
-            let is_off = places[index] == Place::Outside && self.links[index].is_some();
+            if !self.is_off(&places, index) {
+                continue;
+            }
             let parent = self.parent_of(index).map(|parent| self.counted(parent));
-            let follows_branch = || parent.is_some_and(|parent| places[parent] == Place::Branch);
-            if is_off && (is_sent(&self.lines[index]) || follows_branch()) {
+            let follows_branch = parent.is_some_and(|parent| places[parent] == Place::Branch);
+            if follows_branch || is_sent(&self.lines[index]) {
                 places[index] = Place::Branch;
             }
         }
         places
     }
 
+    /// Whether a line of the tree has no place yet.
+    fn is_off(&self, places: &[Place], index: usize) -> bool {
+        places[index] == Place::Outside && self.links[index].is_some()
+    }
+
     /// Finds the lines of parallel calls that the way passes by: the other lines of an answer, and their results.
     fn find_parallel(&self, places: &mut [Place]) {
-        let is_off = |places: &[Place], index: usize| places[index] == Place::Outside && self.links[index].is_some();
-        let off: Vec<usize> =
-            (0..self.lines.len()).filter(|index| is_off(places, *index) && is_message(&self.lines[*index])).collect();
+        let mut off = Vec::new();
+        for (index, line) in self.lines.iter().enumerate() {
+            if self.is_off(places, index) && is_message(line) {
+                off.push(index);
+            }
+        }
         if off.is_empty() {
             return;
         }
@@ -273,9 +299,8 @@ impl<'l, 'a> Walk<'l, 'a> {
         }
         for &index in off.iter().filter(|index| has_result(&self.lines[**index])) {
             let parent = self.last_of(index).and_then(|last| self.parent_of(last)).map(|parent| self.counted(parent));
-            let is_answer =
-                |parent: usize| places[parent] == Place::Walked && self.lines[parent].member_is("type", "assistant");
-            if parent.is_some_and(is_answer) {
+            let Some(parent) = parent else { continue };
+            if places[parent] == Place::Walked && self.lines[parent].member_is("type", "assistant") {
                 places[index] = Place::Walked;
             }
         }
@@ -284,16 +309,17 @@ impl<'l, 'a> Walk<'l, 'a> {
     /// The id of the model's answer that a line is a part of.
     fn answer_id(&self, index: usize) -> Option<Cow<'a, str>> {
         let line = &self.lines[index];
-        let id = || line.at(&["message", "id"])?.text();
-        id().filter(|_| line.member_is("type", "assistant")).map(|id| id.decode())
+        if !line.member_is("type", "assistant") {
+            return None;
+        }
+        Some(line.at(&["message", "id"])?.text()?.decode())
     }
 }
 
 /// The lines that a boundary keeps of those before it. Claude Code keeps none where it misses one of them.
 fn lines_before(lines: &[Object<'_>], boundary: usize) -> HashSet<usize> {
-    let line = &lines[boundary];
-    let metadata = |key: &str| line.at(&["compactMetadata", key]).filter(|value| !value.is_falsy());
-    let (list, segment) = (metadata("preservedMessages"), metadata("preservedSegment"));
+    let metadata = ["preservedMessages", "preservedSegment"].map(|key| lines[boundary].at(&["compactMetadata", key]));
+    let [list, segment] = metadata.map(|value| value.filter(|value| !value.is_falsy()));
     if list.is_none() && segment.is_none() {
         return HashSet::new();
     }
