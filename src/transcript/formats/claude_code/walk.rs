@@ -209,12 +209,8 @@ impl<'l, 'a> Walk<'l, 'a> {
     /// The last line that names a boundary as its parent: the summary.
     fn summary_behind(&self, boundary: usize) -> Option<usize> {
         let id = self.id_of(boundary);
-        for index in (boundary + 1..self.links.len()).rev() {
-            if self.links[index].as_ref().is_some_and(|link| link.parent == id) {
-                return Some(index);
-            }
-        }
-        None
+        let behind = boundary + 1..self.links.len();
+        behind.rev().find(|index| self.links[*index].as_ref().is_some_and(|link| link.parent == id))
     }
 
     pub(super) fn line(&self, index: usize) -> &Object<'a> {
