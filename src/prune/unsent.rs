@@ -5,9 +5,9 @@ use crate::prune::rule::{inside_quotes, is_element, note};
 use crate::prune::{Rule, media};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::{Edit, is_inside, sort};
+use crate::transcript::entries::no_longer_sent;
 use crate::transcript::json::{Json, named_strings};
 use crate::transcript::media::{Medium, data_of, find, in_text};
-use crate::transcript::message::no_longer_sent;
 use crate::transcript::{Note, Transcript};
 
 /// What is pruned of entries that no model is sent.

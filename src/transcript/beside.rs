@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use crate::transcript::entries::Note;
 use crate::transcript::format::Transcript;
 use crate::transcript::json::{Json, JsonKind, Object};
-use crate::transcript::message::Note;
 use crate::transcript::text::Text;
 
 /// A value that is sent beside the messages.

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::transcript::compaction::Reset;
 use crate::transcript::edit::Edit;
+pub(crate) use crate::transcript::entries::{EntryKind, Note, Retention};
 pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
 pub(crate) use crate::transcript::formats::shared::links::LinkFault;
 use crate::transcript::formats::shared::links::{LinkKeys, Links, LooseEntry, WalkStep};
@@ -21,7 +22,6 @@ use crate::transcript::frame::Frame;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::marks;
 use crate::transcript::message::{Call, Message, ResultRef};
-pub(crate) use crate::transcript::message::{EntryKind, Note, Retention};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 pub(crate) use crate::transcript::outputs::CallMembers;
 use crate::transcript::outputs::{CallOutput, HostedResult};

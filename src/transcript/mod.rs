@@ -7,6 +7,7 @@ pub(crate) mod beside;
 pub(crate) mod compaction;
 pub(crate) mod detect;
 pub(crate) mod edit;
+pub(crate) mod entries;
 pub(crate) mod fence;
 pub(crate) mod fit;
 pub(crate) mod foreign;
