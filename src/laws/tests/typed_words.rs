@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::all_cases::{Sample, share};
 use crate::compact::{CompactedText, CompactionPolicy, Compactor, Pruning};
 use crate::plan::SUMMARY_PREFIX;
-use crate::plan::pins::is_said_by_user;
+use crate::plan::pins::{Pin, is_said_by_user};
 use crate::plan::size::Size;
 use crate::tokens::Counter;
 use crate::transcript::fence;
@@ -23,8 +23,13 @@ use crate::laws::fixtures;
 use crate::laws::lawful::with_document;
 
 fn compacted(source: &str, format: &'static dyn Format, limit: u64) -> Option<CompactedText> {
+    compacted_with(source, format, limit, Pin::System)
+}
+
+fn compacted_with(source: &str, format: &'static dyn Format, limit: u64, pin: Pin) -> Option<CompactedText> {
     let mut policy = CompactionPolicy::keeping(Size::Messages(20));
     policy.counter = Counter::APPROX;
+    policy.cut.pins = vec![pin];
     policy.fit = Some(Size::Tokens(limit));
     policy.keep_is_given = false;
     policy.pruning = Pruning::new(&["all"]).expect("rules");
@@ -159,4 +164,25 @@ fn what_the_user_typed_in_fixtures_never_becomes_less_as_fit_grows() {
             assert!(lost.is_empty(), "{}: {lost:?}", file.display());
         }
     }
+}
+
+/// A size that can be met without them can be met with them: typed words yield.
+#[test]
+fn typed_words_never_make_a_size_too_small() {
+    let (mut met, mut pinned) = (0, 0);
+    for (format, seed) in FORMATS.iter().cycle().zip(0..share(220) as u64) {
+        let mut below = choices(1_000 + seed);
+        let steps = steps(&mut below);
+        let source = Bricks::of(format.name()).conversation(&steps, below(9));
+        for limit in [60, 110, 180, 300, 500, 900, 1_600] {
+            if compacted_with(&source, *format, limit, Pin::None).is_none() {
+                continue;
+            }
+            let done = compacted(&source, *format, limit);
+            let done = done.unwrap_or_else(|| panic!("{} cannot have {limit} tokens: {source}", format.name()));
+            met += 1;
+            pinned += done.plans[0].pinned.len();
+        }
+    }
+    assert!(met > 0 && pinned > 0, "{met} {pinned}");
 }
