@@ -316,7 +316,7 @@ pub(crate) struct CliArguments {
     pub(crate) context_window: Option<u64>,
 
     /// How to count tokens: `estimate`, `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base`, `bytes:N`
-    /// or `recorded` [default: the tokenizer of --for, else estimate].
+    /// or `recorded` [default: the tokenizer of --for, else estimate for the model that the session names].
     #[arg(long, value_name = "COUNTER", help_heading = RARE_COUNTS)]
     pub(crate) counter: Option<Counter>,
 

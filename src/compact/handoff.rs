@@ -9,12 +9,12 @@ use std::borrow::Cow;
 
 use anyhow::Result;
 
-use crate::exit::{Exit, Failure};
 use crate::plan::size::Size;
 use crate::sanitize::reveal;
 use crate::summary::history::readable;
 use crate::summary::plain::role_and_tools;
 use crate::summary::trim::without_middle;
+use crate::tokens::Counter;
 use crate::transcript::Transcript;
 use crate::transcript::media::without_data;
 use crate::transcript::pairing::{self, PairedResult};
@@ -25,7 +25,7 @@ use crate::wording::{counted, readable_source};
 use crate::compact::archive;
 use crate::compact::compaction::Compaction;
 use crate::compact::fit::{largest, limit_of};
-use crate::compact::limit::{bytes_failure, larger_fit, limit_name};
+use crate::compact::limit::{bytes_failure, limit_name, tokens_failure};
 use crate::compact::masks::{masked, redactor};
 use crate::compact::policy::CompactionPolicy;
 
@@ -79,24 +79,25 @@ struct Excess {
 /// It cannot be that short.
 pub(super) fn handoff(policy: &CompactionPolicy, source: &str, done: &mut Compaction<'_>) -> Result<String> {
     let sections = sections(policy, done)?;
-    let limit = size_limit(policy);
+    let (limit, counter) = (size_limit(policy), done.fitted.decided.tally.counter());
     let whole = write(&sections, Lengths::WHOLE);
-    if limit == u64::MAX || size(policy, &whole) <= limit {
+    if limit == u64::MAX || size(policy, counter, &whole) <= limit {
         return Ok(whole);
     }
     let longest = sections.iter().map(|section| section.text.len() as u64).max().unwrap_or(0).max(LEAST);
-    let fitting = |lengths: Lengths| Some(write(&sections, lengths)).filter(|text| size(policy, text) <= limit);
+    let fitting =
+        |lengths: Lengths| Some(write(&sections, lengths)).filter(|text| size(policy, counter, text) <= limit);
     let shorter = largest(LEAST..=longest, |message| fitting(Lengths { message, summary: u64::MAX }));
     let shorter = shorter.or_else(|| largest(0..=longest, |summary| fitting(Lengths { message: LEAST, summary })));
     if let Some((_, text)) = shorter {
         return Ok(text);
     }
-    let twice = limit.saturating_mul(2);
+    let (twice, present) = (limit.saturating_mul(2), size(policy, counter, &whole));
     if let Some(size @ Size::Bytes(_)) = policy.fit {
-        return Err(bytes_failure(source, &format!("--fit {size} {UNMET}"), twice).into());
+        return Err(bytes_failure(source, &format!("--fit {size} {UNMET}"), twice, present).into());
     }
     let why = format!("{}: {} {UNMET}", readable_source(source), limit_name(policy, limit));
-    Err(Failure::new(Exit::SummaryRefused, why).try_next(larger_fit(twice)).into())
+    Err(tokens_failure(why, twice, present).into())
 }
 
 /// By how much a handoff exceeds its limit, if it does. A summary that is written anew can make room.
@@ -105,15 +106,15 @@ pub(super) fn handoff(policy: &CompactionPolicy, source: &str, done: &mut Compac
 /// The conversation cannot be read with its edits.
 fn excess(policy: &CompactionPolicy, done: &mut Compaction<'_>) -> Result<Option<Excess>> {
     let sections = sections(policy, done)?;
-    let limit = size_limit(policy);
-    let over = size(policy, &write(&sections, Lengths::WHOLE)).saturating_sub(limit);
+    let (limit, counter) = (size_limit(policy), done.fitted.decided.tally.counter());
+    let over = size(policy, counter, &write(&sections, Lengths::WHOLE)).saturating_sub(limit);
     if over == 0 {
         return Ok(None);
     }
     let (summary, others): (Vec<Section>, Vec<Section>) =
         sections.into_iter().partition(|section| section.kind == SectionKind::Summary);
-    let of_summary = summary.iter().map(|section| size_of_text(policy, &section.text)).sum();
-    let others = size(policy, &write(&others, Lengths { message: LEAST, summary: LEAST }));
+    let of_summary = summary.iter().map(|section| size_of_text(policy, counter, &section.text)).sum();
+    let others = size(policy, counter, &write(&others, Lengths { message: LEAST, summary: LEAST }));
     Ok(Some(Excess { over, of_summary, most_of_summary: limit.saturating_sub(others) }))
 }
 
@@ -122,7 +123,8 @@ fn excess(policy: &CompactionPolicy, done: &mut Compaction<'_>) -> Result<Option
 /// # Errors
 /// The conversation cannot be read with its edits.
 fn whole_size(policy: &CompactionPolicy, done: &mut Compaction<'_>) -> Result<u64> {
-    Ok(size(policy, &write(&sections(policy, done)?, Lengths::WHOLE)))
+    let counter = done.fitted.decided.tally.counter();
+    Ok(size(policy, counter, &write(&sections(policy, done)?, Lengths::WHOLE)))
 }
 
 /// The texts of a compaction with their headings.
@@ -172,18 +174,18 @@ fn size_limit(policy: &CompactionPolicy) -> u64 {
 }
 
 /// The size of a handoff, with what its reader is sent beside it.
-fn size(policy: &CompactionPolicy, text: &str) -> u64 {
+fn size(policy: &CompactionPolicy, counter: Counter, text: &str) -> u64 {
     match policy.fit {
-        Some(Size::Bytes(_)) => size_of_text(policy, text),
-        _ => size_of_text(policy, text).saturating_add(policy.cut.overhead_tokens.unwrap_or(0)),
+        Some(Size::Bytes(_)) => size_of_text(policy, counter, text),
+        _ => size_of_text(policy, counter, text).saturating_add(policy.cut.overhead_tokens.unwrap_or(0)),
     }
 }
 
 /// The size of a text in the unit of `--fit`.
-fn size_of_text(policy: &CompactionPolicy, text: &str) -> u64 {
+fn size_of_text(policy: &CompactionPolicy, counter: Counter, text: &str) -> u64 {
     match policy.fit {
         Some(Size::Bytes(_)) => text.len() as u64,
-        _ => policy.counter.count_text(text),
+        _ => counter.count_text(text),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::rewrite::arguments::Truncation;
 use crate::rewrite::thinking::Thinking;
 use crate::summary::exchange::Usage;
 use crate::summary::prompt::Template;
-use crate::tokens::media::{self, MediaRates};
+use crate::tokens::media::MediaRates;
 use crate::tokens::models::Model;
 use crate::tokens::{Counter, MessageCounter, ModelFamily, Tally};
 use crate::transcript::formats::SummaryRole;
@@ -119,21 +119,28 @@ impl CompactionPolicy {
         if is_recorded { recorded::as_recorded(transcript, tally) } else { tally }
     }
 
-    /// How the messages of a conversation are counted: media as the model that will read the result counts them, or
-    /// else the conversation's own.
+    /// How the messages of a conversation are counted: as the model that will read the result counts them, or else the
+    /// model that the conversation names last. A family that the caller chose stays.
     pub(crate) fn message_counter(&self, transcript: &Transcript<'_>) -> MessageCounter {
-        let has_media = || transcript.messages.iter().any(Message::has_media);
-        let own = || if has_media() { model_of(transcript) } else { None };
-        let reader = self.reader_name().map(str::to_owned).or_else(own);
-        let media = reader.map_or(media::OTHERS, |name| MediaRates::of_model(&name));
+        let depends_on_model = match self.counter {
+            Counter::Estimate(family) => family == ModelFamily::OTHERS,
+            Counter::Recorded(_) => true,
+            _ => false,
+        };
+        let is_named = depends_on_model || transcript.messages.iter().any(Message::has_media);
+        let model = match self.reader_name() {
+            Some(reader) => Some(reader.to_owned()),
+            None if is_named => model_of(transcript),
+            None => None,
+        };
+        let Some(model) = model else { return self.counter.into() };
+        let family = ModelFamily::of_model(&model);
         let counter = match self.counter {
-            Counter::Recorded(_) => {
-                let name = self.reader_name().map(str::to_owned).or_else(|| model_of(transcript));
-                Counter::Recorded(name.map_or(ModelFamily::OTHERS, |name| ModelFamily::of_model(&name)))
-            }
+            Counter::Estimate(_) if depends_on_model => Counter::Estimate(family),
+            Counter::Recorded(_) => Counter::Recorded(family),
             counter => counter,
         };
-        MessageCounter { counter, media }
+        MessageCounter { counter, media: MediaRates::of_model(&model) }
     }
 
     /// The name of the model that will read the result; none where it is not known.
@@ -200,6 +207,12 @@ impl SummaryPolicy {
     /// Whether the embedded summarizer writes the summary.
     pub(crate) fn is_embedded(&self) -> bool {
         self.summarizer == SummarizerKind::Embedded
+    }
+
+    /// Whether a model is sent tcompact's own prompt. A prompt of the user's can ask for a single line.
+    pub(crate) fn asks_for_notes(&self) -> bool {
+        let is_asked = matches!(self.summarizer, SummarizerKind::Model | SummarizerKind::Command);
+        is_asked && self.template_from.is_none() && self.recipe.built_in == Recipe::OWN.built_in
     }
 }
 

@@ -348,11 +348,12 @@ fn draw_compaction(
 
 /// The messages of a summary, without the fields that only the program of the session reads.
 fn summary_messages(transcript: &Transcript<'_>, policy: &CompactionPolicy, summary: &Placed) -> Vec<(String, String)> {
+    let counter = policy.message_counter(transcript).counter;
     match summary {
         Placed::Beside(text) => vec![("beside the messages".to_owned(), text.clone())],
         Placed::Messages(entries) => {
             let read = |message: &Message<'_>| {
-                let tokens = policy.counter.count(message);
+                let tokens = counter.count(message);
                 (format!("{}, {}", brief::role(message), counted(tokens, "token")), brief::text(message))
             };
             entries.iter().filter_map(|entry| read_entry(transcript.format, &entry.to_string(), read)).collect()

@@ -33,6 +33,7 @@ mod long_histories;
 mod malicious_input;
 mod messages_of_runs;
 mod outputs;
+mod own_models;
 mod package;
 mod peers;
 mod presets;

@@ -156,7 +156,7 @@ fn stand_in_programs(root: &Path, home: &Path) -> PathBuf {
         ("claude-code/parallel.jsonl", CLAUDE_CODE_SESSION, "Prices in the cart are a cent off."),
     ] {
         let session = fs::read_to_string(root.join("fixtures").join(fixture)).expect("a fixture");
-        let long = format!("{} {said}", "Weigh it in grams, and tell me each step.".repeat(6_000));
+        let long = format!("{} {said}", "Weigh it in grams, and tell me each step.".repeat(12_000));
         assert!(session.contains(said), "{fixture}");
         fs::create_dir_all(home.join(place).parent().expect("a folder")).expect("made");
         fs::write(home.join(place), session.replace(said, &long)).expect("written");

@@ -70,7 +70,7 @@ fn a_recipe_takes_no_archive_for_a_session() {
             fs::create_dir_all(session.parent().expect("a folder")).expect("made");
             let text = fs::read_to_string(Path::new(FIXTURES).join(fixture)).expect("a fixture");
             // Of some length, so that it is above the size that a recipe fits.
-            let long = "Tell me each step, and weigh all of it in grams. ".repeat(6_000);
+            let long = "Tell me each step, and weigh all of it in grams. ".repeat(12_000);
             let openings = ["How much flour", "Prices in the cart"];
             let longer = |text: String, opening: &str| text.replace(opening, &format!("{long}{opening}"));
             fs::write(session, openings.into_iter().fold(text, longer)).expect("written");

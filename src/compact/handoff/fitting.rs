@@ -75,7 +75,7 @@ impl CompactionContext<'_> {
                 break;
             }
             larger_room = Some(summary.tokens);
-            let tokens = self.policy.counter.count_text(&summary.text);
+            let tokens = fitted.decided.tally.counter().count_text(&summary.text);
             let less = (tokens * (of_summary - wanted)).div_ceil(of_summary);
             fitted = fitted.with_room(summary.tokens.saturating_sub(less));
         }
