@@ -85,7 +85,7 @@ impl RecordLines {
             match self.lines.next(false, take(&mut self.text).into_bytes())? {
                 None => return Ok(None),
                 Some(InputPiece::Lines(lines)) => self.text = lines.text,
-                Some(InputPiece::Bad(line, _)) => {
+                Some(InputPiece::NotUtf8 { line, .. }) => {
                     self.unreadable.add(self.next.line);
                     let RecordPlace { offset, line: number } = self.next;
                     self.next = RecordPlace { offset: offset + line.len() as u64, line: number + 1 };

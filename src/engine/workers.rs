@@ -3,7 +3,6 @@
 //! A worker takes what is next from the feed: an input that no worker has opened yet, or lines of one. A document is one
 //! piece, worked on by the worker that opened it; an input of lines is as many pieces as it needs, for any worker.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem::take;
 use std::ops::Range;
@@ -20,6 +19,7 @@ use crate::files::input::{Input, InputPiece, LineReader, Opened};
 use crate::interrupt;
 use crate::settings::Action;
 use crate::sync::{lock, unpoisoned};
+use crate::transcript::source::is_cut_off;
 
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::run::Run;
@@ -196,9 +196,17 @@ impl<'r> Workers<'r> {
                 bytes = buffer.len();
                 results
             }
-            Ok(Some(InputPiece::Bad(line, failure))) => {
+            Ok(Some(InputPiece::NotUtf8 { line, number, failure })) => {
                 bytes = line.len();
-                vec![self.pass_through(&sink.entry.name(), Cow::Owned(line), TaskResult::failed(failure))]
+                let valid = String::from_utf8_lossy(&line);
+                // The end of the file can part a character.
+                let is_cut = number > 1 && is_cut_off(valid.trim_end_matches(char::REPLACEMENT_CHARACTER));
+                let result = if is_cut {
+                    self.set_aside(&sink.entry.name(), number, &line)
+                } else {
+                    self.pass_through(&sink.entry.name(), &line, TaskResult::failed(failure))
+                };
+                vec![result]
             }
             Err(error) => vec![TaskResult::failed(error)],
         };
@@ -222,8 +230,11 @@ impl<'r> Workers<'r> {
         }
         let is_one = memchr::memchr(b'\n', lines.text.trim_end().as_bytes()).is_none();
         if is_one {
+            if lines.lines_before > 0 && is_cut_off(&lines.text) {
+                return vec![self.set_aside(&lines.name, lines.lines_before + 1, lines.text.as_bytes())];
+            }
             let name = format!("{}:{}", lines.name, lines.lines_before + 1);
-            return vec![self.pass_through(&name, Cow::Borrowed(lines.text.as_bytes()), result)];
+            return vec![self.pass_through(&name, lines.text.as_bytes(), result)];
         }
         let mut results = Vec::new();
         for (at, text) in lines.text.split_inclusive('\n').enumerate() {
@@ -238,8 +249,24 @@ impl<'r> Workers<'r> {
         results
     }
 
+    /// Passes on the last line of a file, unchanged, where the file ends inside it.
+    fn set_aside(&self, name: &str, number: usize, line: &[u8]) -> TaskResult {
+        self.run.listeners.handle(&Event::BrokenLines { source: name, lines: &[number] });
+        TaskResult { content: ResultContent::Whole(self.unread(line)), ..TaskResult::default() }
+    }
+
+    /// What is written in place of a line that is not read. A run that only prints has nothing to say of it.
+    fn unread(&self, line: &[u8]) -> Vec<u8> {
+        let settings = self.run.settings;
+        match settings.policy.redact {
+            _ if settings.action.is_read_only() => Vec::new(),
+            Redaction::All => masked_bytes(line),
+            _ => line.to_vec(),
+        }
+    }
+
     /// Passes on a line that cannot be read, unchanged, with `--on-error passthrough`.
-    fn pass_through(&self, name: &str, line: Cow<'_, [u8]>, failed: TaskResult) -> TaskResult {
+    fn pass_through(&self, name: &str, line: &[u8], failed: TaskResult) -> TaskResult {
         let settings = self.run.settings;
         let (action, on_error) = (settings.action, settings.policy.summary.on_error);
         let passes = on_error == OnError::Passthrough && (!action.is_read_only() || action.is_dry_run());
@@ -248,13 +275,7 @@ impl<'r> Workers<'r> {
         let error = failure.to_string();
         self.run.listeners.handle(&Event::InputFailed(&format!("{error}; the line stays unchanged")));
         let rows = vec![ReportRow::without_plan(name, Status::Failed, Some(error))];
-        // A dry run prints the cut of each conversation, and this line has none.
-        let content = match line {
-            _ if action.is_dry_run() => Vec::new(),
-            line if settings.policy.redact == Redaction::All => masked_bytes(&line),
-            line => line.into_owned(),
-        };
-        TaskResult { rows, content: ResultContent::Whole(content), ..TaskResult::default() }
+        TaskResult { rows, content: ResultContent::Whole(self.unread(line)), ..TaskResult::default() }
     }
 }
 

@@ -265,8 +265,8 @@ fn has_records(name: &str, bytes: &[u8]) -> bool {
 pub(crate) enum InputPiece {
     /// Lines that are UTF-8.
     Lines(Input),
-    /// A line that is not, and the error.
-    Bad(Vec<u8>, Failure),
+    /// A line that is not, its number in the file from 1 on, and the error.
+    NotUtf8 { line: Vec<u8>, number: usize, failure: Failure },
 }
 
 /// An input with one conversation a line, while it is read.
@@ -328,7 +328,7 @@ impl LineReader {
         }
         self.head = memchr::memchr(b'\n', &bytes).map_or_else(Vec::new, |end| bytes.split_off(end + 1));
         self.done += 1;
-        Ok(Some(InputPiece::Bad(bytes, failure)))
+        Ok(Some(InputPiece::NotUtf8 { line: bytes, number: self.done, failure }))
     }
 
     fn lines(&mut self, text: String) -> InputPiece {

@@ -58,7 +58,7 @@ pub(crate) fn read<'a>(
     if is_conversation(json, from, lines) {
         return read_lines(json, from).map_err(or_syntax);
     }
-    if let Some(error) = &json.error {
+    if let Some(error) = json.error.as_ref().filter(|_| !json.is_cut_off) {
         return Err(ReadError::Syntax(error.clone()));
     }
     let mut transcripts = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn read<'a>(
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
     number_on_lines(&mut transcripts);
-    Ok(Document { json, transcripts, broken_lines: Vec::new() })
+    Ok(Document { json, transcripts, broken_lines: line_numbers(source, &json.broken_lines) })
 }
 
 /// Whether a text is one conversation, one entry a line.
@@ -119,17 +119,19 @@ fn read_lines<'a>(json: &'a Source<'a>, from: Option<&'static dyn Format>) -> Re
     if format.skips_broken_lines() && !json.shared_lines.is_empty() {
         transcript = list(json.values_except(&json.shared_lines), &json.shared_lines).read_as(source, format)?;
     }
-    let is_last = |line: &Range<usize>| json.text[line.end..].trim_ascii_end().is_empty();
-    let is_only_last = || matches!(json.broken_lines.as_slice(), [line] if is_last(line));
-    let is_cut_off = |error: &SyntaxError| format.is_append_only() && error.is_early_end && is_only_last();
     match &json.error {
-        Some(error) if !format.skips_broken_lines() && !is_cut_off(error) => Err(ReadError::Syntax(error.clone())),
+        Some(error) if !format.skips_broken_lines() && !json.is_cut_off => Err(ReadError::Syntax(error.clone())),
         _ => {
-            let mut counter = LineCounter::default();
-            let broken_lines = transcript.aside.iter().map(|line| counter.at(source, line.start)).collect();
+            let broken_lines = line_numbers(source, transcript.aside);
             Ok(Document { json, transcripts: vec![transcript], broken_lines })
         }
     }
+}
+
+/// The numbers of lines, counted from 1. `lines` are their spans, in order.
+fn line_numbers(source: &str, lines: &[Range<usize>]) -> Vec<usize> {
+    let mut counter = LineCounter::default();
+    lines.iter().map(|line| counter.at(source, line.start)).collect()
 }
 
 /// Rejects conversations that span several lines.

@@ -46,6 +46,8 @@ pub(crate) struct Source<'a> {
     pub(super) shared_lines: Vec<Range<usize>>,
     /// The lines that are not JSON: their spans, in order.
     pub(crate) broken_lines: Vec<Range<usize>>,
+    /// Whether only the last line is broken, because the text ends inside it.
+    pub(crate) is_cut_off: bool,
     /// Why the text as a whole is not JSON, if some lines are broken.
     pub(super) error: Option<SyntaxError>,
 }
@@ -106,11 +108,15 @@ impl<'a> Source<'a> {
         if begins_broken && objects < 2 {
             return Err(error);
         }
-        Ok(Source { broken_lines, error: Some(error), ..Source::new(masked.into(), start, long) })
+        let is_cut_off = match broken_lines.as_slice() {
+            [last] => is_cut_off(&text[last.start..]),
+            _ => false,
+        };
+        Ok(Source { broken_lines, is_cut_off, error: Some(error), ..Source::new(masked.into(), start, long) })
     }
 
     fn new(text: Cow<'a, str>, start: usize, long: Vec<LongValue>) -> Self {
-        Source { text, start, long, shared_lines: Vec::new(), broken_lines: Vec::new(), error: None }
+        Source { text, start, long, shared_lines: Vec::new(), broken_lines: Vec::new(), is_cut_off: false, error: None }
     }
 
     /// Reads a tool's arguments as Python does with `strict=False`; `None` if they are not exactly one value.
@@ -119,6 +125,13 @@ impl<'a> Source<'a> {
         let source = Source::new(text.into(), 0, long);
         (source.values().take(2).count() == 1).then_some(source)
     }
+}
+
+/// Whether a text is one line that ends inside a value. Where it ends inside a character, a NUL stands for each of the
+/// character's bytes.
+pub(crate) fn is_cut_off(line: &str) -> bool {
+    let is_last = memchr::memchr(b'\n', line.as_bytes()).is_none();
+    is_last && Source::of(line.trim_end_matches('\0')).is_err_and(|error| error.is_early_end)
 }
 
 /// The offset after a byte order mark.

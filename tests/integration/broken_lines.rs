@@ -169,7 +169,7 @@ fn broken_lines_are_an_error_where_no_agent_skips_them() {
     };
     let unclosed = "is not JSON: the string that begins at line 2 column 26 is not closed";
     refused(&[], format!("{user}\n{broken}\n{user}\n").as_bytes(), unclosed);
-    refused(&[], format!("{user}\n{broken}").as_bytes(), unclosed);
+    refused(&[], format!("{user}\n{broken}\n").as_bytes(), unclosed);
     refused(&[], format!("{user}\n\0\0\n{user}\n").as_bytes(), "is not JSON: a NUL byte at line 2 column 1");
     let not_utf8 = [user.as_bytes(), b"\n\xe6\n", user.as_bytes()].concat();
     refused(&[], &not_utf8, "is not JSON: it has bytes that are not UTF-8 at line 2 column 1");
@@ -179,4 +179,29 @@ fn broken_lines_are_an_error_where_no_agent_skips_them() {
     // One value that is spread over lines.
     let log = format!("{{\"loglines\": [\n{}\n", String::from_utf8_lossy(&lines[0]));
     refused(&[], log.as_bytes(), "is not JSON: the list that begins at line 1 column 14 is not closed");
+}
+
+/// A file that was cut off as `head -c` does it. Its other lines are read, and each result ends with the bytes of the last.
+#[test]
+fn a_cut_last_line_stands_aside_in_messages_and_conversations() {
+    let turns: Vec<String> = (0..12)
+        .flat_map(|at| {
+            let text = format!("Beet {at} 你好 ").repeat(12);
+            ["user", "assistant"].map(|role| format!(r#"{{"role":"{role}","content":"{text}"}}"#))
+        })
+        .collect();
+    let conversation = format!(r#"{{"messages":[{}]}}"#, turns.join(","));
+    let list = format!("[{}]", turns.join(","));
+    let folder = tempfile::tempdir().expect("a folder");
+    for lines in [&turns[..], &[conversation.clone(), conversation], &[list.clone(), list.clone(), list]] {
+        let whole = lines.join("\n");
+        let before = whole.rfind('\n').expect("several lines") + 1;
+        let number = lines.len();
+        for cut in [before + 1, before + 30, before + 60, before + 61, before + 62, whole.len() - 40, whole.len() - 1] {
+            let source = &whole.as_bytes()[..cut];
+            let (last, note) = (&source[before..], format!("line {number} is not JSON"));
+            let (kept, said) = done(&["--keep", "messages:4"], source, folder.path());
+            assert!(kept.ends_with(last) && said.contains(&note), "{cut}: {said}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ fn invalid_json_is_named_by_line_and_column() {
         &["is not JSON: the list that begins at line 1 column 1 is not closed"],
     );
     assert_fails(
-        &piped(&[], &format!("{}\n{{\"role\"", GOOD.replace("},{", "}\n{").trim_matches(['[', ']']))),
+        &piped(&[], &format!("{}\n{{\"role\"\n", GOOD.replace("},{", "}\n{").trim_matches(['[', ']']))),
         1,
         &["line 3"],
     );

@@ -2,6 +2,7 @@
 
 mod approx_tokens;
 mod conversations;
+mod cut_off;
 mod digest;
 mod documents;
 mod earlier_summaries;

@@ -56,12 +56,14 @@ fn answers_in_a_log_of_requests_are_passed_over() {
 }
 
 #[test]
-fn a_last_line_that_an_agent_did_not_finish_is_passed_over() {
+fn a_last_line_that_is_cut_off_is_passed_over() {
     let line = r#"{"type":"user","message":{"role":"user","content":"a"}}"#;
     let source = format!("{line}\n{line}\n{{\"type\":\"us");
     let document = read(&source, None, None).expect("two lines");
     assert_eq!((document.transcripts[0].messages.len(), document.broken_lines), (2, vec![3]));
-    let others = ["{\"role\":\"us".to_owned(), format!("[{line},\n{{\"type"), format!("{USER}\n{{\"role")];
+    let document = read(&format!("{USER}\n{{\"role\":\"你\0\0"), None, None).map(|document| document.broken_lines);
+    assert_eq!(document, Ok(vec![2]), "it ends inside a character");
+    let others = ["{\"role\":\"us".to_owned(), format!("[{line},\n{{\"type"), format!("{USER}\n{{\"role\n")];
     for broken in others {
         assert!(matches!(read(&broken, None, None), Err(ReadError::Syntax(_))), "{broken}");
     }
