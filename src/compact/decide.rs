@@ -28,6 +28,9 @@ use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 /// The shortest summary. A history is summarized only if the message with this text is smaller.
 const SMALLEST_SUMMARY: &str = ".";
 
+/// The tokens that a model needs at least for notes under four headings.
+const SHORTEST_NOTES: u64 = 100;
+
 /// The result of the first step: a conversation as it is counted, and where `--keep` cuts it. Nothing is pruned yet.
 pub(crate) struct Decided<'t> {
     pub(crate) policy: &'t CompactionPolicy,
@@ -64,9 +67,7 @@ pub(crate) fn decide<'t>(
     let view = edited(transcript, &edits, arena)?;
     let tally = policy.tally(view);
     let plan = match policy.disabled.clone() {
-        None => {
-            uncut_without_gain(plan(view, &tally, &policy.cut, moved_cut), &tally, || smallest_summary(view, policy))
-        }
+        None => uncut_without_gain(plan(view, &tally, &policy.cut, moved_cut), &tally, view, policy),
         Some(reason) => Plan::of_nothing(reason),
     };
     Ok(Decided { policy, transcript, unmasked, masked, view, edits, tally, plan, typed: OnceCell::new() })
@@ -132,7 +133,7 @@ impl Decided<'_> {
     /// those of the policy, with the messages that stay.
     pub(super) fn cut_at(&self, rules: &CutPolicy, cut: usize) -> Plan {
         let plan = plan::cut_at(self.view, &self.tally, rules, moved_cut, cut);
-        uncut_without_gain(plan, &self.tally, || smallest_summary(self.view, self.policy))
+        uncut_without_gain(plan, &self.tally, self.view, self.policy)
     }
 
     /// The messages before a cut that are pinned, as indices in order.
@@ -265,8 +266,26 @@ fn early_edits(transcript: &Transcript<'_>, masked: Option<&Masked<'_>>, policy:
 }
 
 /// The plan, or one without a cut where no summary can be smaller than the history.
-fn uncut_without_gain(plan: Plan, tally: &Tally<'_, '_>, smallest_summary: impl FnOnce() -> u64) -> Plan {
-    if plan.cutoff == 0 { plan } else { plan.uncut_if_no_larger_than(smallest_summary(), tally) }
+fn uncut_without_gain(plan: Plan, tally: &Tally<'_, '_>, view: &Transcript<'_>, policy: &CompactionPolicy) -> Plan {
+    if plan.cutoff == 0 {
+        return plan;
+    }
+    let mut smallest = smallest_summary(view, policy);
+    if smallest > 0 && policy.summary.asks_for_notes() && saves(policy) {
+        // Requests for notes that are as long as a history are paid for and refused in each run. Where such a history is
+        // much of a conversation, there is nothing else to remove, and the user asked for it.
+        let with_notes = smallest + SHORTEST_NOTES;
+        let (history, all) = (plan.summarized(), Vec::from_iter(0..view.messages.len()));
+        if !tally.reaches(&history, with_notes + 1) && tally.reaches(&all, 3 * tally.sum(&history) + 1) {
+            smallest = with_notes;
+        }
+    }
+    plan.uncut_if_no_larger_than(smallest, tally)
+}
+
+/// Whether a summary must save a tenth of what it replaces.
+fn saves(policy: &CompactionPolicy) -> bool {
+    policy.summary.accept == Accept::Smaller && policy.fit.is_none()
 }
 
 /// The tokens of the smallest summary message. A history that is no larger is not summarized. 0 where the size does not
@@ -279,8 +298,7 @@ fn smallest_summary(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> u
         note_tokens(policy, transcript)
     } else if policy.summary.accept == Accept::Smaller || embedded {
         let smallest = summary_tokens(policy, transcript, SMALLEST_SUMMARY);
-        let saves = policy.summary.accept == Accept::Smaller && policy.fit.is_none();
-        if saves { acceptance::largest_not_worth(smallest) } else { smallest }
+        if saves(policy) { acceptance::largest_not_worth(smallest) } else { smallest }
     } else {
         0
     }
