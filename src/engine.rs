@@ -167,7 +167,8 @@ fn report_end(
     report_counted(settings, totals, reporter)?;
     // A single file has no totals.
     let is_many_files = inputs.keeps_journal || inputs.many && settings.stderr.volume == Volume::Verbose;
-    let prints_totals = is_many_files && settings.action == Action::Compact;
+    let is_seen = settings.stderr.closes || settings.stderr.volume == Volume::Verbose;
+    let prints_totals = is_many_files && settings.action == Action::Compact && (is_seen || !totals.is_success());
     if prints_totals {
         reporter.handle(&Event::AllDone(totals));
     }

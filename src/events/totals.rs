@@ -201,6 +201,11 @@ impl Totals {
         gain
     }
 
+    /// Whether the run did what it was asked for. A script that reads no report learns of anything else.
+    pub(crate) fn is_success(&self) -> bool {
+        self.failed + self.passed_through == 0 && self.compacted + self.finished > 0
+    }
+
     pub(crate) fn sentence(&self) -> String {
         let counts = [
             (self.compacted, "compacted"),

@@ -202,9 +202,10 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
             (if unexpected { Usual } else { Verbose }, format!("unchanged: {why}"))
         }
         CompactionEvent::WithoutLedger(fault) => (Quiet, format!("{fault}; the summary has no ledger beside it")),
-        CompactionEvent::Summarized { messages, tokens, is_note: true, .. } => {
-            (Usual, format!("a note of {} replaces {}", counted(tokens, "token"), counted(messages as u64, "message")))
-        }
+        CompactionEvent::Summarized { messages, tokens, is_note: true, .. } => (
+            Verbose,
+            format!("a note of {} replaces {}", counted(tokens, "token"), counted(messages as u64, "message")),
+        ),
         CompactionEvent::Summarized { messages, tokens, billed, cached, is_note: false } => {
             let billed = billed.map(counted_by_provider).unwrap_or_default();
             let cached = if cached { "; from the cache" } else { "" };
@@ -233,7 +234,7 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         }
         CompactionEvent::Economy(economy) => (Verbose, economy.sentence(false, reader)),
         CompactionEvent::Reset(counts, _) if counts.is_none() => return None,
-        CompactionEvent::Reset(counts, format) => (Usual, counts.sentence(format)),
+        CompactionEvent::Reset(counts, format) => (Verbose, counts.sentence(format)),
     })
 }
 

@@ -149,7 +149,7 @@ fn rows_of_finished_inputs_keep_their_numbers() {
         assert_eq!(run(&["--report", "first.jsonl"]).code, 0);
         fs::remove_dir_all(folder.path().join("out")).ok();
         run(&[]);
-        let again = run(&["--report", "again.jsonl"]);
+        let again = run(&["-v", "--report", "again.jsonl"]);
         assert!(again.stderr.contains("finished by an earlier run"), "{again:?}");
         let report = |name: &str| {
             let text = fs::read_to_string(folder.path().join(name)).expect("a report");
