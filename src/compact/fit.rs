@@ -25,7 +25,8 @@ use crate::transcript::formats::read_entry;
 use crate::transcript::view::{Arena, edited};
 
 use crate::compact::decide::{Decided, decide};
-use crate::compact::limit::{Fit, LEFT_FOREIGN, Unmet, limit_name};
+use crate::compact::limit::{Fit, LEFT_FOREIGN, ReachableSizes, Unmet, limit_name};
+use crate::compact::message::message_bytes;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 pub(super) use bytes::fit_bytes;
@@ -266,7 +267,9 @@ impl<'t> Fitted<'t> {
         let policy = self.decided.policy;
         let limit = self.fit.map_or(0, |fit| fit.limit);
         if let (Unmet::Bytes(least), Some(size)) = (unmet, policy.fit) {
-            return Err(unmet.failure(source, &format!("--fit {size}"), least, false));
+            let present = message_bytes(self.decided.transcript);
+            let sizes = ReachableSizes { least, present, without_pins: false };
+            return Err(unmet.failure(source, &format!("--fit {size}"), sizes));
         }
         let least = least_limit(&self.decided, limit, unmet.least().min(self.tokens()));
         let without_pins = match unmet {
@@ -275,7 +278,8 @@ impl<'t> Fitted<'t> {
             }
             _ => false,
         };
-        Err(unmet.failure(source, &limit_name(policy, limit), least, without_pins))
+        let sizes = ReachableSizes { least, present: self.tokens(), without_pins };
+        Err(unmet.failure(source, &limit_name(policy, limit), sizes))
     }
 
     /// Whether the conversation meets a limit once nothing is pinned.

@@ -87,18 +87,18 @@ impl Unmet {
         }
     }
 
-    /// The error for a limit that cannot be met, with the `least` one that can. `without_pins` says whether
-    /// `--pin none` is enough to meet the limit.
-    pub(super) fn failure(self, source: &str, limit_name: &str, least: u64, without_pins: bool) -> Failure {
+    /// The error for a limit that cannot be met, with the one that can.
+    pub(super) fn failure(self, source: &str, limit_name: &str, sizes: ReachableSizes) -> Failure {
+        let ReachableSizes { least, present, without_pins } = sizes;
         let parts = match self {
             Unmet::Tokens(parts) => parts,
             Unmet::Bytes(least) => {
                 let what = format!("{limit_name} cannot be met; the least is {}", counted(least, "byte"));
-                return bytes_failure(source, &what, least);
+                return bytes_failure(source, &what, least, present);
             }
             Unmet::Foreign => {
                 let message = format!("{}: {limit_name} cannot be met: {LEFT_FOREIGN}", readable_source(source));
-                return Failure::new(Exit::SummaryRefused, message).try_next(larger_fit(least));
+                return tokens_failure(message, least, present);
             }
         };
         let named = [
@@ -109,25 +109,49 @@ impl Unmet {
         ];
         let named: Vec<String> =
             named.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
-        let (source, tokens) = (readable_source(source), counted(least, "token"));
+        let (source, mut tokens) = (readable_source(source), counted(least, "token"));
+        if least >= present {
+            tokens.push_str(", its size now");
+        }
         let mut message = format!("{source}: {limit_name} cannot be met; the least is {tokens}");
         // A larger limit keeps more, and can cut there what is history now: the parts are then not those of the least.
         if self.least() <= least {
             message.push_str(&format!(": {}", named.join(", ")));
         }
-        let larger = || larger_fit(least).note("or keep less with --keep");
-        let next = if without_pins { Advice::command(["--pin", "none"]) } else { larger() };
-        Failure::new(Exit::SummaryRefused, message).try_next(next)
+        if without_pins {
+            return Failure::new(Exit::SummaryRefused, message).try_next(Advice::command(["--pin", "none"]));
+        }
+        tokens_failure(message, least, present)
     }
 }
 
-/// The error that a conversation has more bytes than `--fit bytes:N` says, with a number that it can have.
-pub(super) fn bytes_failure(source: &str, what: &str, least: u64) -> Failure {
-    let larger = Advice::command(["--fit", &format!("bytes:{least}")]).note("or keep less with --keep");
-    Failure::new(Exit::SummaryRefused, format!("{}: {what}", readable_source(source))).try_next(larger)
+/// The sizes that a conversation can have, in the unit of its limit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReachableSizes {
+    /// The smallest one.
+    pub(super) least: u64,
+    /// The one that it has now.
+    pub(super) present: u64,
+    /// Whether `--pin none` is enough to meet the limit.
+    pub(super) without_pins: bool,
 }
 
-/// The advice to fit so many tokens.
-pub(super) fn larger_fit(tokens: u64) -> Advice {
-    Advice::command(["--fit", &format!("tokens:{tokens}")])
+/// What helps besides a larger limit.
+const KEEP_LESS: &str = "or keep less with --keep";
+
+/// The error that a conversation has more bytes than `--fit bytes:N` says, with a number that it can have.
+pub(super) fn bytes_failure(source: &str, what: &str, least: u64, present: u64) -> Failure {
+    let message = format!("{}: {what}", readable_source(source));
+    refused(message, Size::Bytes(least), least < present)
+}
+
+/// The error that a conversation has more tokens than its limit, with a number that it can have.
+pub(super) fn tokens_failure(message: String, least: u64, present: u64) -> Failure {
+    refused(message, Size::Tokens(least), least < present)
+}
+
+/// The error for a limit, with another one where that makes a conversation smaller.
+fn refused(message: String, other: Size, is_smaller: bool) -> Failure {
+    let failure = Failure::new(Exit::SummaryRefused, message);
+    if is_smaller { failure.try_next(Advice::command(["--fit", &other.to_string()]).note(KEEP_LESS)) } else { failure }
 }

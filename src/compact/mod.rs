@@ -64,6 +64,7 @@ pub(crate) use summarize::{Summary, SummarySource};
 use compaction::Edits;
 use earlier::earlier_summaries;
 use limit::bytes_failure;
+use message::message_bytes;
 use summarize::{SummaryAttempt, attempt};
 
 /// The result of the third step: a plan, and what came of asking for its summary.
@@ -226,7 +227,8 @@ impl<'c> CompactionContext<'c> {
         let bytes = done.written_bytes();
         if bytes > limit {
             let what = format!("the result would have {}, more than --fit bytes:{limit}", counted(bytes, "byte"));
-            return Err(bytes_failure(source, &what, bytes).into());
+            let present = message_bytes(done.fitted.decided.transcript);
+            return Err(bytes_failure(source, &what, bytes, present).into());
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::compact::compaction::Edits;
 use crate::compact::context::{CompactionContext, CompactionEvent};
 use crate::compact::decide::Decided;
 use crate::compact::fit::Fitted;
-use crate::compact::limit::{Fit, larger_fit, limit_name};
+use crate::compact::limit::{Fit, limit_name, tokens_failure};
 use crate::compact::message::message_bytes;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind, is_lines};
 use crate::compact::summarize::Summary;
@@ -170,7 +170,7 @@ impl CompactionContext<'_> {
         }
         let (source, limit) = (readable_source(source), limit_name(self.policy, limit));
         let message = format!("{source}: the result would have {}, more than {limit}", counted(tokens, "token"));
-        Err(Failure::new(Exit::SummaryRefused, message).try_next(larger_fit(tokens)).into())
+        Err(tokens_failure(message, tokens, fitted.tokens()).into())
     }
 }
 

@@ -90,10 +90,30 @@ fn a_note_counts_what_the_report_counts() {
         let (tokens, to) = (told["summarize"]["tokens"].as_u64().expect("tokens"), told["summarize"]["to"].as_u64());
         assert!(tokens > 100 && to > Some(1), "{told}");
         assert!(text_of(&run).contains(&format!("earlier messages removed, {tokens} tokens]")), "{tokens}: {run:?}");
-        assert!(run.stderr.contains("a note of ") && !run.stderr.contains("became a summary"), "{run:?}");
+        assert_eq!(run.stderr, "", "success is silent");
     }
     let run = piped(&["-m", "none"], &talk());
     assert_eq!(run.stdout, talk(), "nobody asked for a cut: {run:?}");
+}
+
+/// A size that changes nothing is no advice.
+#[test]
+fn only_a_smaller_size_is_advised() {
+    let words = "beans and water ".repeat(60);
+    let talk = |messages: usize| {
+        let roles = ["user", "assistant"].iter().cycle().take(messages);
+        let messages: Vec<String> = roles.map(|role| format!(r#"{{"role":"{role}","content":"{words}"}}"#)).collect();
+        format!("[{}]", messages.join(","))
+    };
+    for size in ["tokens:20", "bytes:100"] {
+        let run = piped(&["--fit", size], &talk(1));
+        assert!(run.code == 5 && !run.stderr.contains("try: "), "{size}: {run:?}");
+        let run = piped(&["--fit", size], &talk(18));
+        let advised = run.stderr.lines().find_map(|line| line.strip_prefix("try: tcompact --fit ")).expect("advice");
+        assert_eq!(piped(&["--fit", advised], &talk(18)).code, 0, "{size}: {run:?}");
+    }
+    let run = piped(&["--fit", "tokens:20"], &talk(1));
+    assert!(run.stderr.contains(", its size now: "), "{run:?}");
 }
 
 /// Where nobody summarizes, a limit takes no words: the error names the least size, and that size works.
