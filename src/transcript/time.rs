@@ -18,7 +18,7 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The names of the member with the time.
-const NAMES: [&str; 5] = ["timestamp", "createdAt", "created_at", "create_time", "created"];
+const NAMES: [&str; 6] = ["timestamp", "createdAt", "created_at", "create_time", "created", "ts"];
 /// The members beside the content that can have it, where the message itself lacks it.
 const BESIDE: &str = "message metadata time info.time data additional_kwargs response_metadata data.response_metadata kwargs.response_metadata";
 
@@ -91,13 +91,18 @@ fn of_value(value: Json<'_>) -> Option<i64> {
     Some((number * unit).round() as i64)
 }
 
-/// The first message that was written at a time or later. A message that says no time follows the one before it; the
-/// first ones follow the next that says one.
+/// The first message that was written at a time or later. A message that says no time can be as late as the next one that
+/// says one, and the last ones can be late in any case.
 pub(crate) fn first_since(messages: &[Message<'_>], since: i64) -> Option<usize> {
-    let mut timed = messages.iter().enumerate().filter_map(|(index, message)| Some((index, of(message)?)));
-    let (first, _) = timed.clone().next()?;
-    let (index, _) = timed.find(|(_, time)| *time >= since)?;
-    Some(if index == first { 0 } else { index })
+    let mut first = 0;
+    for (index, message) in messages.iter().enumerate() {
+        match of(message) {
+            Some(time) if time >= since => return Some(first),
+            Some(_) => first = index + 1,
+            None => {}
+        }
+    }
+    (first < messages.len()).then_some(first)
 }
 
 /// The time of the last message that says one.
@@ -228,6 +233,7 @@ mod tests {
             (format!(r#"{{"role":"user","content":"x","timestamp":"{text}"}}"#), Some(20_413 * DAY)),
             (r#"{"role":"user","content":"x","createdAt":1763683200}"#.to_owned(), Some(20_413 * DAY)),
             (r#"{"role":"user","content":"x","created_at":1763683200000}"#.to_owned(), Some(20_413 * DAY)),
+            (r#"{"role":"user","content":"x","ts":1763683200000}"#.to_owned(), Some(20_413 * DAY)),
             (r#"{"role":"user","content":"x","created_at":1763683200.5}"#.to_owned(), Some(20_413 * DAY + SECOND / 2)),
             (format!(r#"{{"role":"user","content":"x","metadata":{{"timestamp":"{text}"}}}}"#), Some(20_413 * DAY)),
             (r#"{"role":"user","content":"x","timestamp":0}"#.to_owned(), None),
@@ -243,17 +249,19 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_a_time_follows_its_neighbour() {
+    fn a_message_without_a_time_is_as_late_as_the_next_one() {
         let at = |time: &i64| match time {
             0 => r#"{"role":"user","content":"x"}"#.to_owned(),
             time => format!(r#"{{"role":"user","content":"x","timestamp":{time}}}"#),
         };
         let cases = [
             ([10, 20, 30], 20, Some(1)),
-            ([10, 0, 30], 20, Some(2)),
+            ([10, 0, 30], 20, Some(1)),
             ([0, 20, 30], 15, Some(0)),
             ([0, 20, 30], 25, Some(2)),
-            ([10, 20, 0], 21, None),
+            ([10, 20, 0], 21, Some(2)),
+            ([10, 20, 30], 31, None),
+            ([0, 0, 10], 10, Some(0)),
             ([10, 30, 20], 25, Some(1)),
         ];
         for (times, since, first) in cases {
