@@ -59,6 +59,8 @@ impl MessageReader for Pi {
         let inner = message.get("message");
         if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {
             FormatFit::Own("a message in a line of a session")
+        } else if is_compaction(message) && message.get_text("summary").is_some() {
+            FormatFit::Own("a summary in a line of a session")
         } else if inner.is_none() && message.get("role").is_none() {
             FormatFit::Neutral
         } else {
