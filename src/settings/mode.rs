@@ -109,7 +109,8 @@ impl Mode {
         if let Some(Places(places)) = arguments.reading.show.clone() {
             return Ok(Mode::Show(LookupSettings::new(command_line.arguments, variable)?.into(), places));
         }
-        let misspelled = misspelled(&command_line.keys, std::env::vars_os().map(|(name, _)| name));
+        let variables = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+        let misspelled = misspelled(&command_line.keys, variables.map(|(name, _)| name));
         let mut resolved = command_line.resolve(&presets::values, &variable)?;
         if !resolved.arguments.quiet {
             resolved.notices.extend(misspelled);

@@ -22,8 +22,8 @@ use crate::wording::{found, one_line, reason};
 
 const PREFIX: &str = "TCOMPACT_";
 
-/// Reads the flags from variables. An empty variable counts as not set; one with an unknown name may belong to another
-/// program, see [`misspelled`].
+/// Reads the flags from variables. An empty variable counts as not set; one with an unknown name sets
+/// nothing, see [`misspelled`].
 ///
 /// # Errors
 /// A variable is not UTF-8, or a switch is neither on nor off.
@@ -58,18 +58,27 @@ pub(super) fn read_environment(
     Ok(given)
 }
 
-/// A note for each variable whose name is nearly that of a setting.
+/// The variables of the packages, mods and hooks around the program, without the prefix. Tests have those of the last line.
+const OTHERS: [&str; 9] =
+    ["BIN", "NO_ARCHIVE", "PYTHON", "CASES", "COUNTS", "PEER_LLAMA", "PEER_LLMOCK", "PROGRAM", "REGENERATE"];
+
+/// A note for each variable of the program that sets nothing.
 pub(super) fn misspelled(keys: &SettingKeys, variables: impl Iterator<Item = OsString>) -> Vec<String> {
-    let names = variables.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with(PREFIX));
-    let mut notes: Vec<String> = names
-        .filter_map(|name| {
-            let near = keys.all().map(|(flag, _)| variable_of(flag)).min_by_key(|known| slips(&name, known))?;
-            let most = (name.len() - PREFIX.len()) / 4;
-            (1..=most)
-                .contains(&slips(&name, &near))
-                .then(|| format!("the variable {name} is not a setting and has no effect; did you mean {near}?"))
-        })
-        .collect();
+    let mut notes = Vec::new();
+    for name in variables.filter_map(|name| name.into_string().ok()) {
+        let Some(rest) = name.strip_prefix(PREFIX).filter(|rest| !rest.is_empty()) else { continue };
+        if OTHERS.contains(&rest) {
+            continue;
+        }
+        let Some(near) = keys.all().map(|(flag, _)| variable_of(flag)).min_by_key(|known| slips(&name, known)) else {
+            continue;
+        };
+        let distance = slips(&name, &near);
+        if distance > 0 {
+            let meant = if distance <= rest.len() / 4 { format!("; did you mean {near}?") } else { String::new() };
+            notes.push(format!("the variable {name} is not a setting and has no effect{meant}"));
+        }
+    }
     notes.sort_unstable();
     notes
 }

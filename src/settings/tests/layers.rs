@@ -347,13 +347,22 @@ fn a_flag_alone_is_shown_as_a_file_gives_it() {
 }
 
 #[test]
-fn a_variable_that_is_nearly_a_setting_is_named() {
+fn a_variable_that_sets_nothing_is_named() {
     let command_line = CommandLine::parse([OsString::from("tcompact")]).expect("no arguments");
     let told = |name: &str| misspelled(&command_line.keys, [OsString::from(name)].into_iter());
     for (name, near) in [("TCOMPACT_KEEEP", "TCOMPACT_KEEP"), ("TCOMPACT_SUMARY_TOKEN", "TCOMPACT_SUMMARY_TOKENS")] {
         assert!(told(name)[0].ends_with(&format!("{name} is not a setting and has no effect; did you mean {near}?")));
     }
-    for name in ["TCOMPACT_KEEP", "TCOMPACT_BIN", "TCOMPACT_REGENERATE", "TCOMPACT_PYTHON", "TCOMPACT_", "KEEEP"] {
+    assert!(told("TCOMPACT_NONSENSE")[0].ends_with("TCOMPACT_NONSENSE is not a setting and has no effect"));
+    for name in [
+        "TCOMPACT_KEEP",
+        "TCOMPACT_BIN",
+        "TCOMPACT_NO_ARCHIVE",
+        "TCOMPACT_REGENERATE",
+        "TCOMPACT_PYTHON",
+        "TCOMPACT_",
+        "KEEEP",
+    ] {
         assert_eq!(told(name), Vec::<String>::new(), "{name}");
     }
 }
