@@ -38,7 +38,7 @@ complete -c tcompact -l restore -d 'Put back what such an archive (`.jsonl`) hol
 complete -c tcompact -l rounds -d 'With --restore: put back at most N rounds of compaction, the last one first' -r -f
 complete -c tcompact -l search -d 'Search archives and transcripts for a regular expression (`(?i)` ignores case), the newest message of each file first. Exit with 3 if nothing is found. --redact masks what is shown' -r -f
 complete -c tcompact -l limit -d 'With --search: the most messages to show' -r -f
-complete -c tcompact -l show -d 'Show messages of a transcript, or of an archive (PATH, or --archive FILE): INDEX, ROUND:INDEX as summaries write it, or #RECORD:INDEX by the line of the archive. A..B is without B. --redact masks what is shown' -r -f
+complete -c tcompact -l show -d 'Show messages of a transcript, or of an archive (PATH, or --archive FILE): INDEX or `last`, ROUND:INDEX as summaries write it, or #RECORD:INDEX by the line of the archive. A..B is without B. --redact masks what is shown' -r -f
 complete -c tcompact -l limit-tokens -d 'With --show: the most tokens of each message' -r -f
 complete -c tcompact -l repair -d 'Repair such violations on the way: what to do with calls without a result' -r -f -a "drop\t'Remove them'
 synthesize\t'Add a result that says there is none'"
@@ -68,7 +68,7 @@ elvish\t'For elvish'
 man\t'The manual page'"
 complete -c tcompact -l from -d 'The format of the transcript, one of `--list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -l context-window -d 'The context window in tokens, in place of the one of --for' -r -f
-complete -c tcompact -l counter -d 'How to count tokens: `estimate`, `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base`, `bytes:N` or `recorded` [default: the tokenizer of --for, else estimate]' -r -f -a "approx o200k_base cl100k_base bytes:"
+complete -c tcompact -l counter -d 'How to count tokens: `estimate`, `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base`, `bytes:N` or `recorded` [default: the tokenizer of --for, else estimate for the model that the session names]' -r -f -a "approx o200k_base cl100k_base bytes:"
 complete -c tcompact -l counter-cmd -d 'Run CMD with `sh -c` (on Windows `cmd /C`) to count: it starts once, reads each text as a JSON string on a line, and writes the number on a line' -r -f -a "(__fish_complete_command)"
 complete -c tcompact -l overhead-tokens -d 'Tokens of every request beside its messages, such as tools and the system prompt [default: those of the transcript]' -r -f
 complete -c tcompact -l truncate-args -d 'With --preset deepagents: cut arguments of tools longer than N characters' -r -f

@@ -41,17 +41,48 @@ impl PlaceOrigin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MessagePlace {
     pub(crate) origin: PlaceOrigin,
-    pub(crate) first: usize,
-    /// The index behind the last one; it can be in front of the first, as the user typed it.
-    pub(crate) end: usize,
+    pub(crate) indices: Indices,
+}
+
+/// Which messages of a transcript, a round or a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Indices {
+    /// From an index up to another one, which is not among them. It can be in front of the first, as the user typed it.
+    Range { first: usize, end: usize },
+    /// The last one, whatever its index.
+    Last,
+}
+
+impl Indices {
+    /// The number of messages.
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Indices::Range { first, end } => end.saturating_sub(first),
+            Indices::Last => 1,
+        }
+    }
+
+    /// Whether a message is among them. `is_last` says that none follows it.
+    pub(crate) fn contain(self, index: usize, is_last: bool) -> bool {
+        match self {
+            Indices::Range { first, end } => (first..end).contains(&index),
+            Indices::Last => is_last,
+        }
+    }
 }
 
 impl fmt::Display for MessagePlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.origin.place(self.first))?;
-        if self.end == self.first + 1 { Ok(()) } else { write!(out, "..{}", self.end) }
+        match self.indices {
+            Indices::Last => out.write_str(&self.origin.place(LAST)),
+            Indices::Range { first, end } if end == first + 1 => out.write_str(&self.origin.place(first)),
+            Indices::Range { first, end } => write!(out, "{}..{end}", self.origin.place(first)),
+        }
     }
 }
+
+/// What names the last message.
+const LAST: &str = "last";
 
 /// The value of `--show`: places with commas between them, each with brackets or without.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +114,15 @@ fn place(part: &str) -> Result<MessagePlace, Diagnostic> {
              and #RECORD:INDEX names it by the line of its record in the archive";
         return Err(Diagnostic::new(what));
     }
-    let wrong = || Diagnostic::new("expected INDEX, ROUND:INDEX or #RECORD:INDEX, or a range of them as in 2:3..9");
+    let wrong =
+        || Diagnostic::new("expected INDEX, last, ROUND:INDEX or #RECORD:INDEX, or a range of them as in 2:3..9");
+    if let Some(before) = plain.strip_suffix(LAST) {
+        let origin = match before.strip_suffix(':') {
+            Some(origin) => origin_of(origin),
+            None => before.is_empty().then_some(PlaceOrigin::Last),
+        };
+        return Ok(MessagePlace { origin: origin.ok_or_else(wrong)?, indices: Indices::Last });
+    }
     let (first, end) = plain.split_once("..").map_or((&*plain, None), |(first, end)| (first, Some(end)));
     let (origin, first) = one(first).ok_or_else(wrong)?;
     let end = match end.map(one) {
@@ -91,19 +130,22 @@ fn place(part: &str) -> Result<MessagePlace, Diagnostic> {
         Some(Some((of_end, end))) if of_end == PlaceOrigin::Last || of_end == origin => Some(end),
         Some(_) => None,
     };
-    Ok(MessagePlace { origin, first, end: end.ok_or_else(wrong)? })
+    Ok(MessagePlace { origin, indices: Indices::Range { first, end: end.ok_or_else(wrong)? } })
 }
 
 fn one(text: &str) -> Option<(PlaceOrigin, usize)> {
     let Some((origin, index)) = text.split_once(':') else { return Some((PlaceOrigin::Last, text.parse().ok()?)) };
-    let origin = match origin.strip_prefix('#') {
-        None => PlaceOrigin::Round(origin.parse().ok()?),
+    Some((origin_of(origin)?, index.parse().ok()?))
+}
+
+fn origin_of(text: &str) -> Option<PlaceOrigin> {
+    Some(match text.strip_prefix('#') {
+        None => PlaceOrigin::Round(text.parse().ok()?),
         Some(line) => {
             let (line, nth) = line.split_once('.').unwrap_or((line, "1"));
             PlaceOrigin::Line(line.parse().ok()?, nth.parse().ok()?)
         }
-    };
-    Some((origin, index.parse().ok()?))
+    })
 }
 
 #[derive(Debug, Args)]
@@ -135,7 +177,7 @@ pub(crate) struct ArchiveReading {
     )]
     pub(crate) limit: u32,
 
-    /// Show messages of a transcript, or of an archive (PATH, or --archive FILE): INDEX, ROUND:INDEX as summaries
+    /// Show messages of a transcript, or of an archive (PATH, or --archive FILE): INDEX or `last`, ROUND:INDEX as summaries
     /// write it, or #RECORD:INDEX by the line of the archive. A..B is without B. --redact masks what is shown.
     #[arg(
         long, value_name = "INDEX[..INDEX][,…]", conflicts_with = "count", groups = [COMMAND_LINE], help_heading = ARCHIVE
@@ -175,6 +217,9 @@ mod tests {
             ("12", "12"),
             ("[12]", "12"),
             ("2:17", "2:17"),
+            ("last", "last"),
+            ("[2:last]", "2:last"),
+            ("#3.2:last,0", "#3.2:last,0"),
             ("[2:17]", "2:17"),
             ("#3:4", "#3:4"),
             ("[#3.2:4..9]", "#3.2:4..9"),
@@ -191,6 +236,9 @@ mod tests {
             "x",
             "-1",
             "2:",
+            "2last",
+            ":last",
+            "1..last",
             ":2",
             "#:2",
             "#2",

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 
-use crate::cli::places::{MessagePlace, PlaceOrigin};
+use crate::cli::places::{Indices, MessagePlace, PlaceOrigin};
 use crate::diagnostic::Advice;
 use crate::events::{Event, Listener};
 use crate::exit::{Exit, Failure};
@@ -39,7 +39,8 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
     let mut found: Vec<Vec<(Found, String)>> = places.iter().map(|_| Vec::new()).collect();
     let contents = lookup.read(&file, &mut |part, masks| {
         for (place, found) in places.iter().zip(&mut found).filter(|(place, _)| may_mean(place, part)) {
-            let wanted = (0..part.messages.len()).filter(|at| (place.first..place.end).contains(&part.index(*at)));
+            let all = part.messages.len();
+            let wanted = (0..all).filter(|at| place.indices.contain(part.index(*at), at + 1 == all));
             found.extend(wanted.map(|at| {
                 let message = &part.messages[at];
                 (part.found(at), if arguments.json { message.json.raw().to_owned() } else { masks.text(message) })
@@ -57,15 +58,17 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
                 continue;
             }
         };
-        if meant.len() < place.end - place.first {
+        if meant.len() < place.indices.count() {
             let all = listed(contents.listing());
             let why = format!("--show {place}: not all of these are there; {name} has {all}");
             if arguments.json {
                 return Err(Failure::usage(why).about("show").into());
             }
             notices.push(why);
-        } else if place.end > place.first + 1 {
-            notices.push(format!("--show {place}: a range ends before its last index, {}", place.end));
+        } else if let Indices::Range { first, end } = place.indices
+            && end > first + 1
+        {
+            notices.push(format!("--show {place}: a range ends before its last index, {end}"));
         }
         let tokens = u64::from(arguments.reading.limit_tokens);
         let draw = |(found, text): (Found, String)| drawn(&found, contents.origin_of(&found), &text, tokens);
@@ -119,7 +122,7 @@ fn meant(
             let advice = Advice::command(["--show".to_owned(), one(last.origin)]);
             return Err(Failure::usage(why).about("show").try_next(advice));
         }
-        _ if place.end <= place.first => "the range is empty, as its end is not part of it",
+        _ if place.indices.count() == 0 => "the range is empty, as its end is not part of it",
         _ if matches!(place.origin, PlaceOrigin::Round(_)) && !contents.is_archive => {
             "only an archive has rounds, and --archive FILE names one"
         }

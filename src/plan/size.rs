@@ -129,9 +129,10 @@ pub(crate) fn keep(text: &str) -> Result<Size, Diagnostic> {
     let of_value = |kind: &str, why: &str| Diagnostic::new(why).at(kind.len() + 1..text.len());
     match text.split_once(':') {
         None if text == "none" => Ok(Size::Nothing),
+        Some(("from", "last")) => Ok(Size::Messages(1)),
         Some(("from", index)) => {
             let number = index.parse().ok().filter(|_| index.bytes().all(|byte| byte.is_ascii_digit()));
-            let wrong = || of_value("from", "expected the index of a message, as --dry-run prints it");
+            let wrong = || of_value("from", "expected the index of a message, as --dry-run prints it, or last");
             number.map(Size::From).ok_or_else(wrong)
         }
         Some(("since", time)) => {

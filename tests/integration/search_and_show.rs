@@ -410,3 +410,21 @@ fn redaction_holds_for_lookups() {
     let shown = crate::program::run(tcompact().args(["--show", "3", &archive]).env("TCOMPACT_REDACT", "all"), b"");
     assert!(shown.stdout.contains("[1:3] assistant") && !shown.stdout.contains("ghp_"), "{shown:?}");
 }
+
+/// `last` is an index wherever one is asked for.
+#[test]
+fn the_last_message_is_shown_and_kept_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, archive, short] = ["chat.json", "cut.jsonl", "short.json"].map(|name| path(folder.path(), name));
+    fs::write(&file, chat(8)).expect("written");
+    let shown = |place: &str, file: &str| with(&["-q", "--show", place, file]).stdout;
+    assert_eq!(shown("last", &file), shown("7", &file));
+    assert_eq!(shown("0,last", &file), shown("0,7", &file));
+    let run = with(&["-q", "--keep", "from:last", "--archive", &archive, "-o", &short, &file]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(fs::read_to_string(&short).expect("a result").contains("message 7: "));
+    assert_eq!(shown("last", &archive), shown("6", &archive), "the last one that was cut");
+    assert_eq!(shown("1:last", &archive), shown("1:6", &archive));
+    let run = with(&["--show", "2..last", &file]);
+    assert!(run.code == 2 && run.stderr.contains("expected INDEX, last"), "{run:?}");
+}
