@@ -9,8 +9,11 @@
 //! developer's, so that they are kept like other standing instructions. Files of old versions have bare items on their
 //! lines.
 
+mod background;
+
 use serde_json::{Map, Value};
 
+use crate::transcript::background_forms::BackgroundForms;
 use crate::transcript::compaction::{Reset, ResetKind};
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
@@ -129,6 +132,10 @@ impl MessageReader for Codex {
 
     fn frames(&self) -> &'static [Frame] {
         &FRAMES
+    }
+
+    fn background(&self) -> &'static BackgroundForms {
+        &background::FORMS
     }
 
     fn skips_broken_lines(&self) -> bool {
