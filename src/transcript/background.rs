@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::transcript::background_forms::{
-    BackgroundForms, LaunchForm, LaunchSentence, RecordPlace, StatusForm, StopForm, TaskNotice, ToolForm,
+    BackgroundForms, LaunchForm, LaunchSentence, RecordPlace, StatusForm, StopForm, TaskAnswer, TaskNotice, ToolForm,
 };
 use crate::transcript::formats::FORMATS;
 use crate::transcript::json::Json;
@@ -56,9 +56,6 @@ pub(crate) struct AnsweredCall<'c, 'a> {
 const GOING_ON: [&str; 9] =
     ["in_progress", "not_found", "paused", "pending", "pending_init", "queued", "running", "started", "waiting"];
 
-/// The role of attachments in which Claude Code hands over a notice while the model works.
-const QUEUED: &str = "queued_command";
-
 impl TaskRecord {
     /// Creates one; `None` where what stands for the id is not one.
     fn new(id: &str, event: TaskEvent) -> Option<Self> {
@@ -88,9 +85,16 @@ fn forms() -> &'static [BackgroundForms] {
 pub(crate) fn notices(message: &Message<'_>) -> Vec<TaskRecord> {
     /// Characters at the beginning of a text in which a notice opens.
     const LOOK: usize = 80;
-    let role = message.rare_fields().role_name;
-    let is_queued = || message.role == Role::Other && role.is_some_and(|role| role.is(QUEUED));
-    if message.role != Role::User && !is_queued() {
+    if let Some(role) = message.rare_fields().role_name {
+        let answers = forms().iter().filter_map(|forms| forms.answer);
+        let answer = answers.into_iter().find(|answer| role.is(answer.role));
+        if let Some(answer) = answer {
+            return read_answer(&answer, message).into_iter().collect();
+        }
+        if !forms().iter().any(|forms| role.is_in(forms.inserted)) {
+            return Vec::new();
+        }
+    } else if message.role != Role::User {
         return Vec::new();
     }
     let mut texts = Vec::new();
@@ -118,6 +122,18 @@ pub(crate) fn notices(message: &Message<'_>) -> Vec<TaskRecord> {
         }
     }
     found
+}
+
+/// Reads the answer of a task, if it is the last.
+fn read_answer(answer: &TaskAnswer, message: &Message<'_>) -> Option<TaskRecord> {
+    let item = message.json.get("payload").unwrap_or(message.json);
+    let id = item.get_text(answer.id)?.decode();
+    let text = message.content.first_text()?.decode();
+    let status = text.strip_prefix(answer.before_status)?.lines().next()?;
+    if !answer.statuses.contains(&status) {
+        return None;
+    }
+    TaskRecord::ended(&id, status, false)
 }
 
 /// Reads the notice with which a text begins, or which stands behind an opening of the agent's.

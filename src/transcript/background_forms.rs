@@ -9,13 +9,17 @@
 pub(crate) struct BackgroundForms {
     /// What its program writes in the user's place when a task has ended.
     pub(crate) notices: &'static [TaskNotice],
+    /// The kinds of inserted messages that can be such a notice.
+    pub(crate) inserted: &'static [&'static str],
+    /// The kind of a message of the program's own in which a task answers, if there is one.
+    pub(crate) answer: Option<TaskAnswer>,
     /// Its own tools that launch tasks, ask for them and stop them.
     pub(crate) tools: &'static [TaskTool],
 }
 
 impl BackgroundForms {
     /// Those of an agent without background tasks.
-    pub(crate) const NONE: BackgroundForms = BackgroundForms { notices: &[], tools: &[] };
+    pub(crate) const NONE: BackgroundForms = BackgroundForms { notices: &[], inserted: &[], answer: None, tools: &[] };
 }
 
 /// A frame in which a program says that a task has ended.
@@ -32,6 +36,19 @@ pub(crate) struct TaskNotice {
     /// The elements with texts of others: first the sentence in which the name of the task stands in quotes. Each can hold
     /// whole notices, so nothing is read behind the beginning of one.
     pub(crate) texts: &'static [&'static str],
+}
+
+/// A message in which a task answers. No tool can write one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TaskAnswer {
+    /// The role of the message.
+    pub(crate) role: &'static str,
+    /// The member of its item with the id of the task.
+    pub(crate) id: &'static str,
+    /// What stands before the status, with which the text begins.
+    pub(crate) before_status: &'static str,
+    /// The statuses of an answer that is the last.
+    pub(crate) statuses: &'static [&'static str],
 }
 
 /// Tools of an agent, by their names.

@@ -115,6 +115,25 @@ fn notices_of_codex_are_objects() {
     }
 }
 
+#[test]
+fn the_last_answer_of_a_task_of_codex_ends_it() {
+    for (text, records) in [
+        (
+            "Message Type: FINAL_ANSWER\nTask name: /root\nSender: /root/audit\nPayload:\nAll is well.",
+            "/root/audit FINAL_ANSWER",
+        ),
+        ("Message Type: MESSAGE\nPayload:\nMessage Type: FINAL_ANSWER", ""),
+        ("It ended.\nMessage Type: FINAL_ANSWER", ""),
+    ] {
+        let item = json!({"type": "agent_message", "author": "/root/audit", "recipient": "/root",
+            "content": [{"type": "input_text", "text": text}]});
+        with_message("codex", &json!({"timestamp": "t", "type": "response_item", "payload": item}), |message| {
+            assert_eq!(told(notices(message)), records, "{text}");
+            assert_eq!((message.role, message.whole_text().as_str()), (Role::Other, text));
+        });
+    }
+}
+
 /// Reads a call with its result; `copy` is what the agent records beside it.
 fn of_call(name: &str, arguments: &Value, result: &str, copy: &Value) -> String {
     let mut line = claude(&json!([{"type": "tool_result", "tool_use_id": "t", "content": result}]));

@@ -31,6 +31,9 @@ pub(super) const FORMS: BackgroundForms = BackgroundForms {
             texts: &["summary", "result", "event"],
         },
     ],
+    // Claude Code attaches a notice that comes while the model works.
+    inserted: &["queued_command"],
+    answer: None,
     tools: &[
         TaskTool {
             names: &["Agent", "Task", "Workflow"],

@@ -1,8 +1,11 @@
 //! How Codex records its sub-agents.
 
 use crate::transcript::background_forms::{
-    BackgroundForms, LaunchForm, RecordPlace, StopForm, TaskNotice, TaskTool, ToolForm,
+    BackgroundForms, LaunchForm, RecordPlace, StopForm, TaskAnswer, TaskNotice, TaskTool, ToolForm,
 };
+
+/// The type of an item in which one agent writes to another.
+pub(super) const FROM_AGENT: &str = "agent_message";
 
 /// The arguments that name an agent.
 const IDS: &[&str] = &["target", "id", "agent_id"];
@@ -17,6 +20,13 @@ pub(super) const FORMS: BackgroundForms = BackgroundForms {
         file: "",
         texts: &[],
     }],
+    inserted: &[],
+    answer: Some(TaskAnswer {
+        role: FROM_AGENT,
+        id: "author",
+        before_status: "Message Type: ",
+        statuses: &["FINAL_ANSWER"],
+    }),
     tools: &[
         TaskTool {
             names: &["spawn_agent"],
