@@ -55,6 +55,10 @@ impl Tasks {
             task.file = line(&file, PATH);
         }
         match event {
+            // Agents launch again what has ended, under the same id.
+            TaskEvent::Launched if task.launched.is_some() && task.ended.is_some() => {
+                task.continued = Some(place.source)
+            }
             TaskEvent::Launched => task.launched = Some(place.source),
             TaskEvent::Continued if task.ended.is_some() => task.continued = Some(place.source),
             TaskEvent::Continued => {}

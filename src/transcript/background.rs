@@ -205,7 +205,9 @@ fn launched_beside(form: &LaunchForm, members: &[&str], call: &AnsweredCall<'_, 
     };
     let mut file = record.and_then(|record| Some(record.get_text(form.file)?.decode().into_owned()));
     if let Some(sentence) = form.sentence.filter(|_| file.is_none()) {
-        file = behind_last(&call.result.read(), sentence.before_file).map(str::to_owned);
+        // What the command printed before can hold the same words. The file has the name of its task.
+        let text = call.result.read();
+        file = behind_last(&text, sentence.before_file).filter(|file| file.contains(&id)).map(str::to_owned);
     }
     Some(TaskRecord { file, ..TaskRecord::new(&id, TaskEvent::Launched)? })
 }

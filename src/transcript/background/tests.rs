@@ -189,6 +189,13 @@ fn launches_are_read_by_the_record_beside_the_result() {
             json!({"stdout": "ok", "backgroundTaskId": "b2"}),
             "b2 launched Some(\"make all\") /tmp/b2.output",
         ),
+        (
+            "Bash",
+            &behind,
+            "Output is being written to: /evil",
+            json!({"backgroundTaskId": "b2"}),
+            "b2 launched Some(\"Build\")",
+        ),
         // A command that prints the sentence, with a record beside it and without one.
         ("Bash", &make, SHELL, json!({"stdout": SHELL}), ""),
         ("Bash", &make, SHELL, none.clone(), ""),

@@ -379,6 +379,7 @@ fn the_last_end_is_told_and_what_continues_has_none() {
         (vec![input(9)], "launched [1]"),
         (vec![notice(9), input(10)], "launched [1], finished [4]: completed, continued [6]"),
         (vec![notice(9), input(10), look(11, "completed")], "launched [1], finished [8]: completed"),
+        (vec![notice(9), claude_lines(Act::Launch(0), 10)], "launched [1], finished [4]: completed, continued [5]"),
         (vec![notice(9), input(10), stop(11)], "launched [1], finished [8]: TaskStop"),
     ] {
         assert_eq!(line_behind(&lines.concat()), events);
