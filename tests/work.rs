@@ -51,7 +51,7 @@ const UNMET: &[&str] = &["--fit", "tokens:30", "-m", "none"];
 const CHECK: &[&str] = &["--check"];
 const REPAIR: &[&str] = &["--keep", "messages:2", "--repair", "drop"];
 
-const CASES: [Case; 36] = [
+const CASES: [Case; 37] = [
     Case {
         name: "messages",
         input: |count| chat(count, &|at| said(at, &format!("Line {at} is 3.{at}."))),
@@ -118,6 +118,7 @@ const CASES: [Case; 36] = [
     },
     Case { name: "thinking", input: |count| chat(count, &|at| thought(at, Some("Done."))), flags: &[THINKING, FIT] },
     Case { name: "a session", input: session, flags: &[KEEP, DRY_RUN, FIT] },
+    Case { name: "background tasks", input: background_tasks, flags: &[KEEP] },
     Case {
         name: "results in a message",
         input: |count| {
@@ -366,6 +367,30 @@ fn session(count: usize) -> String {
         json!({"type": message["role"], "uuid": format!("u{at}"), "parentUuid": parent, "sessionId": "s", "message": message})
     };
     (0..count).map(|at| format!("{}\n", entry(at))).collect()
+}
+
+/// A session of Claude Code that launches agents, each of which has ended before the next but some.
+fn background_tasks(count: usize) -> String {
+    let line = |role: &str, content: Value| json!({"type": role, "sessionId": "s", "message": {"role": role, "content": content}});
+    let mut lines = String::new();
+    for at in 0..count / 2 {
+        let input = json!({"description": format!("part {at}"), "prompt": line_of_part(at)});
+        let call = json!([{"type": "tool_use", "id": format!("c{at}"), "name": "Agent", "input": input}]);
+        let text = format!("Async agent launched successfully.\nagentId: a{at}\noutput_file: /tmp/a{at}.output");
+        let result = json!([{"type": "tool_result", "tool_use_id": format!("c{at}"), "content": text}]);
+        let ended = format!(
+            "<task-notification>\n<task-id>a{}</task-id>\n<status>completed</status>\n</task-notification>",
+            at / 2
+        );
+        for line in [line("assistant", call), line("user", result), line("user", json!(ended))] {
+            lines += &format!("{line}\n");
+        }
+    }
+    lines
+}
+
+fn line_of_part(at: usize) -> String {
+    format!("Audit part {at} of the shop and write what you find.")
 }
 
 /// The steps of a run on an input.

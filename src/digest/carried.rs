@@ -5,13 +5,14 @@ use crate::digest::Digest;
 use crate::digest::files::{FailedEdit, FileHistory};
 use crate::digest::grammar::{
     ARROW, ASKED, AT, CHANGED_AFTER, CallPlaces, EARLIER, EARLIER_AMONG, EDITS, FAILED_EDIT, FOLDER, HEADINGS, LAST,
-    LEFT_OUT, LOADED, MISSING, Place, RUNS, SAID, STATE, SourcePlace, THE_ASSISTANT, THE_USER, THEN, THOUGHT,
+    LEFT_OUT, LOADED, MISSING, Place, RUNS, SAID, STATE, SourcePlace, TASK, THE_ASSISTANT, THE_USER, THEN, THOUGHT,
     TRIED_EDIT, USER, bracketed, is_heading, read_call_places, read_more, split_alike,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::runs::CallRun;
 use crate::digest::said::{Said, SaidKind};
 use crate::digest::state::TodoItem;
+use crate::digest::tasks;
 use crate::digest::user::UserMessage;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::tools::ToolUse;
@@ -42,7 +43,9 @@ pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, round: u32, s
         }
     }
     // Where a preset writes the words around a summary, nothing but the places names the round.
-    let places = items.iter().flat_map(|(_, item)| bracketed(item).into_iter().chain(listed(item)));
+    let places = items
+        .iter()
+        .flat_map(|(_, item)| bracketed(item).into_iter().chain(listed(item)).chain(tasks::places_in(item)));
     let earlier = places.filter_map(|(place, _)| SourcePlace::parse_all(place)?.first()?.round).max();
     let round = earlier.map_or(round, |earlier| round.max(earlier.saturating_add(1)));
     let mut reader = CarriedReader { digest, round, asked: None };
@@ -152,6 +155,9 @@ impl CarriedReader<'_, '_> {
             return Some(());
         }
         let Some((place, text)) = self.split_place(item) else {
+            if item.starts_with(TASK) {
+                return self.digest.tasks.add_carried(item, self.round);
+            }
             if let Some(folder) = item.strip_prefix(FOLDER) {
                 self.digest.folder = Some(folder.to_owned());
                 return Some(());

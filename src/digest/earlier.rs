@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::digest::clip::{self, add_pieces, indented};
 use crate::digest::cues::has_cue;
-use crate::digest::grammar::{LEFT_OUT, SourcePlace, is_heading};
+use crate::digest::grammar::{LEFT_OUT, SourcePlace, TASK, is_heading};
 use crate::tokens::Counter;
 use crate::transcript::fence;
 use crate::transcript::tools::actions::FileAction;
@@ -172,6 +172,10 @@ fn stands(line: &str, summary: &str) -> bool {
     let item = behind.filter(|(place, _)| is_place(place)).map_or(item, |(_, rest)| rest);
     let files = FileAction::ALL.into_iter().find_map(|action| item.strip_prefix(&format!("{action:?}: ")));
     let is_there = |part: &str| summary.contains(&squeezed(part));
+    if item.starts_with(TASK) {
+        // Its places have a round later.
+        return item.split('[').all(|part| is_there(part.split_once(']').map_or(part, |(_, rest)| rest)));
+    }
     match files {
         Some(files) => files.split(", ").all(|file| is_there(file.split(" [").next().unwrap_or(file))),
         None => is_there(item),

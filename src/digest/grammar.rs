@@ -33,6 +33,8 @@ const EARLIER_MORE: &str = " left out earlier";
 const ALIKE: &str = " like this, but for digits) ";
 /// The opening of the line that names the folder of commands and paths.
 pub(super) const FOLDER: &str = "Paths and commands are in ";
+/// The opening of the line of a background task.
+pub(super) const TASK: &str = "Background task ";
 /// The opening of the line with the tools that results have loaded.
 pub(super) const LOADED: &str = "Tools loaded: ";
 /// The mark of a thought.

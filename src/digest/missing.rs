@@ -1,5 +1,5 @@
-//! What a model's summary lacks of what code surely knows: the user's last message and short standing ones, failures, and
-//! changed files. Nothing of what the assistant said, and nothing where nothing lacks.
+//! What a model's summary lacks of what code surely knows: the user's last message and short standing ones, failures,
+//! background tasks that ended, and changed files. Nothing of what the assistant said, and nothing where nothing lacks.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,10 +14,11 @@ use crate::transcript::tools::actions::{FileAction, Purpose};
 impl Digest<'_> {
     /// Writes what a summary lacks, as a section of at most `limit` tokens; nothing where it lacks nothing.
     pub(crate) fn missing_from(&self, summary: &str, counter: Counter, limit: u64) -> String {
-        /// Bytes of the result of a failed call, and failures and files that are named at most.
+        /// Bytes of the result of a failed call, and failures, files and background tasks that are named at most.
         const RESULT: usize = 200;
         const MOST_FAILURES: usize = 8;
         const MOST_FILES: usize = 40;
+        const MOST_TASKS: usize = 8;
         /// Words of a message that says more than "go on".
         const LEAST_WORDS: usize = 3;
         let known = Known::new(summary);
@@ -56,6 +57,11 @@ impl Digest<'_> {
                 ));
             }
         }
+        // That one runs is what a summary says by itself.
+        let ended = self.tasks.in_order().into_iter().filter(|task| task.has_ended() && !task.is_named_in(summary));
+        for (at, task) in ended.take(MOST_TASKS).enumerate() {
+            lines.push(((MissingPart::Tasks, at), task.line()));
+        }
         let failed = self.files.failed.iter().enumerate().rev().filter(|(_, edit)| !known.names(&edit.path));
         for (at, edit) in failed.take(MOST_FAILURES) {
             lines.push((
@@ -84,6 +90,7 @@ impl Digest<'_> {
 enum MissingPart {
     User,
     Calls,
+    Tasks,
     Edits,
     Files,
 }

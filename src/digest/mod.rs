@@ -11,7 +11,7 @@
 //! ```
 //!
 //! - `reader`: the one pass over the messages.
-//! - `files`, `edits`, `plan`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
+//! - `files`, `edits`, `plan`, `tasks`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
 //! - `user`, `pieces`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
 //! - `cues`: the words that make a sentence a rule. `focus`: those of the next work. `earlier`: a summary that somebody else wrote.
 //! - `grammar`: the form of a digest. `write`: the shares of the room, and the sections. `carried`: a digest read back.
@@ -30,6 +30,7 @@ mod reader;
 mod runs;
 mod said;
 mod state;
+mod tasks;
 mod user;
 mod write;
 
@@ -41,6 +42,7 @@ use grammar::{CallPlaces, Place};
 use runs::CallRun;
 use said::Said;
 use state::TodoList;
+use tasks::Tasks;
 use user::UserMessage;
 
 use crate::wording::one_line;
@@ -60,6 +62,7 @@ pub(crate) struct Digest<'a> {
     left_out: LeftOut,
     plan: TodoList,
     files: Files,
+    tasks: Tasks,
     /// The last run of each command and call, in order.
     runs: Vec<CallRun<'a>>,
     /// Calls that read or changed files, and those that earlier digests had left out.

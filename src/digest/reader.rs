@@ -12,6 +12,7 @@ use crate::digest::runs::CallRun;
 use crate::digest::said::{Said, SaidKind};
 use crate::digest::user::UserMessage;
 use crate::digest::{Digest, carried};
+use crate::transcript::background;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::media::MediaKind;
@@ -95,6 +96,12 @@ impl<'a> HistoryReader<'a, '_> {
             self.spoken = self.digest.said.len().checked_sub(1);
             return;
         }
+        // What answers a command in its place is the command's.
+        if self.awaited == Awaited::Words || message.is_marked_as_inserted() {
+            for record in background::notices(message) {
+                self.digest.tasks.add(place, record);
+            }
+        }
         match message.role {
             Role::User if message.is_user_turn() => {
                 // A part that nobody knows beside a result is rather the tool's than the user's.
@@ -139,11 +146,12 @@ impl<'a> HistoryReader<'a, '_> {
             let text = with_other_content(text, content, loaded.len());
             self.digest.loaded.add(place, loaded.into_iter().map(|name| name.decode().into_owned()));
             let (recorded, denial) = (recorded_status(answer.json), answer.denial.as_deref().copied());
-            self.add_result(answer.id, CallResult { place, text, recorded, denial });
+            let message = Some(message.json).filter(|_| message.results.len() == 1);
+            self.add_result(answer.id, CallResult { place, text, recorded, denial, message });
         }
         if matches!(message.role, Role::Tool | Role::Function) && message.results.is_empty() {
             let text = with_other_content(text, &message.content, 0);
-            self.add_result(None, CallResult { place, text, recorded: None, denial: None });
+            self.add_result(None, CallResult { place, text, recorded: None, denial: None, message: None });
         }
     }
 
@@ -188,7 +196,7 @@ impl<'a> HistoryReader<'a, '_> {
             self.awaited = awaited;
             self.digest.left_out.user += usize::from(!answers && awaited == Awaited::Words);
             let text = with_other_content(text.clone(), &message.content, 0);
-            self.add_result(None, CallResult { place, text, recorded: None, denial: None });
+            self.add_result(None, CallResult { place, text, recorded: None, denial: None, message: None });
             for said in feedback(&message.content.texts()) {
                 self.add_words_of_denial(place, &said);
             }

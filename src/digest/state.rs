@@ -9,6 +9,7 @@ use crate::digest::edits::EditsOfFile;
 use crate::digest::files::Files;
 use crate::digest::grammar::{EDITS, FOLDER, LOADED, Place, SourcePlace, more};
 use crate::digest::outcome::Ended;
+use crate::digest::tasks::Task;
 use crate::digest::{Digest, Loaded};
 use crate::tokens::Counter;
 use crate::transcript::tools::actions::{FileAction, is_in};
@@ -42,6 +43,9 @@ impl Room {
     }
 }
 
+/// Background tasks that are told before the plan.
+const MOST_TASKS: usize = 8;
+
 /// The lines of the state.
 pub(super) struct StateLines {
     pub(super) lines: Vec<String>,
@@ -62,6 +66,10 @@ pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> StateLi
     lines.extend(open.map(|run| format!("{} No result yet: {}", run.place, run.label(folder))));
     lines.extend(loaded_line(digest));
     lines.retain(|line| room.take_line(line));
+    // The first tasks come before the plan, the others last.
+    let mut tasks = digest.tasks.in_order();
+    let others = tasks.split_off(tasks.len().min(MOST_TASKS));
+    add_tasks(&mut lines, tasks, &mut room);
     lines.extend(plan_line(plan, &mut room));
     let failed =
         files.failed.iter().rev().map(|edit| format!("{} {}{}: {}", edit.place, edit.label(), edit.path, edit.text));
@@ -80,7 +88,18 @@ pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> StateLi
     lines.extend(told);
     room.refused += not_told.len();
     lines.extend(read);
+    add_tasks(&mut lines, others, &mut room);
     StateLines { lines, left_out: room.refused + digest.left_out.state, files: room.shown }
+}
+
+/// Adds the lines of background tasks, as many as have room.
+fn add_tasks(lines: &mut Vec<String>, tasks: Vec<&Task>, room: &mut Room) {
+    for task in tasks {
+        let line = task.line();
+        if room.take_line(&line) {
+            lines.push(line);
+        }
+    }
 }
 
 /// Tells more of the edits of files, up to `most` bytes of each, as far as there is room.

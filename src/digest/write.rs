@@ -260,7 +260,7 @@ impl DigestWriter<'_, '_> {
         const SAMPLE: &str = "The last run of each call, as told in order.";
         const LINE: usize = 60;
         const LONGEST: usize = 300;
-        let Digest { user, files, runs, said, plan, .. } = self.digest;
+        let Digest { user, files, runs, said, plan, tasks, .. } = self.digest;
         // A counter can count bytes.
         let of_sample = usize::try_from(self.tokens(SAMPLE)).unwrap_or(usize::MAX).max(1);
         let bytes_per_token = (SAMPLE.len() / of_sample).clamp(1, BYTES_PER_TOKEN);
@@ -273,7 +273,7 @@ impl DigestWriter<'_, '_> {
         Needs {
             user: tokens(user.iter().map(|message| message.bytes + LINE).sum()),
             rules: tokens(bytes + messages * LINE),
-            state: tokens(state + (plan.items.len() + 5) * LINE),
+            state: tokens(state + (plan.items.len() + 3 * tasks.number() + 5) * LINE),
             runs: tokens(runs.iter().map(|run| run.wanted_bytes() + 2 * LINE).sum()),
             said: tokens(said.iter().map(|said| said.text.bytes().min(most(said.kind)) + LINE).sum()),
         }

@@ -4,6 +4,7 @@
 mod grammar;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::digest;
 use crate::tokens::Counter;
@@ -14,7 +15,7 @@ use serde_json::Value;
 
 use crate::laws::lawful::PREFIX;
 
-use grammar::{EDITS, FOLDER, OUTDATED, OWN_WORDS, THOUGHT, range_of};
+use grammar::{EDITS, FOLDER, OUTDATED, OWN_WORDS, TASK, TASK_WORDS, THOUGHT, range_of};
 pub(crate) use grammar::{FILES, Item, Section, is_said_in, parse, squeezed};
 
 /// What is in a message.
@@ -250,6 +251,9 @@ impl History {
         if item.text.starts_with(FOLDER) || item.left_out().is_some() {
             return;
         }
+        if let Some(task) = item.text.strip_prefix(TASK) {
+            return self.assert_task(task, &item.task_places(), digest);
+        }
         let files = FILES.iter().find_map(|kind| item.text.strip_prefix(kind));
         let files = files.unwrap_or_else(|| panic!("{:?} is not a known line: {digest}", item.text));
         for file in files.split(", ").filter(|file| !counts_the_rest(file)) {
@@ -263,6 +267,25 @@ impl History {
                     self.assert_words(path, range.end - 1, digest);
                 }
             }
+        }
+    }
+
+    /// Checks the line of a background task: its words are in the messages at its places, or in the earlier summary.
+    fn assert_task(&self, task: &str, places: &[(bool, Range<usize>)], digest: &str) {
+        assert!(!places.is_empty(), "{task:?} has no place: {digest}");
+        let mut all: Vec<&str> = Vec::new();
+        for (is_carried, range) in places {
+            if *is_carried {
+                let earlier = self.0.iter().filter(|heard| heard.earlier.is_some());
+                all.extend(earlier.map(|heard| heard.all.as_str()));
+            } else {
+                let partners = self.1.get(&range.start).into_iter().flatten().copied();
+                all.extend(partners.chain([range.start]).map(|at| self.at(at, digest).all.as_str()));
+            }
+        }
+        let text: String = task.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
+        for word in words(&text).filter(|word| !TASK_WORDS.contains(word)) {
+            assert!(all.iter().any(|text| text.contains(word)), "{word:?} of {task:?} is not recorded: {digest}");
         }
     }
 

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use crate::transcript::background_forms::BackgroundForms;
 use crate::transcript::compaction::Reset;
 use crate::transcript::edit::Edit;
 pub(crate) use crate::transcript::entries::{EntryKind, Note, Retention};
@@ -75,6 +76,11 @@ pub(crate) trait MessageReader {
     /// The frames around what the agents of this format write in the user's place.
     fn frames(&self) -> &'static [Frame] {
         &[]
+    }
+
+    /// How the agents of this format record their background tasks.
+    fn background(&self) -> &'static BackgroundForms {
+        &BackgroundForms::NONE
     }
 
     /// Whether an agent appends lines to files of this format, so that the last line may be incomplete.

@@ -3,6 +3,8 @@
 //! Sizes are in [`crate::tokens`], decisions in [`crate::plan`], edits in [`crate::rewrite`]. This file only re-exports
 //! names: the files of this module import each other and never this file.
 
+pub(crate) mod background;
+pub(crate) mod background_forms;
 pub(crate) mod beside;
 pub(crate) mod compaction;
 pub(crate) mod detect;

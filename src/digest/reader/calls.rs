@@ -11,6 +11,8 @@ use crate::digest::outcome::{Ended, ended, reads_as_error, tells_of_success};
 use crate::digest::reader::{Awaited, HistoryReader};
 use crate::digest::runs::CallRun;
 use crate::digest::user::UserMessage;
+use crate::transcript::background::{AnsweredCall, TaskEvent, records_of_call};
+use crate::transcript::json::Json;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::speaker::clean_folder;
 use crate::transcript::status::{Denial, Status};
@@ -34,6 +36,8 @@ pub(super) struct CallResult<'a> {
     pub(super) recorded: Option<Status>,
     /// The agent's record that the user refused the call.
     pub(super) denial: Option<Denial<'a>>,
+    /// The message of the result, if it has no other result: what is recorded beside it is of this one.
+    pub(super) message: Option<Json<'a>>,
 }
 
 impl<'a> HistoryReader<'a, '_> {
@@ -74,6 +78,9 @@ impl<'a> HistoryReader<'a, '_> {
             Err(end) => *end,
         };
         let result = result.ok();
+        if let Some(result) = result.as_ref().filter(|_| recorded != Ended::Refused) {
+            self.add_tasks(&name, &given, place, result);
+        }
         let of_result = result.as_ref().map_or(place, |result| place.with_result(result.place));
         if let Some((place, words)) = words {
             self.add_words_of_denial(place, &words);
@@ -122,6 +129,19 @@ impl<'a> HistoryReader<'a, '_> {
         let result = result.map(|result| result.text);
         let run = CallRun { purpose, name, arguments, result, ..CallRun::new(of_result, end) };
         self.add_run(key, run, is_of_files);
+    }
+
+    /// Adds what a call did with background tasks. What a task printed says nothing of the call.
+    fn add_tasks(&mut self, name: &str, arguments: &Value, place: Place, result: &CallResult<'a>) {
+        if result.recorded.is_some_and(Status::is_failure) {
+            return;
+        }
+        let call = AnsweredCall { name, arguments, result: &result.text, message: result.message };
+        for record in records_of_call(&call) {
+            // What is launched is in the call, and how it ended in the result.
+            let is_launch = record.event == TaskEvent::Launched;
+            self.digest.tasks.add(if is_launch { place } else { result.place }, record);
+        }
     }
 
     /// Adds what the user said in refusing a call.

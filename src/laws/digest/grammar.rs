@@ -34,6 +34,9 @@ pub(super) const THOUGHT: &str = "(thought)";
 pub(super) const OUTDATED: &str = "; changed after it: ";
 /// What is between an earlier failure and how the run ended.
 pub(super) const THEN: &str = "; later ";
+/// The opening of the line of a background task, and the words around its places.
+pub(super) const TASK: &str = "Background task ";
+pub(super) const TASK_WORDS: [&str; 5] = ["launched", "finished", "continued", "output", "file"];
 /// The opening of the edits of a file, which may be those of several calls.
 pub(super) const EDITS: &str = "Edits of ";
 /// The kinds of calls in the line of those that are left out.
@@ -132,6 +135,14 @@ impl Item {
         Some((place, rest.rsplit_once(THEN)?.0))
     }
 
+    /// Returns the places in the line of a background task: whether each is of an earlier round, and its range.
+    pub(crate) fn task_places(&self) -> Vec<(bool, Range<usize>)> {
+        let events = self.text.strip_prefix(TASK).and_then(|task| task.split_once("): ")).map_or("", |(_, rest)| rest);
+        let (events, _) = events.split_once("; output file ").unwrap_or((events, ""));
+        let places = events.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
+        places.map(|(place, _)| range_of(place).unwrap_or_else(|| panic!("{place} of {self:?}"))).collect()
+    }
+
     /// Returns the ranges of messages of this history that the line names, and nobody else's.
     pub(crate) fn ranges(&self) -> Vec<Range<usize>> {
         let own = self.index.filter(|_| !self.is_carried).map(|last| last..last + 1);
@@ -143,6 +154,7 @@ impl Item {
         let outdated = outdated.and_then(|(_, file)| file.rsplit_once(" [")?.1.strip_suffix(']'));
         let named = lists.map(|(places, _)| places).chain(failed).chain(outdated).flat_map(|places| places.split(','));
         let named = named.map(|place| range_of(place).unwrap_or_else(|| panic!("{place} of {self:?}")));
+        let named = named.chain(self.task_places());
         own.into_iter().chain(named.filter(|(is_carried, _)| !is_carried).map(|(_, range)| range)).collect()
     }
 }

@@ -6,6 +6,7 @@
 //! links.
 
 mod attached;
+mod background;
 mod chain;
 mod walk;
 
@@ -17,6 +18,7 @@ use serde_json::{Map, Value, json};
 use chain::Way;
 use walk::{Place, Walk};
 
+use crate::transcript::background_forms::BackgroundForms;
 use crate::transcript::compaction::Reset;
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
@@ -159,6 +161,10 @@ impl MessageReader for ClaudeCode {
 
     fn frames(&self) -> &'static [Frame] {
         &FRAMES
+    }
+
+    fn background(&self) -> &'static BackgroundForms {
+        &background::FORMS
     }
 
     fn metadata_members(&self) -> &'static [&'static str] {

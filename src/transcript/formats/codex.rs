@@ -9,8 +9,11 @@
 //! developer's, so that they are kept like other standing instructions. Files of old versions have bare items on their
 //! lines.
 
+mod background;
+
 use serde_json::{Map, Value};
 
+use crate::transcript::background_forms::BackgroundForms;
 use crate::transcript::compaction::{Reset, ResetKind};
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
@@ -21,7 +24,7 @@ use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
 use crate::transcript::frame::Frame;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
-use crate::transcript::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
+use crate::transcript::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::transcript::outputs::{CallOutput, HostedResult};
 use crate::transcript::pieces::Piece;
@@ -108,6 +111,11 @@ impl MessageReader for Codex {
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
         match line(message) {
+            Some(CodexLine::Item(item, None)) if is_from_agent(item) => {
+                let content = items::content_of(&Object::of(item));
+                let rest = RareFields::of_role(item.get_text("type"));
+                Ok(Message { rest, ..items::message_of(json, Role::Other, content) })
+            }
             Some(CodexLine::Item(item, None)) => {
                 let part = Part { json: item, kind: foreign::part(item) };
                 Ok(items::message_of(json, Role::Other, Content::Parts(Box::new([part]))))
@@ -129,6 +137,10 @@ impl MessageReader for Codex {
 
     fn frames(&self) -> &'static [Frame] {
         &FRAMES
+    }
+
+    fn background(&self) -> &'static BackgroundForms {
+        &background::FORMS
     }
 
     fn skips_broken_lines(&self) -> bool {
@@ -281,6 +293,11 @@ fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
     items::kind(value).map(|kind| CodexLine::Item(value.json, Some(kind)))
 }
 
+/// Whether an item is what a sub-agent sends to another agent. The model is sent it.
+fn is_from_agent(item: Json<'_>) -> bool {
+    item.member_is("type", background::FROM_AGENT) && item.get("content").is_some()
+}
+
 /// Whether an item of an unknown type is a message, call or result, and no mark of Codex.
 fn is_foreign(item: Json<'_>) -> bool {
     let is_message = item.member_is("type", "message");
@@ -367,7 +384,9 @@ impl Replay {
         let object = Object::of(value);
         let entry = match line(&object) {
             Some(CodexLine::Meta) => EntryKind::Note(Retention::Always),
-            Some(CodexLine::Item(item, None)) if !is_foreign(item) => EntryKind::Note(Retention::WithPrevious),
+            Some(CodexLine::Item(item, None)) if !is_from_agent(item) && !is_foreign(item) => {
+                EntryKind::Note(Retention::WithPrevious)
+            }
             Some(CodexLine::Item(item, Some(Item::Message))) => {
                 let read = items::item(&Object::of(item));
                 if read.as_ref().is_ok_and(is_injected) {

@@ -1,5 +1,6 @@
 //! Checks the laws of digests on generated conversations of every format, on the fixtures, and on tables.
 
+mod background;
 mod beside;
 mod calls;
 mod cuts;

@@ -52,6 +52,17 @@ fn items_are_the_conversation_and_events_are_not() {
 }
 
 #[test]
+fn what_a_sub_agent_sends_is_a_message() {
+    let sent = r#"{"type":"agent_message","author":"/root/a","recipient":"/root","content":[{"type":"input_text","text":"m"}]}"#;
+    let lines = [meta(), said("user", "u"), line("response_item", sent), said("assistant", "a")];
+    with(&lines, |transcript| {
+        assert_eq!(told(transcript), ["u", "m", "a"]);
+        assert_eq!(transcript.messages[1].role, Role::Other);
+        assert!(!transcript.messages[1].is_user_turn());
+    });
+}
+
+#[test]
 fn a_compaction_leaves_what_the_replay_leaves() {
     let before = [meta(), said("user", "u"), said("assistant", "a")];
     let compacted = |payload: &str| [before.to_vec(), vec![line("compacted", payload), said("user", "n")]].concat();

@@ -215,8 +215,13 @@ fn message<'a>(item: &Object<'a>) -> Message<'a> {
     let role = role_of(&ROLES, item).unwrap_or(Role::Other);
     Message {
         rest: RareFields::of_role(role_name.filter(|_| role == Role::Other)),
-        ..message_of(item.json, role, content(item.get("content"), block))
+        ..message_of(item.json, role, content_of(item))
     }
+}
+
+/// The content of a message.
+pub(crate) fn content_of<'a>(item: &Object<'a>) -> Content<'a> {
+    content(item.get("content"), block)
 }
 
 fn call<'a>(item: &Object<'a>) -> Call<'a> {
