@@ -16,10 +16,12 @@ use crate::plan::Plan;
 use crate::redact::beginning;
 use crate::rewrite::media::{OffloadedFile, extension, unbase64};
 use crate::rewrite::{Edit, removal};
+use crate::tokens::approx::{ReadContent, read_content};
+use crate::tokens::python::repr;
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
+use crate::transcript::{Arguments, Call, CallPlace, Message, Part, PartKind, Role, Transcript};
 
 /// The characters that stay of a read file.
 const READ_STAYS: usize = 4_000;
@@ -69,14 +71,19 @@ pub(crate) fn shorten_results(
 
 /// Joins the texts of a result with line ends, without the text of refusals.
 fn text_of<'a>(result: &Message<'a>) -> String {
-    let texts: Vec<Text<'_>> = match &result.content {
-        Content::Text(text) => vec![*text],
-        Content::Parts(parts) => {
+    let texts: Vec<Text<'_>> = match read_content(result) {
+        ReadContent::Text(text) => vec![text],
+        ReadContent::Printed(value) => {
+            let mut printed = String::new();
+            repr(value, &mut printed);
+            return printed;
+        }
+        ReadContent::List(parts) => {
             let of_part = |part: &Part<'a>| match part.kind {
                 PartKind::Text(text) => Some(text),
                 _ => untyped_text(part.json),
             };
-            parts.iter().filter_map(of_part).collect()
+            parts.into_iter().filter_map(of_part).collect()
         }
     };
     texts.iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
@@ -119,8 +126,9 @@ fn cut(text: &str, path: &str) -> String {
 /// Writes the content of a result with its text replaced by a note; pictures and other media stay as they are spelled.
 fn beside_media(result: &Message<'_>, note: &str) -> String {
     let text = json!({"type": "text", "text": note}).to_string();
-    let Content::Parts(parts) = &result.content else { return json!(note).to_string() };
-    let media = parts.iter().map(|part| part.json).filter(|json| json.kind() == JsonKind::Object && !is_text(*json));
+    let ReadContent::List(parts) = read_content(result) else { return json!(note).to_string() };
+    let media =
+        parts.into_iter().map(|part| part.json).filter(|json| json.kind() == JsonKind::Object && !is_text(*json));
     let blocks: Vec<String> = [text].into_iter().chain(media.map(|json| json.raw().to_owned())).collect();
     if blocks.len() == 1 { json!(note).to_string() } else { format!("[{}]", blocks.join(", ")) }
 }
@@ -215,7 +223,7 @@ pub(crate) fn move_media(
     let mut named: HashMap<String, String> = HashMap::new();
     for &index in indices {
         let message = &transcript.messages[index];
-        let Content::Parts(parts) = &message.content else { continue };
+        let ReadContent::List(parts) = read_content(message) else { continue };
         let reader = BlockReader::of(message);
         let data = |block: Json<'_>| reader.knows(block).then(|| InlineMedia::of(block)).flatten();
         let blocks = || parts.iter().map(|part| part.json).filter(|block| block.kind() == JsonKind::Object);
@@ -406,11 +414,7 @@ pub(crate) fn remove_bound(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Edit
 }
 
 fn without_reasoning(message: &Message<'_>) -> Vec<Edit> {
-    let Content::Parts(parts) = &message.content else { return Vec::new() };
-    // A single object is read as a list of one part, but there is no list to remove it from.
-    if message.field("content").is_none_or(|content| content.kind() != JsonKind::Array) {
-        return Vec::new();
-    }
+    let ReadContent::List(parts) = read_content(message) else { return Vec::new() };
     let kinds = bound_kinds(message);
     let is_bound = |index: &usize| {
         parts[*index].json.get_text("type").is_some_and(|kind| kinds.iter().any(|bound| kind.is(bound)))
