@@ -339,16 +339,30 @@ fn converted_by_any(block: Json<'_>, kind: &str) -> Option<String> {
     let is_sourced = kind == "document" || kind == "image";
     if let Some(url) = source("url").filter(|_| is_sourced) {
         let kind = if kind == "image" { "image" } else { "file" };
-        return Some(format!(r#"{{"type": "{kind}", "url": {url}}}"#));
+        return Some(format!(r#"{{"type": "{kind}", "url": {url}{}}}"#, extras(block)));
     }
     if let Some(text) = source("data").filter(|_| kind == "document") {
-        return Some(format!(r#"{{"type": "text-plain", "text": {text}, "mime_type": "text/plain"}}"#));
+        return Some(format!(
+            r#"{{"type": "text-plain", "text": {text}, "mime_type": "text/plain"{}}}"#,
+            extras(block)
+        ));
     }
     if let Some(text) = block.get("text").filter(|_| kind.is_empty()) {
         return Some(format!(r#"{{"type": "text", "text": {}}}"#, text.raw()));
     }
     let is_picture = kind == "image_url" && block.at(&["image_url", "url"]).is_some();
     if is_picture || STANDARD.contains(&kind) { None } else { Some(non_standard(block)) }
+}
+
+/// The members of a block beside its source, as a member of the standard block that it becomes.
+fn extras(block: Json<'_>) -> String {
+    let mut members = Vec::new();
+    for (key, value) in block.entries() {
+        if !key.is("type") && !key.is("source") {
+            members.push(format!("{}: {}", json!(key.decode()), value.raw()));
+        }
+    }
+    if members.is_empty() { String::new() } else { format!(r#", "extras": {{{}}}"#, members.join(", ")) }
 }
 
 /// Wraps a block that a reader does not know.
