@@ -4,10 +4,11 @@
 
 use std::borrow::Cow;
 
-use crate::tokens::{approx, python};
+use crate::tokens::approx::{self, ReadContent, read_content};
+use crate::tokens::python;
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
-use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Role};
+use crate::transcript::{Arguments, Call, CallPlace, Message, Part, Role};
 
 use crate::redact::beginning;
 use crate::summary::history::{self, escaped};
@@ -61,18 +62,12 @@ fn names<'a>(message: &Message<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
     (Cow::Borrowed(kind), Cow::Borrowed(prefix))
 }
 
-/// Content that is neither text nor a list, as `LangChain` converts it to text.
-fn other_content(message: &Message<'_>) -> Option<String> {
-    let content = message.field("content").filter(|content| !content.is_falsy())?;
-    (!matches!(content.kind(), JsonKind::String | JsonKind::Array)).then(|| repr(content))
-}
-
 fn element(message: &Message<'_>) -> String {
     let kind = attribute(&names(message).0);
-    let parts = match &message.content {
-        Content::Parts(_) if let Some(odd) = other_content(message) => vec![escaped(&odd)],
-        Content::Text(text) => vec![escaped(&text.decode())],
-        Content::Parts(parts) => parts.iter().filter_map(part).collect(),
+    let parts = match read_content(message) {
+        ReadContent::Text(text) => vec![escaped(&text.decode())],
+        ReadContent::Printed(value) => vec![escaped(&repr(value))],
+        ReadContent::List(parts) => parts.into_iter().filter_map(part).collect(),
     };
     let content = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     let calls = calls(message);
@@ -187,11 +182,11 @@ fn line(message: &Message<'_>) -> String {
 
 /// Joins the texts of the content.
 fn texts(message: &Message<'_>) -> String {
-    match &message.content {
-        Content::Parts(_) if let Some(odd) = other_content(message) => odd,
-        Content::Text(text) => text.decode().into_owned(),
-        Content::Parts(parts) => parts
-            .iter()
+    match read_content(message) {
+        ReadContent::Text(text) => text.decode().into_owned(),
+        ReadContent::Printed(value) => repr(value),
+        ReadContent::List(parts) => parts
+            .into_iter()
             .filter_map(|part| match part.json.get_text("type") {
                 Some(kind) => kind.is("text").then(|| part.json.get_text("text")).flatten(),
                 None => part.json.text(),
@@ -202,11 +197,11 @@ fn texts(message: &Message<'_>) -> String {
 }
 
 fn type_and_content(message: &Message<'_>) -> String {
-    let content = match &message.content {
-        Content::Text(text) => text.decode().into_owned(),
-        Content::Parts(_) if let Some(odd) = other_content(message) => odd,
-        Content::Parts(parts) => {
-            format!("[{}]", parts.iter().map(|part| repr(part.json)).collect::<Vec<_>>().join(", "))
+    let content = match read_content(message) {
+        ReadContent::Text(text) => text.decode().into_owned(),
+        ReadContent::Printed(value) => repr(value),
+        ReadContent::List(parts) => {
+            format!("[{}]", parts.into_iter().map(|part| repr(part.json)).collect::<Vec<_>>().join(", "))
         }
     };
     format!("{}: {content}", names(message).0)

@@ -7,6 +7,7 @@
 //! - Reasoning that a provider accepts only after the very messages it followed: once those are summarized, the next
 //!   request with it would be rejected.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
@@ -16,10 +17,12 @@ use crate::plan::Plan;
 use crate::redact::beginning;
 use crate::rewrite::media::{OffloadedFile, extension, unbase64};
 use crate::rewrite::{Edit, removal};
+use crate::tokens::approx::{ReadContent, read_content};
+use crate::tokens::python::repr;
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
+use crate::transcript::{Arguments, Call, CallPlace, Message, Part, PartKind, Role, Transcript};
 
 /// The characters that stay of a read file.
 const READ_STAYS: usize = 4_000;
@@ -69,14 +72,19 @@ pub(crate) fn shorten_results(
 
 /// Joins the texts of a result with line ends, without the text of refusals.
 fn text_of<'a>(result: &Message<'a>) -> String {
-    let texts: Vec<Text<'_>> = match &result.content {
-        Content::Text(text) => vec![*text],
-        Content::Parts(parts) => {
+    let texts: Vec<Text<'_>> = match read_content(result) {
+        ReadContent::Text(text) => vec![text],
+        ReadContent::Printed(value) => {
+            let mut printed = String::new();
+            repr(value, &mut printed);
+            return printed;
+        }
+        ReadContent::List(parts) => {
             let of_part = |part: &Part<'a>| match part.kind {
                 PartKind::Text(text) => Some(text),
                 _ => untyped_text(part.json),
             };
-            parts.iter().filter_map(of_part).collect()
+            parts.into_iter().filter_map(of_part).collect()
         }
     };
     texts.iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
@@ -119,8 +127,9 @@ fn cut(text: &str, path: &str) -> String {
 /// Writes the content of a result with its text replaced by a note; pictures and other media stay as they are spelled.
 fn beside_media(result: &Message<'_>, note: &str) -> String {
     let text = json!({"type": "text", "text": note}).to_string();
-    let Content::Parts(parts) = &result.content else { return json!(note).to_string() };
-    let media = parts.iter().map(|part| part.json).filter(|json| json.kind() == JsonKind::Object && !is_text(*json));
+    let ReadContent::List(parts) = read_content(result) else { return json!(note).to_string() };
+    let media =
+        parts.into_iter().map(|part| part.json).filter(|json| json.kind() == JsonKind::Object && !is_text(*json));
     let blocks: Vec<String> = [text].into_iter().chain(media.map(|json| json.raw().to_owned())).collect();
     if blocks.len() == 1 { json!(note).to_string() } else { format!("[{}]", blocks.join(", ")) }
 }
@@ -215,14 +224,13 @@ pub(crate) fn move_media(
     let mut named: HashMap<String, String> = HashMap::new();
     for &index in indices {
         let message = &transcript.messages[index];
-        let Content::Parts(parts) = &message.content else { continue };
+        let ReadContent::List(parts) = read_content(message) else { continue };
         let reader = BlockReader::of(message);
-        let data = |block: Json<'_>| reader.knows(block).then(|| InlineMedia::of(block)).flatten();
-        let blocks = || parts.iter().map(|part| part.json).filter(|block| block.kind() == JsonKind::Object);
-        let holds_data = blocks().any(|block| data(block).is_some());
-        for block in blocks().filter(|_| holds_data) {
-            let Some(data) = data(block) else {
-                edits.extend(wrap(block));
+        let holds_data = parts.iter().any(|part| reader.data(part.json).is_some());
+        for block in parts.iter().map(|part| part.json).filter(|_| holds_data) {
+            let Some(data) = reader.data(block) else {
+                let text = reader.converted(block);
+                edits.extend(text.map(|text| Edit { range: block.span(), text }));
                 continue;
             };
             let reference = match data.file() {
@@ -237,8 +245,11 @@ pub(crate) fn move_media(
             };
             edits.push(Edit { range: block.span(), text: reference.to_string() });
         }
-        // The readers of other known providers leave the calls beside the blocks.
-        if holds_data && reader != BlockReader::Other {
+        if holds_data && reader == BlockReader::Any {
+            edits.extend(insert_reasoning(message));
+        }
+        // The reader of OpenAI's blocks leaves the calls beside them.
+        if holds_data && reader != BlockReader::OpenAi {
             edits.extend(append_calls(message));
         }
     }
@@ -250,31 +261,124 @@ pub(crate) fn move_media(
 enum BlockReader {
     /// For the blocks of any provider.
     Any,
+    /// For OpenAI's.
+    OpenAi,
     /// For Google's, whose models draw pictures.
     Google,
-    /// For the blocks of another known provider.
+    /// For the blocks of another known provider, whose models write no data.
     Other,
 }
 
+/// The types of `LangChain`'s own blocks.
+#[rustfmt::skip]
+const STANDARD: [&str; 15] = [
+    "text", "reasoning", "refusal", "image", "audio", "video", "file", "text-plain", "non_standard", "tool_call",
+    "invalid_tool_call", "tool_call_chunk", "server_tool_call", "server_tool_call_chunk", "server_tool_result",
+];
+
 impl BlockReader {
     fn of(message: &Message<'_>) -> Self {
-        const OTHER: [&str; 5] = ["anthropic", "bedrock", "bedrock_converse", "groq", "openai"];
-        match message.rare_fields().provider.filter(|_| message.role == Role::Assistant) {
-            Some(name) if OTHER.iter().any(|other| name.is(other)) => BlockReader::Other,
-            Some(name) if name.is("google_genai") || name.is("google_vertexai") => BlockReader::Google,
+        let Some(name) = message.rare_fields().provider.filter(|_| message.role == Role::Assistant) else {
+            return BlockReader::Any;
+        };
+        let model = || message.metadata("model_name").and_then(|name| name.text());
+        match &*name.decode() {
+            "openai" => BlockReader::OpenAi,
+            "google_genai" | "google_vertexai" => BlockReader::Google,
+            "anthropic" | "bedrock_converse" | "groq" => BlockReader::Other,
+            "bedrock" if model().is_some_and(|name| name.decode().to_lowercase().contains("claude")) => {
+                BlockReader::Other
+            }
             _ => BlockReader::Any,
         }
     }
 
-    /// Whether it looks for data in a block. It skips blocks that its provider's models do not write.
-    fn knows(self, block: Json<'_>) -> bool {
-        let foreign: &[&str] = match self {
-            BlockReader::Any => &[],
-            BlockReader::Google => &["input_audio"],
-            BlockReader::Other => &["image_url", "input_audio"],
-        };
-        !block.get_text("type").is_some_and(|kind| foreign.iter().any(|name| kind.is(name)))
+    /// The data that it finds in a block. Those of providers know only the blocks that their models write.
+    fn data(self, block: Json<'_>) -> Option<InlineMedia> {
+        let kind = block.get_text("type");
+        match self {
+            BlockReader::Any => InlineMedia::of(block),
+            BlockReader::OpenAi => {
+                InlineMedia::standard(block).filter(|_| kind.is_some_and(|kind| kind.is_in(&STANDARD)))
+            }
+            BlockReader::Google => {
+                let kind = kind.filter(|kind| kind.is("image_url"))?;
+                let url = block.at(&[&kind.decode(), "url"])?.text()?.decode();
+                if url.contains(";base64,") { InlineMedia::in_url(&url) } else { None }
+            }
+            BlockReader::Other => None,
+        }
     }
+
+    /// What it makes of a block without data, where the message has data elsewhere; `None` if the block stays as it is.
+    fn converted(self, block: Json<'_>) -> Option<String> {
+        if self == BlockReader::OpenAi && block.kind() == JsonKind::String {
+            // It leaves out what is not a block.
+            return Some(r#"{"type": "text", "text": ""}"#.to_owned());
+        }
+        if block.kind() != JsonKind::Object {
+            return None;
+        }
+        let kind = block.get_text("type").map(|kind| kind.decode()).unwrap_or_default();
+        match self {
+            BlockReader::Any => converted_by_any(block, &kind),
+            BlockReader::OpenAi if STANDARD.contains(&&*kind) => None,
+            BlockReader::Google if kind == "text" => None,
+            BlockReader::Google if kind == "thinking" => {
+                let thinking = block.get("thinking")?.raw();
+                Some(format!(r#"{{"type": "reasoning", "reasoning": {thinking}}}"#))
+            }
+            _ => Some(non_standard(block)),
+        }
+    }
+}
+
+/// What the reader for any provider makes of a block without data.
+fn converted_by_any(block: Json<'_>, kind: &str) -> Option<String> {
+    let source = |key: &str| block.at(&["source", key]).map(|value| value.raw());
+    let is_sourced = kind == "document" || kind == "image";
+    if let Some(url) = source("url").filter(|_| is_sourced) {
+        let kind = if kind == "image" { "image" } else { "file" };
+        return Some(format!(r#"{{"type": "{kind}", "url": {url}{}}}"#, extras(block)));
+    }
+    if let Some(text) = source("data").filter(|_| kind == "document") {
+        return Some(format!(
+            r#"{{"type": "text-plain", "text": {text}, "mime_type": "text/plain"{}}}"#,
+            extras(block)
+        ));
+    }
+    if let Some(text) = block.get("text").filter(|_| kind.is_empty()) {
+        return Some(format!(r#"{{"type": "text", "text": {}}}"#, text.raw()));
+    }
+    let is_picture = kind == "image_url" && block.at(&["image_url", "url"]).is_some();
+    if is_picture || STANDARD.contains(&kind) { None } else { Some(non_standard(block)) }
+}
+
+/// The members of a block beside its source, as a member of the standard block that it becomes.
+fn extras(block: Json<'_>) -> String {
+    let mut members = Vec::new();
+    for (key, value) in block.entries() {
+        if !key.is("type") && !key.is("source") {
+            members.push(format!("{}: {}", json!(key.decode()), value.raw()));
+        }
+    }
+    if members.is_empty() { String::new() } else { format!(r#", "extras": {{{}}}"#, members.join(", ")) }
+}
+
+/// Wraps a block that a reader does not know.
+fn non_standard(block: Json<'_>) -> String {
+    format!(r#"{{"type": "non_standard", "value": {}}}"#, block.raw())
+}
+
+/// Puts the model's reasoning beside the content before the blocks, unless they have some.
+fn insert_reasoning(message: &Message<'_>) -> Option<Edit> {
+    let content = message.field("content").filter(|_| message.role == Role::Assistant)?;
+    let reasoning = message.additional("reasoning_content").filter(|value| value.kind() == JsonKind::String)?;
+    if content.items().any(|block| block.get_text("type").is_some_and(|kind| kind.is("reasoning"))) {
+        return None;
+    }
+    let start = content.span().start + "[".len();
+    Some(Edit { range: start..start, text: format!(r#"{{"type": "reasoning", "reasoning": {}}}, "#, reasoning.raw()) })
 }
 
 /// Appends the calls of a message to its blocks, where they are counted. Calls without an id, and calls already among
@@ -317,29 +421,8 @@ fn arguments(call: &Call<'_>) -> Option<String> {
     }
 }
 
-/// Rewrites a block beside data as `DeepAgents` does: text without a type gets one, and a type that `LangChain` does
-/// not know is wrapped, which affects token counts.
-fn wrap(block: Json<'_>) -> Option<Edit> {
-    const KNOWN: [&str; 11] = [
-        "text",
-        "reasoning",
-        "refusal",
-        "image",
-        "image_url",
-        "audio",
-        "video",
-        "file",
-        "text-plain",
-        "server_tool_call",
-        "server_tool_result",
-    ];
-    let text = match (block.get_text("type"), block.get("text")) {
-        (Some(kind), _) if KNOWN.iter().any(|known| kind.is(known)) => return None,
-        (None, Some(text)) => format!(r#"{{"type": "text", "text": {}}}"#, text.raw()),
-        _ => format!(r#"{{"type": "non_standard", "value": {}}}"#, block.raw()),
-    };
-    Some(Edit { range: block.span(), text })
-}
+/// The type of data that come without one.
+const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 /// Data inside a message.
 struct InlineMedia {
@@ -353,9 +436,12 @@ impl InlineMedia {
     fn of(block: Json<'_>) -> Option<Self> {
         let text = |path: &[&str]| block.at(path).and_then(|value| value.text()).map(|text| text.decode().into_owned());
         let encoded = |data: String, media_type: String| InlineMedia { bytes: unbase64(&data), media_type };
-        if let Some(data) = text(&["base64"]).filter(|data| !data.is_empty()) {
-            let media_type = text(&["mime_type"]).filter(|kind| !kind.is_empty());
-            return Some(encoded(data, media_type.unwrap_or("application/octet-stream".to_owned())));
+        if let Some(standard) = InlineMedia::standard(block) {
+            return Some(standard);
+        }
+        // LangChain's earlier blocks.
+        if let Some(data) = text(&["data"]).filter(|_| text(&["source_type"]).as_deref() == Some("base64")) {
+            return Some(encoded(data, text(&["mime_type"]).unwrap_or(UNKNOWN_TYPE.to_owned())));
         }
         let is_base64 =
             block.at(&["source", "type"]).and_then(|kind| kind.text()).is_some_and(|kind| kind.is("base64"));
@@ -365,9 +451,27 @@ impl InlineMedia {
         if let Some(data) = text(&["input_audio", "data"]) {
             return Some(encoded(data, format!("audio/{}", text(&["input_audio", "format"]).unwrap_or_default())));
         }
-        let urls: [&[&str]; 3] = [&["url"], &["image_url", "url"], &["file", "file_data"]];
-        let url = urls.iter().find_map(|path| text(path).filter(|url| url.starts_with("data:")))?;
-        let (header, payload) = url.split_once(',').unwrap_or((&url, ""));
+        [["image_url", "url"], ["file", "file_data"]].iter().find_map(|path| InlineMedia::in_url(&text(path)?))
+    }
+
+    /// Reads the data of one of `LangChain`'s own blocks.
+    fn standard(block: Json<'_>) -> Option<Self> {
+        let text = |key: &str| block.get_text(key).map(|text| text.decode()).filter(|text| !text.is_empty());
+        match text("base64") {
+            Some(data) => {
+                let media_type = text("mime_type").map_or(UNKNOWN_TYPE.to_owned(), Cow::into_owned);
+                Some(InlineMedia { bytes: unbase64(&data), media_type })
+            }
+            None => InlineMedia::in_url(&text("url")?),
+        }
+    }
+
+    /// Reads the data in an address; `None` if the data are elsewhere.
+    fn in_url(url: &str) -> Option<Self> {
+        let (header, payload) = url.split_once(',').unwrap_or((url, ""));
+        if !header.starts_with("data:") {
+            return None;
+        }
         let mut header_parts = header["data:".len()..].split(';');
         let media_type = header_parts.next().unwrap_or_default().to_owned();
         let bytes = if !url.contains(',') {
@@ -406,11 +510,7 @@ pub(crate) fn remove_bound(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Edit
 }
 
 fn without_reasoning(message: &Message<'_>) -> Vec<Edit> {
-    let Content::Parts(parts) = &message.content else { return Vec::new() };
-    // A single object is read as a list of one part, but there is no list to remove it from.
-    if message.field("content").is_none_or(|content| content.kind() != JsonKind::Array) {
-        return Vec::new();
-    }
+    let ReadContent::List(parts) = read_content(message) else { return Vec::new() };
     let kinds = bound_kinds(message);
     let is_bound = |index: &usize| {
         parts[*index].json.get_text("type").is_some_and(|kind| kinds.iter().any(|bound| kind.is(bound)))

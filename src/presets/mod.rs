@@ -117,7 +117,7 @@ const LANGCHAIN: Rules = Rules {
 pub(crate) static PRESETS: &[Preset] = &[
     Preset {
         name: "langchain",
-        about: "LangChain 1.4.7, its SummarizationMiddleware; does nothing without --trigger",
+        about: "LangChain 1.5.2, its SummarizationMiddleware; does nothing without --trigger",
         flags: &[("keep", "messages:20"), ("pairs", "langchain"), ("trim-tokens", "4000"), ("retries", "2")],
         depending: Depending::Nothing,
         rules: LANGCHAIN,

@@ -12,10 +12,12 @@ use std::cell::OnceCell;
 use crate::presets::python;
 use crate::redact::{cut_before, cut_behind};
 use crate::summary::history::escaped;
+use crate::tokens::approx::{ReadContent, read_content};
+use crate::tokens::python::repr;
 use crate::tokens::scaling::ScaledTotal;
 use crate::tokens::{Counter, MessageCounter};
 use crate::transcript::text::Text;
-use crate::transcript::{Content, Message, PartKind, Role};
+use crate::transcript::{Content, Message, Part, PartKind, Role};
 
 /// How messages are counted during trimming.
 #[derive(Debug, Clone, Copy)]
@@ -103,8 +105,12 @@ fn fitting_part<'a>(
     lines: &'a OnceCell<String>,
 ) -> Option<Message<'a>> {
     let before = Counting::sum(kept);
-    if let Content::Parts(parts) = &message.content {
-        let from = |first: usize| with_content(message, Content::Parts(parts[first..].into()));
+    let content = read_content(message);
+    if let ReadContent::List(parts) = &content {
+        let from = |first: usize| {
+            let rest: Vec<Part<'a>> = parts[first..].iter().map(|part| (*part).clone()).collect();
+            with_content(message, Content::Parts(rest.into()))
+        };
         let fits = |first: usize| {
             let mut total = before.clone();
             let partial = from(first);
@@ -117,14 +123,18 @@ fn fitting_part<'a>(
             return Some(from(left_out));
         }
     }
-    let text = match &message.content {
-        Content::Text(text) => *text,
-        Content::Parts(parts) => match &parts.last()?.kind {
-            PartKind::Text(text) => *text,
+    let text = match content {
+        ReadContent::Text(text) => text.decode(),
+        ReadContent::Printed(value) => {
+            let mut printed = String::new();
+            repr(value, &mut printed);
+            printed.into()
+        }
+        ReadContent::List(parts) => match &parts.last()?.kind {
+            PartKind::Text(text) => text.decode(),
             _ => return None,
         },
     };
-    let text = text.decode();
     if text.is_empty() {
         return None;
     }

@@ -56,7 +56,7 @@ pub(super) fn policy(
         // A text is counted faster than a summary is written.
         Some(command) if is_chosen("timeout") => counted_by(command, arguments.timeout),
         Some(command) => counted_by(command, arguments.timeout.min(COUNTING_SECONDS)),
-        None => counter(arguments.counter, &models, preset),
+        None => counter(arguments, &models, preset),
     };
     let summary = summary_policy(arguments, preset, &models, counter, summary_prompt)?;
     let archive = arguments.archive.clone();
@@ -179,28 +179,31 @@ fn summary_policy(
 }
 
 /// The counter: the user's, or that of the model that reads the result. The systems of the presets estimate by
-/// characters where they do not count exactly.
-fn counter(given: Option<Counter>, models: &Models, preset: &Preset) -> Counter {
+/// characters, whichever model they have.
+fn counter(arguments: &CliArguments, models: &Models, preset: &Preset) -> Counter {
     let of_listed = models.known.map(|model| model.counter());
     let of_model = models.unlisted.map(|(_, counter)| counter).or(of_listed);
-    let is_own = preset.name.is_empty();
-    let approx = || match preset.habits.characters {
-        Some(characters) => Counter::Approx(characters),
-        None => models.known.map_or(Counter::APPROX, |model| model.approx()),
-    };
-    let counter = match (given, of_model) {
+    let counter = match (arguments.counter, of_model) {
         // The factor is that of the model, wherever it is known.
         (Some(Counter::Estimate(_)), Some(estimate @ Counter::Estimate(_))) => estimate,
         (Some(given), _) => given,
-        (None, Some(exact @ Counter::Exact(_))) if !preset.habits.langchain || models.unlisted.is_some() => exact,
-        (None, of_model) if is_own => of_model.unwrap_or(Counter::DEFAULT),
-        (None, _) => approx(),
+        (None, of_model) if preset.name.is_empty() => of_model.unwrap_or(Counter::DEFAULT),
+        (None, _) => estimate_of(arguments, preset),
     };
     match counter {
         Counter::Approx(characters) if preset.habits.repr_lists => Counter::ApproxRepr(characters),
         Counter::Approx(characters) if preset.habits.langchain => Counter::ApproxContent(characters),
         counter => counter,
     }
+}
+
+/// The estimate of a preset's system. It has one model, which reads the result and summarizes.
+fn estimate_of(arguments: &CliArguments, preset: &Preset) -> Counter {
+    if let Some(characters) = preset.habits.characters {
+        return Counter::Approx(characters);
+    }
+    let name = arguments.for_model.as_deref().or(arguments.model.as_deref());
+    name.map_or(Counter::APPROX, |name| models::approx_of(&in_table(name)))
 }
 
 /// How long a command may take to count a text, unless the user says, in seconds: one that loads a tokenizer is slow at

@@ -6,7 +6,6 @@
 //! `repr`, pictures at a flat rate.
 
 use crate::transcript::json::{Json, JsonKind};
-use crate::transcript::media::MediaKind;
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, Role};
@@ -53,16 +52,17 @@ pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -
                     message.calls.iter().filter(|call| call.place == CallPlace::List).map(call_chars).sum::<usize>();
             }
         }
-        ReadContent::Parts(parts) if lists == Lists::Repr => {
+        ReadContent::Printed(value) => chars += repr_length(value),
+        ReadContent::List(parts) if lists == Lists::Repr => {
             let separators = LIST_SEPARATOR * parts.len().saturating_sub(1);
             chars += LIST_BRACKETS + separators + parts.iter().map(|part| repr_length(part.json)).sum::<usize>();
         }
-        ReadContent::Parts(parts) => {
+        ReadContent::List(parts) => {
             for part in parts {
-                match &part.kind {
-                    PartKind::Text(text) => chars += text.code_point_count(),
-                    PartKind::Media(MediaKind::Picture) => media += MEDIA_TOKENS,
-                    _ => chars += repr_length(part.json),
+                match block_kind(part.json) {
+                    BlockKind::Text(length) => chars += length,
+                    BlockKind::Picture => media += MEDIA_TOKENS,
+                    BlockKind::Other => chars += repr_length(part.json),
                 }
             }
         }
@@ -70,32 +70,87 @@ pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -
     tokens(chars, chars_per_token) + MESSAGE_TOKENS + media
 }
 
-/// The content of a message as `LangChain` reads it.
-enum ReadContent<'m, 'a> {
-    Text(Text<'a>),
-    Parts(Vec<&'m Part<'a>>),
+/// How `LangChain` counts an element of a list of content.
+enum BlockKind {
+    /// As a text of so many characters.
+    Text(usize),
+    /// As a picture, at a flat rate.
+    Picture,
+    /// By its `repr`.
+    Other,
 }
 
-/// The content without what `LangChain` does not read: media of other providers beside it.
-fn read_content<'m, 'a>(message: &'m Message<'a>) -> ReadContent<'m, 'a> {
+/// `LangChain` goes by the type alone. Of a text that is a list or an object, Python's `len` counts the elements.
+fn block_kind(block: Json<'_>) -> BlockKind {
+    if let Some(text) = block.text() {
+        return BlockKind::Text(text.code_point_count());
+    }
+    let Some(kind) = block.get_text("type") else { return BlockKind::Other };
+    if kind.is("image") || kind.is("image_url") {
+        return BlockKind::Picture;
+    }
+    if !kind.is("text") {
+        return BlockKind::Other;
+    }
+    let Some(text) = block.get("text") else { return BlockKind::Text(0) };
+    BlockKind::Text(match text.kind() {
+        JsonKind::Array => text.items().count(),
+        JsonKind::Object => text.entries().count(),
+        _ => text.text().map_or(0, |text| text.code_point_count()),
+    })
+}
+
+/// The content of a message as `LangChain` reads it.
+pub(crate) enum ReadContent<'m, 'a> {
+    Text(Text<'a>),
+    /// A list, which can be empty. `LangChain` counts no calls beside any list.
+    List(Vec<&'m Part<'a>>),
+    /// Another value of a result. It becomes the text that Python prints of it.
+    Printed(Json<'a>),
+}
+
+/// The content as `LangChain` reads it: what the member `content` has. tcompact also reads words that stand beside it,
+/// such as a refusal; `LangChain` keeps those among the additional fields, and neither counts nor writes them.
+pub(crate) fn read_content<'m, 'a>(message: &'m Message<'a>) -> ReadContent<'m, 'a> {
+    let member = message.field("content");
     let parts = match &message.content {
-        Content::Text(text) => return ReadContent::Text(*text),
+        Content::Text(text) if !text.is_empty() => return ReadContent::Text(*text),
+        Content::Text(_) => return read_empty(message, member),
         Content::Parts(parts) => parts,
     };
-    let content = || message.field("content").map(|content| content.span());
-    let is_beside = |part: &&Part<'_>| {
-        let span = part.json.span();
-        matches!(part.kind, PartKind::Mixed(_))
-            && content().is_none_or(|content| span.end <= content.start || content.end <= span.start)
-    };
-    let read: Vec<&Part<'a>> = parts.iter().filter(|part| !is_beside(part)).collect();
-    match read[..] {
-        [] if !parts.is_empty() => ReadContent::Text(Text::plain("")),
-        [Part { json, kind: PartKind::Text(text) }] if read.len() < parts.len() && json.kind() == JsonKind::String => {
-            ReadContent::Text(*text)
-        }
-        _ => ReadContent::Parts(read),
+    let read: Vec<&Part<'a>> = parts.iter().filter(|part| !is_beside(part, member)).collect();
+    if read.is_empty() {
+        return read_empty(message, member);
     }
+    match member {
+        Some(member) if member.kind() == JsonKind::String => {
+            member.text().map_or(ReadContent::List(read), ReadContent::Text)
+        }
+        Some(member) if member.kind() != JsonKind::Array => ReadContent::Printed(member),
+        _ => ReadContent::List(read),
+    }
+}
+
+/// Content that is empty or falsy in Python. `LangChain`'s own encodings, which have no role, keep it as it is. In
+/// other messages it becomes an empty text.
+fn read_empty<'m, 'a>(message: &'m Message<'a>, member: Option<Json<'a>>) -> ReadContent<'m, 'a> {
+    let empty = ReadContent::Text(Text::plain(""));
+    let Some(member) = member.filter(|member| member.is_falsy() && message.json.get("role").is_none()) else {
+        return empty;
+    };
+    match member.kind() {
+        JsonKind::Array => ReadContent::List(Vec::new()),
+        JsonKind::String => empty,
+        _ if message.role == Role::Tool => ReadContent::Printed(member),
+        _ => empty,
+    }
+}
+
+/// Whether a part stands elsewhere than in the member `content`. Media of a provider do even where there is no such member.
+fn is_beside(part: &Part<'_>, member: Option<Json<'_>>) -> bool {
+    let Some(member) = member else { return matches!(part.kind, PartKind::Mixed(_)) };
+    let (part, member) = (part.json.span(), member.span());
+    part.end <= member.start || member.end <= part.start
 }
 
 /// The tokens of a user message of so many characters.

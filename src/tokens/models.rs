@@ -65,11 +65,6 @@ impl Model {
         counter_of(self.provider, self.name)
     }
 
-    /// `LangChain`'s estimate for the model.
-    pub(crate) fn approx(&self) -> Counter {
-        if self.provider == "anthropic" { Counter::Approx(ANTHROPIC_CHARS) } else { Counter::APPROX }
-    }
-
     fn parse(line: &'static str) -> Option<Model> {
         let mut fields = line.split('\t');
         Some(Model {
@@ -120,6 +115,17 @@ pub(crate) fn counter_of(provider: &str, name: &str) -> Counter {
         "openai" => Counter::Exact(Encoding::O200kBase),
         _ => Counter::Estimate(ModelFamily::of_model(name)),
     }
+}
+
+/// The counter of the systems that estimate as `LangChain` does, where they have a model of this name, in the table or
+/// not: it takes fewer characters per token for the class of Anthropic's models, at Anthropic and on Google's Vertex.
+pub(crate) fn approx_of(name: &str) -> Counter {
+    let (provider, name) = match find(name) {
+        Some(model) => (model.provider, model.name),
+        None => name.split_once(':').unwrap_or(("", name)),
+    };
+    let is_anthropic = provider == "anthropic" || provider == "google" && name.starts_with("claude");
+    if is_anthropic { Counter::Approx(ANTHROPIC_CHARS) } else { Counter::APPROX }
 }
 
 /// Whether the model of a line has this name or full name.

@@ -117,7 +117,12 @@ impl MessageReader for OpenAiChat {
         };
         let pictures = elements(message.get(PICTURES), JsonKind::Object).map(|json| media(json, MediaKind::Picture));
         let sound = message.get("audio").filter(|sound| sound.get("data").is_some());
-        let beside = pictures.chain(sound.map(|json| media(json, MediaKind::Sound))).collect();
+        // A refusal stands where an answer has its content.
+        let refusal = message.get("refusal").filter(|_| read.content.is_empty() && read.calls.is_empty());
+        let refusal = refusal.and_then(|json| Some(Part { json, kind: PartKind::Refusal(json.text()?) }));
+        let refusal = refusal.filter(|part| !part.json.is_falsy());
+        let sound = sound.map(|json| media(json, MediaKind::Sound));
+        let beside = refusal.into_iter().chain(pictures).chain(sound).collect();
         read.content = with_parts(read.content, message.get("content"), beside);
         Ok(read)
     }

@@ -170,7 +170,9 @@ fn compare_message(found: Json<'_>, expected: Json<'_>, out: &mut String) {
     differs |= blocks(fields) != blocks(expected) && is_note.is_none_or(|_| blocks(expected) != Some(0));
     for key in ["content", "name", "tool_call_id"].into_iter().skip(usize::from(is_note.is_some())) {
         let value = |json: Json<'_>| json.get(key).filter(|value| value.kind() != JsonKind::Null).map(repr);
-        let empty = |value: Option<String>| value.filter(|value| value != "''");
+        // An empty list of a message with a role is read as an empty text.
+        let is_empty = |value: &String| value == "''" || value == "[]" && found.get("role").is_some();
+        let empty = |value: Option<String>| value.filter(|value| !is_empty(value));
         differs |= empty(value(fields)) != empty(value(expected));
     }
     let calls = |json: Json<'_>| -> Vec<String> {

@@ -5,9 +5,9 @@
 
 mod case;
 mod compare;
+mod counters;
 mod fixtures;
 
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -16,10 +16,6 @@ use crate::engine::run_alone;
 use crate::exit::{Exit, Failure};
 use crate::files::input::{self, Input};
 use crate::laws::transcripts::json;
-use crate::presets;
-use crate::settings::Settings;
-use crate::settings::layers::CommandLine;
-use crate::tokens::Counter;
 use crate::transcript::json::Json;
 
 use crate::laws::FIXTURES;
@@ -145,11 +141,4 @@ fn tongyi() {
 #[test]
 fn synaptic() {
     recorded("synaptic", 100);
-}
-
-#[test]
-fn an_estimate_is_what_the_presets_of_langchain_count_with() {
-    let words = ["tcompact", "--preset", "langchain", "--for", "claude-haiku-4-5"].map(OsString::from);
-    let resolved = CommandLine::parse(words).expect("words").resolve(&presets::values, |_| None).expect("settings");
-    assert_eq!(Settings::new(resolved, |_| None).expect("settings").policy.counter, Counter::ApproxContent(3.3));
 }
