@@ -216,21 +216,23 @@ impl<'r> Task<'r> {
     fn repair(&self, input: &mut Input, how: Repair) -> Result<(Archived, Vec<RepairedBy>)> {
         let Task { settings, policy, .. } = *self;
         let (mut archived, mut progress) = (Archived::default(), RepairProgress::default());
-        let mut repaired = Vec::new();
+        let mut findings = Findings::default();
         for round in 0.. {
             let arena = Arena::default();
             let document = match read(&settings.input, policy, input, &arena) {
-                // The repair has removed all messages of a transcript.
-                Err(_) if round > 0 => {
-                    let source = readable_source(&input.name);
-                    let message =
-                        format!("{source}: --repair would leave nothing: there are only results without calls");
-                    return Err(Failure::unreadable(message).into());
-                }
+                // Without messages, some texts are no longer a transcript.
+                Err(_) if round > 0 => return Err(leaves_nothing(&input.name)),
                 read => read?,
             };
             if round == 0 {
-                repaired = self.report_repair(&document, how);
+                findings = Findings::of(&document, input);
+            }
+            if let Some((source, _)) = findings.emptied_in(&document) {
+                return Err(leaves_nothing(source));
+            }
+            // A repair that leaves nothing is not reported as done.
+            if round == 1 {
+                self.report_repair(&findings, how);
             }
             let edits = progress.next_edits(self, &document, how);
             let named = document.transcripts.iter().zip(edits).filter(|(_, edits)| !edits.is_empty());
@@ -240,7 +242,7 @@ impl<'r> Task<'r> {
             if changed.is_empty() || round == ROUNDS {
                 let found: usize = document.transcripts.iter().map(|one| breaches(one).len()).sum();
                 if found == 0 {
-                    return Ok((archived, repaired));
+                    return Ok((archived, findings.conversations.into_iter().map(|(_, repaired)| repaired).collect()));
                 }
                 let source = readable_source(&input.name);
                 return Err(Failure::unreadable(format!(
@@ -254,28 +256,55 @@ impl<'r> Task<'r> {
             archived.extend(archive_contents(policy.has_records(), input.bytes(), changed));
             *input = next;
         }
-        Ok((archived, repaired))
+        Ok((archived, Vec::new()))
     }
 
-    /// Reports what there is to repair, and returns it for each conversation.
-    fn report_repair(&self, document: &Document<'_>, how: Repair) -> Vec<RepairedBy> {
+    /// Reports what was found and repaired.
+    fn report_repair(&self, findings: &Findings, how: Repair) {
         let Task { input, listener, .. } = *self;
         let is_planned = self.settings.action.is_read_only();
-        let mut found = Vec::new();
-        for transcript in &document.transcripts {
-            let one = RepairedBy { violations: breaches(transcript).len(), messages: transcript.messages.len() };
-            if one.violations > 0 {
-                let source = &source_name(input, transcript);
-                listener.handle(&Event::Repaired { source, repaired: &one, how, is_planned });
-            }
-            found.push(one);
+        for (source, repaired) in findings.conversations.iter().filter(|(_, one)| one.violations > 0) {
+            listener.handle(&Event::Repaired { source, repaired, how, is_planned });
         }
-        let calls = document.transcripts.iter().map(unrepairable_calls).sum();
+        let calls = findings.unrepairable_calls;
         if how == Repair::Synthesize && calls > 0 {
             listener.handle(&Event::CallsRemoved { source: &input.name, calls, is_planned });
         }
-        found
     }
+}
+
+/// What there is to repair in an input.
+#[derive(Default)]
+struct Findings {
+    /// The name of each conversation, and what was found in it.
+    conversations: Vec<(String, RepairedBy)>,
+    /// The calls for which no result can be written.
+    unrepairable_calls: usize,
+}
+
+impl Findings {
+    fn of(document: &Document<'_>, input: &Input) -> Self {
+        let mut conversations = Vec::new();
+        for one in &document.transcripts {
+            let repaired = RepairedBy { violations: breaches(one).len(), messages: one.messages.len() };
+            conversations.push((source_name(input, one), repaired));
+        }
+        let unrepairable_calls = document.transcripts.iter().map(unrepairable_calls).sum();
+        Findings { conversations, unrepairable_calls }
+    }
+
+    /// The first conversation that had messages and has none in the repaired document.
+    fn emptied_in(&self, repaired: &Document<'_>) -> Option<&(String, RepairedBy)> {
+        let mut pairs = self.conversations.iter().zip(&repaired.transcripts);
+        pairs.find(|((_, before), now)| before.messages > 0 && now.messages.is_empty()).map(|(before, _)| before)
+    }
+}
+
+/// The refusal of a repair that would remove all messages of a conversation.
+fn leaves_nothing(source: &str) -> anyhow::Error {
+    let source = readable_source(source);
+    let message = format!("{source}: --repair would leave nothing: there are only results without calls");
+    Failure::unreadable(message).into()
 }
 
 /// The thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
