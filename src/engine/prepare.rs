@@ -196,10 +196,8 @@ impl<'r> Task<'r> {
     ) -> Vec<(String, usize)> {
         let reader = self.policy.reader_name();
         let count = |one: &Transcript<'_>| breaches(one).len() + steps::missing_reasoning(one, reader).len();
-        // A change causes no violation, except that --fit may remove reasoning which the model wants back.
-        let can_have_some =
-            |one: &&Transcript<'_>| count(one) > 0 || steps::reasoning_wanted_back(one, reader).is_some();
-        if !changed.iter().any(can_have_some) {
+        // A change causes no violation.
+        if !changed.iter().any(|one| count(one) > 0) {
             return Vec::new();
         }
         let (result, arena) = (edited(self.input, edits), Arena::default());

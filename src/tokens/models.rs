@@ -237,6 +237,19 @@ pub(crate) fn binds_thinking(name: &str) -> bool {
     })
 }
 
+/// Whether the model with this name, at any provider, is a Gemini of the third generation or later. These refuse a call of
+/// the current turn that lacks its signature.
+pub(crate) fn wants_signatures(name: &str) -> bool {
+    const STEM: &str = "gemini-";
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    name.match_indices(STEM).any(|(at, _)| {
+        let behind = &name[at + STEM.len()..];
+        let digits = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+        let generation: u32 = behind[..digits].parse().unwrap_or(0);
+        !name[..at].ends_with(char::is_alphanumeric) && (3..100).contains(&generation)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,6 +346,40 @@ mod tests {
         }
         for name in ["kimi-k3.2", "MiniMax-M2.7", "deepseek-reasoner", "kimi-k2-thinking-turbo"] {
             assert_eq!(reasoning_of(name), Reasoning::Always, "{name}");
+        }
+    }
+
+    #[test]
+    fn geminis_that_want_signatures() {
+        for name in [
+            "gemini-3-pro-preview",
+            "gemini-3.5-flash",
+            "google/gemini-3.1-pro",
+            "models/gemini-3-flash-preview",
+            "openrouter:google/gemini-3-pro-preview:free",
+            "vertex_ai/gemini-3-pro@default",
+            "google.gemini-3-pro",
+            "projects/p/locations/global/publishers/google/models/gemini-3-pro-preview",
+            "Gemini-4",
+            "gemini_3_pro",
+        ] {
+            assert!(wants_signatures(name), "{name}");
+        }
+        for name in [
+            "",
+            "gemini",
+            "gemini-",
+            "gemini-2.5-pro",
+            "gemini-2.0-flash-thinking-exp",
+            "models/gemini-1.5-pro",
+            "gemini-pro",
+            "gemini-embedding-001",
+            "gemini-exp-1206",
+            "notgemini-3-pro",
+            "gemma-3-27b-it",
+            "claude-sonnet-5-5",
+        ] {
+            assert!(!wants_signatures(name), "{name}");
         }
     }
 

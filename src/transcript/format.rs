@@ -223,6 +223,11 @@ pub(crate) trait OrderRules {
         false
     }
 
+    /// Whether calls are sent with the signatures that their messages hold. Programs that write their own do not count.
+    fn keeps_signatures(&self) -> bool {
+        false
+    }
+
     /// Messages that violate a rule of the provider besides those of [`OrderRules::order`], with the rule.
     fn violations(&self, _messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
         Vec::new()

@@ -36,6 +36,7 @@ mod unread_members;
 mod unsent;
 mod users_words;
 mod walks;
+mod wanted_reasoning;
 
 use crate::all_cases::share;
 

@@ -197,6 +197,10 @@ impl OrderRules for OpenAiChat {
         }
     }
 
+    fn keeps_signatures(&self) -> bool {
+        true
+    }
+
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         let pairs = messages.windows(2).enumerate();
         pairs.filter(|(_, two)| is_exit(&two[1]) || is_observed(&two[0], &two[1])).map(|(at, _)| (at, at + 1)).collect()
