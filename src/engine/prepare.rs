@@ -12,13 +12,13 @@ use crate::events::{Event, RepairedBy, Status, UnchangedReasons, UpdatedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, ProviderRule, breaches};
-use crate::plan::steps;
+use crate::plan::{compactions, steps};
 use crate::redact::Redactor;
 use crate::rewrite::Edit;
-use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
+use crate::rewrite::repair::{Repair, drop_compactions, repair_round, unrepairable_calls};
 use crate::rewrite::restoring::{ConversationChange, restore_infos};
 use crate::rewrite::state_updates::{StateUpdates, UnknownId, may_have_updates, state_updates};
-use crate::rewrite::thinking::{self, Removal};
+use crate::rewrite::thinking::{self, Removal, Thinking};
 use crate::settings::{Action, InputSettings};
 use crate::transcript::Transcript;
 use crate::transcript::framing::{Document, Lines};
@@ -176,6 +176,7 @@ impl<'r> Task<'r> {
             let unreasoned = steps::missing_reasoning(transcript, policy.reader_name());
             let mut breaches: Vec<Breach> =
                 breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
+            breaches.extend(undecipherable(policy, transcript));
             breaches.sort_by_key(|breach| breach.message);
             let ids = breaches.iter_mut().filter_map(|breach| breach.id.as_mut());
             ids.filter(|_| policy.redact.is_on()).for_each(|id| *id = Redactor::default().mask(id).into_owned());
@@ -223,7 +224,7 @@ impl<'r> Task<'r> {
                 read => read?,
             };
             if round == 0 {
-                findings = Findings::of(&document, input);
+                findings = Findings::of(self, &document, how);
             }
             if let Some((source, _)) = findings.emptied_in(&document) {
                 return Err(leaves_nothing(source));
@@ -238,7 +239,7 @@ impl<'r> Task<'r> {
                 |(transcript, edits)| ChangedConversation::repaired(transcript, source_name(input, transcript), edits);
             let changed: Vec<ChangedConversation<'_, '_>> = named.map(changed).collect();
             if changed.is_empty() || round == ROUNDS {
-                let found: usize = document.transcripts.iter().map(|one| breaches(one).len()).sum();
+                let found: usize = document.transcripts.iter().map(|one| violations(policy, one, how)).sum();
                 if found == 0 {
                     return Ok((archived, findings.conversations.into_iter().map(|(_, repaired)| repaired).collect()));
                 }
@@ -281,11 +282,12 @@ struct Findings {
 }
 
 impl Findings {
-    fn of(document: &Document<'_>, input: &Input) -> Self {
+    fn of(task: &Task<'_>, document: &Document<'_>, how: Repair) -> Self {
         let mut conversations = Vec::new();
         for one in &document.transcripts {
-            let repaired = RepairedBy { violations: breaches(one).len(), messages: one.messages.len() };
-            conversations.push((source_name(input, one), repaired));
+            let violations = violations(task.policy, one, how);
+            let repaired = RepairedBy { violations, messages: one.messages.len() };
+            conversations.push((source_name(task.input, one), repaired));
         }
         let unrepairable_calls = document.transcripts.iter().map(unrepairable_calls).sum();
         Findings { conversations, unrepairable_calls }
@@ -303,6 +305,18 @@ fn leaves_nothing(source: &str) -> anyhow::Error {
     let source = readable_source(source);
     let message = format!("{source}: --repair would leave nothing: there are only results without calls");
     Failure::unreadable(message).into()
+}
+
+/// The compactions of a conversation that its reader cannot decrypt.
+fn undecipherable(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Vec<Breach> {
+    let drops_all = policy.thinking == Thinking::Drop;
+    compactions::undecipherable(transcript, policy.reader_name(), drops_all)
+}
+
+/// The number of violations that a repair is for. Only one that drops can do without a compaction.
+fn violations(policy: &CompactionPolicy, transcript: &Transcript<'_>, how: Repair) -> usize {
+    let compactions = if how == Repair::Drop { undecipherable(policy, transcript).len() } else { 0 };
+    breaches(transcript).len() + compactions
 }
 
 /// The thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
@@ -326,7 +340,13 @@ impl RepairProgress {
     /// The edits of the next round, for each conversation of a document.
     fn next_edits(&mut self, task: &Task<'_>, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
         let transcripts = &document.transcripts;
-        let edits: Vec<Vec<Edit>> = transcripts.iter().map(|one| repair_round(one, how)).collect();
+        let mut edits: Vec<Vec<Edit>> = Vec::new();
+        for one in transcripts {
+            // What comes back without a compaction can have violations, too.
+            let lost = if how == Repair::Drop { undecipherable(task.policy, one) } else { Vec::new() };
+            let dropped = drop_compactions(one, &lost);
+            edits.push(if dropped.is_empty() { repair_round(one, how) } else { dropped });
+        }
         self.first_repaired.resize(edits.len(), None);
         for ((transcript, edits), first) in transcripts.iter().zip(&edits).zip(&mut self.first_repaired) {
             let repaired = edits.first().map(|edit| thinking::message_at(transcript, edit));

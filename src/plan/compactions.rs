@@ -3,11 +3,17 @@
 //! The provider reads its last compaction in the place of all messages before it. A readable one is an earlier summary,
 //! and the cut is behind it. An opaque one stays as it is, and the summary follows it: before it, the provider would
 //! not read the summary.
+//!
+//! Also: compactions that the model that reads on cannot decrypt.
 
-use crate::transcript::Transcript;
+use crate::tokens::models::maker_of;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::formats::SummaryPosition;
+use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::thoughts::{model_before, model_of};
+use crate::transcript::{Part, PartKind, Role, Transcript};
 
+use crate::plan::breaches::{Breach, ProviderRule};
 use crate::plan::{CutPolicy, Plan};
 
 /// The compactions of a conversation that are in force.
@@ -58,5 +64,65 @@ impl Compactions {
         let last = self.last.filter(|last| comes_first && behind.binary_search(last).is_ok())?;
         let format = transcript.format.name();
         Some(format!("{}; {format} puts a summary before it, where the provider would not read it", of(last)))
+    }
+}
+
+/// The parts of a message with a compaction that only its provider can read.
+pub(crate) fn encrypted_parts<'m, 'a>(
+    transcript: &'m Transcript<'a>,
+    index: usize,
+) -> impl Iterator<Item = &'m Part<'a>> {
+    let parts = transcript.messages[index].content.parts().iter();
+    parts.filter(|part| matches!(part.kind, PartKind::Compaction(ProviderCompaction::Opaque)))
+}
+
+/// The compactions that the model that reads on cannot decrypt: another maker's, damaged ones, those that the provider
+/// has refused, and all where the user `drops_all`. That a provider has lost a key shows in no other way.
+pub(crate) fn undecipherable(transcript: &Transcript<'_>, reader: Option<&str>, drops_all: bool) -> Vec<Breach> {
+    let mut found = Vec::new();
+    for &message in &transcript.compactions {
+        if encrypted_parts(transcript, message).next().is_none() {
+            continue;
+        }
+        let is_lost = drops_all
+            || encrypted_parts(transcript, message).any(|part| is_damaged(part.json))
+            || is_refused(transcript, message)
+            || is_of_other_maker(transcript, message, reader);
+        if is_lost {
+            found.push(Breach { message, rule: ProviderRule::Undecipherable, id: None });
+        }
+    }
+    found
+}
+
+/// Whether what is encrypted cannot be what the provider wrote: it is not a text, or has characters of no encoding, as a
+/// mask does.
+fn is_damaged(compaction: Json<'_>) -> bool {
+    let Some(encrypted) = compaction.get("encrypted_content") else { return false };
+    let is_of_encoding = |c: char| c.is_ascii_alphanumeric() || "+/=_-.:~".contains(c);
+    encrypted.kind() != JsonKind::String
+        || encrypted.text().is_some_and(|text| !text.decode().trim().chars().all(is_of_encoding))
+}
+
+/// Whether the provider refused what is encrypted behind a compaction, and has answered nothing since then.
+fn is_refused(transcript: &Transcript<'_>, compaction: usize) -> bool {
+    let messages = &transcript.messages;
+    let answer = messages.iter().rposition(|message| message.role == Role::Assistant).unwrap_or(0);
+    let behind = messages[answer.max(compaction)].span().end;
+    let mut notes = transcript.notes.iter().rev().take_while(|note| note.json.span().start >= behind);
+    notes.any(|note| transcript.format.is_refused_encryption(note.json))
+}
+
+/// Whether the model that reads on, of `reader` or the one named last, is of another maker than the one that wrote the
+/// compaction.
+fn is_of_other_maker(transcript: &Transcript<'_>, message: usize, reader: Option<&str>) -> bool {
+    let last = model_of(transcript);
+    let Some(reader) = reader.or(last.as_deref()).and_then(maker_of) else { return false };
+    match model_before(transcript, message).or(last).as_deref().map(maker_of) {
+        Some(writer) => writer.is_some_and(|writer| writer != reader),
+        // Both write such items.
+        None => {
+            ["codex", "openai-responses"].contains(&transcript.format.name()) && !["openai", "xai"].contains(&reader)
+        }
     }
 }

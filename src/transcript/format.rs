@@ -223,6 +223,16 @@ pub(crate) trait OrderRules {
         false
     }
 
+    /// Whether a note tells that the provider refused what it had encrypted itself.
+    fn is_refused_encryption(&self, _note: Json<'_>) -> bool {
+        false
+    }
+
+    /// Whether all that a provider's compaction stands for is in entries before it, which count again without it.
+    fn holds_compacted(&self, _transcript: &Transcript<'_>, _compaction: &Message<'_>) -> bool {
+        false
+    }
+
     /// Whether calls are sent with the signatures that their messages hold. Programs that write their own do not count.
     fn keeps_signatures(&self) -> bool {
         false

@@ -128,6 +128,14 @@ pub(crate) fn model_of(transcript: &Transcript<'_>) -> Option<String> {
     around.next().or_else(|| answers().find_map(own_model)).or_else(notes)
 }
 
+/// The name of the model that wrote what stands before a message, from the last note or answer there.
+pub(crate) fn model_before(transcript: &Transcript<'_>, index: usize) -> Option<String> {
+    let start = transcript.messages[index].span().start;
+    let notes = transcript.notes.iter().rev().filter(|note| note.json.span().start < start);
+    let noted = notes.filter_map(|note| named(&Object::of(note.json), &NOTED_MODEL)).next();
+    noted.or_else(|| transcript.messages[..index].iter().rev().find_map(own_model))
+}
+
 fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {
     let mut names = paths.iter().filter_map(|path| object.at(path)?.text()).map(|name| name.decode().into_owned());
     // Agents write names such as `<synthetic>` into messages that no model wrote.

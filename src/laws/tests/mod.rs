@@ -5,6 +5,7 @@ mod conversations;
 mod digest;
 mod documents;
 mod earlier_summaries;
+mod encrypted_compactions;
 mod exact_tokens;
 mod fences;
 mod fitted_sizes;
