@@ -10,7 +10,7 @@ use crate::tokens::models::maker_of;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::formats::SummaryPosition;
 use crate::transcript::json::{Json, JsonKind};
-use crate::transcript::thoughts::{model_before, model_of};
+use crate::transcript::thoughts::{model_of, models_before};
 use crate::transcript::{Part, PartKind, Role, Transcript};
 
 use crate::plan::breaches::{Breach, ProviderRule};
@@ -80,15 +80,24 @@ pub(crate) fn encrypted_parts<'m, 'a>(
 /// has refused, and all where the user `drops_all`. That a provider has lost a key shows in no other way.
 pub(crate) fn undecipherable(transcript: &Transcript<'_>, reader: Option<&str>, drops_all: bool) -> Vec<Breach> {
     let mut found = Vec::new();
-    for &message in &transcript.compactions {
-        if encrypted_parts(transcript, message).next().is_none() {
+    if transcript.compactions.is_empty() {
+        return found;
+    }
+    let own = model_of(transcript);
+    let reader = reader.or(own.as_deref()).and_then(maker_of);
+    let writers = models_before(transcript, &transcript.compactions);
+    let refused = refused_at(transcript);
+    for (&message, writer) in transcript.compactions.iter().zip(writers) {
+        let mut encrypted = encrypted_parts(transcript, message).peekable();
+        if encrypted.peek().is_none() {
             continue;
         }
-        let is_lost = drops_all
-            || encrypted_parts(transcript, message).any(|part| is_damaged(part.json))
-            || is_refused(transcript, message)
-            || is_of_other_maker(transcript, message, reader);
-        if is_lost {
+        let is_refused = refused.is_some_and(|refused| transcript.messages[message].span().end <= refused);
+        let is_of_other_maker = reader.is_some_and(|reader| match writer.as_deref().or(own.as_deref()) {
+            Some(writer) => maker_of(writer).is_some_and(|writer| writer != reader),
+            None => transcript.format.encrypted_by().is_some_and(|makers| !makers.contains(&reader)),
+        });
+        if drops_all || is_refused || is_of_other_maker || encrypted.any(|part| is_damaged(part.json)) {
             found.push(Breach { message, rule: ProviderRule::Undecipherable, id: None });
         }
     }
@@ -104,25 +113,11 @@ fn is_damaged(compaction: Json<'_>) -> bool {
         || encrypted.text().is_some_and(|text| !text.decode().trim().chars().all(is_of_encoding))
 }
 
-/// Whether the provider refused what is encrypted behind a compaction, and has answered nothing since then.
-fn is_refused(transcript: &Transcript<'_>, compaction: usize) -> bool {
-    let messages = &transcript.messages;
-    let answer = messages.iter().rposition(|message| message.role == Role::Assistant).unwrap_or(0);
-    let behind = messages[answer.max(compaction)].span().end;
-    let mut notes = transcript.notes.iter().rev().take_while(|note| note.json.span().start >= behind);
-    notes.any(|note| transcript.format.is_refused_encryption(note.json))
-}
-
-/// Whether the model that reads on, of `reader` or the one named last, is of another maker than the one that wrote the
-/// compaction.
-fn is_of_other_maker(transcript: &Transcript<'_>, message: usize, reader: Option<&str>) -> bool {
-    let last = model_of(transcript);
-    let Some(reader) = reader.or(last.as_deref()).and_then(maker_of) else { return false };
-    match model_before(transcript, message).or(last).as_deref().map(maker_of) {
-        Some(writer) => writer.is_some_and(|writer| writer != reader),
-        // Both write such items.
-        None => {
-            ["codex", "openai-responses"].contains(&transcript.format.name()) && !["openai", "xai"].contains(&reader)
-        }
-    }
+/// Where it is recorded that the provider refused what is encrypted, if it has answered nothing since then.
+fn refused_at(transcript: &Transcript<'_>) -> Option<usize> {
+    let answer = transcript.messages.iter().rfind(|message| message.role == Role::Assistant);
+    let behind = answer.map_or(0, |answer| answer.span().end);
+    let notes = transcript.notes.iter().rev().map(|note| note.json);
+    let mut since = notes.take_while(|note| note.span().start >= behind);
+    since.find(|note| transcript.format.is_refused_encryption(*note)).map(|note| note.span().start)
 }

@@ -223,6 +223,11 @@ pub(crate) trait OrderRules {
         false
     }
 
+    /// The makers whose models write encrypted compactions into such messages, where the format tells them.
+    fn encrypted_by(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
     /// Whether a note tells that the provider refused what it had encrypted itself.
     fn is_refused_encryption(&self, _note: Json<'_>) -> bool {
         false

@@ -128,12 +128,24 @@ pub(crate) fn model_of(transcript: &Transcript<'_>) -> Option<String> {
     around.next().or_else(|| answers().find_map(own_model)).or_else(notes)
 }
 
-/// The name of the model that wrote what stands before a message, from the last note or answer there.
-pub(crate) fn model_before(transcript: &Transcript<'_>, index: usize) -> Option<String> {
-    let start = transcript.messages[index].span().start;
-    let notes = transcript.notes.iter().rev().filter(|note| note.json.span().start < start);
-    let noted = notes.filter_map(|note| named(&Object::of(note.json), &NOTED_MODEL)).next();
-    noted.or_else(|| transcript.messages[..index].iter().rev().find_map(own_model))
+/// For each of some messages, in order, the name of the model that the last note or answer before it names.
+pub(crate) fn models_before(transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Option<String>> {
+    let mut notes = transcript.notes.iter().peekable();
+    let mut indices = indices.iter().peekable();
+    let mut model = None;
+    let mut found = Vec::new();
+    for (index, message) in transcript.messages.iter().enumerate() {
+        while let Some(note) = notes.next_if(|note| note.json.span().start < message.span().start) {
+            model = named(&Object::of(note.json), &NOTED_MODEL).or(model);
+        }
+        if indices.next_if_eq(&&index).is_some() {
+            found.push(model.clone());
+        }
+        if message.role == Role::Assistant {
+            model = own_model(message).or(model);
+        }
+    }
+    found
 }
 
 fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {

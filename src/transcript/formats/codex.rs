@@ -248,6 +248,10 @@ impl OrderRules for Codex {
         payload(message.json).member_is("type", "reasoning")
     }
 
+    fn encrypted_by(&self) -> Option<&'static [&'static str]> {
+        Some(&["openai", "xai"])
+    }
+
     /// Reads the event of an error, whose text holds the provider's answer.
     fn is_refused_encryption(&self, note: Json<'_>) -> bool {
         let event = match line(&Object::of(note)) {
@@ -267,10 +271,13 @@ impl OrderRules for Codex {
         let mut said = HashSet::new();
         let replaced = transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete);
         for note in replaced.take_while(|note| note.json.span().start < start) {
-            let Some(CodexLine::Item(item, Some(_))) = line(&Object::of(note.json)) else { continue };
-            if let Ok(item) = items::item(&Object::of(item)) {
-                said.extend(item.content.texts().iter().map(|text| text.decode().into_owned()));
-            }
+            let content = match line(&Object::of(note.json)) {
+                Some(CodexLine::Item(item, Some(_))) => items::item(&Object::of(item)).map(|item| item.content),
+                Some(CodexLine::Compacted(payload)) => Ok(compacted(payload)),
+                _ => continue,
+            };
+            let texts = content.iter().flat_map(Content::texts);
+            said.extend(texts.map(|text| text.decode().into_owned()));
         }
         let Content::Parts(parts) = compacted(payload) else { return !said.is_empty() };
         let is_said = |part: &Part<'_>| match &part.kind {
