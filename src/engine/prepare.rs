@@ -12,13 +12,13 @@ use crate::events::{Event, RepairedBy, Status, UnchangedReasons, UpdatedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, ProviderRule, breaches};
-use crate::plan::steps;
+use crate::plan::{compactions, steps};
 use crate::redact::Redactor;
 use crate::rewrite::Edit;
-use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
+use crate::rewrite::repair::{Repair, drop_compactions, repair_round, unrepairable_calls};
 use crate::rewrite::restoring::{ConversationChange, restore_infos};
 use crate::rewrite::state_updates::{StateUpdates, UnknownId, may_have_updates, state_updates};
-use crate::rewrite::thinking::{self, Removal};
+use crate::rewrite::thinking::{self, Removal, Thinking};
 use crate::settings::{Action, InputSettings};
 use crate::transcript::Transcript;
 use crate::transcript::framing::{Document, Lines};
@@ -176,6 +176,7 @@ impl<'r> Task<'r> {
             let unreasoned = steps::missing_reasoning(transcript, policy.reader_name());
             let mut breaches: Vec<Breach> =
                 breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
+            breaches.extend(undecipherable(policy, transcript));
             breaches.sort_by_key(|breach| breach.message);
             let ids = breaches.iter_mut().filter_map(|breach| breach.id.as_mut());
             ids.filter(|_| policy.redact.is_on()).for_each(|id| *id = Redactor::default().mask(id).into_owned());
@@ -196,10 +197,8 @@ impl<'r> Task<'r> {
     ) -> Vec<(String, usize)> {
         let reader = self.policy.reader_name();
         let count = |one: &Transcript<'_>| breaches(one).len() + steps::missing_reasoning(one, reader).len();
-        // A change causes no violation, except that --fit may remove reasoning which the model wants back.
-        let can_have_some =
-            |one: &&Transcript<'_>| count(one) > 0 || steps::reasoning_wanted_back(one, reader).is_some();
-        if !changed.iter().any(can_have_some) {
+        // A change causes no violation.
+        if !changed.iter().any(|one| count(one) > 0) {
             return Vec::new();
         }
         let (result, arena) = (edited(self.input, edits), Arena::default());
@@ -216,21 +215,23 @@ impl<'r> Task<'r> {
     fn repair(&self, input: &mut Input, how: Repair) -> Result<(Archived, Vec<RepairedBy>)> {
         let Task { settings, policy, .. } = *self;
         let (mut archived, mut progress) = (Archived::default(), RepairProgress::default());
-        let mut repaired = Vec::new();
+        let mut findings = Findings::default();
         for round in 0.. {
             let arena = Arena::default();
             let document = match read(&settings.input, policy, input, &arena) {
-                // The repair has removed all messages of a transcript.
-                Err(_) if round > 0 => {
-                    let source = readable_source(&input.name);
-                    let message =
-                        format!("{source}: --repair would leave nothing: there are only results without calls");
-                    return Err(Failure::unreadable(message).into());
-                }
+                // Without messages, some texts are no longer a transcript.
+                Err(_) if round > 0 => return Err(leaves_nothing(&input.name)),
                 read => read?,
             };
             if round == 0 {
-                repaired = self.report_repair(&document, how);
+                findings = Findings::of(self, &document, how);
+            }
+            if let Some((source, _)) = findings.emptied_in(&document) {
+                return Err(leaves_nothing(source));
+            }
+            // A repair that leaves nothing is not reported as done.
+            if round == 1 {
+                self.report_repair(&findings, how);
             }
             let edits = progress.next_edits(self, &document, how);
             let named = document.transcripts.iter().zip(edits).filter(|(_, edits)| !edits.is_empty());
@@ -238,9 +239,9 @@ impl<'r> Task<'r> {
                 |(transcript, edits)| ChangedConversation::repaired(transcript, source_name(input, transcript), edits);
             let changed: Vec<ChangedConversation<'_, '_>> = named.map(changed).collect();
             if changed.is_empty() || round == ROUNDS {
-                let found: usize = document.transcripts.iter().map(|one| breaches(one).len()).sum();
+                let found: usize = document.transcripts.iter().map(|one| violations(policy, one, how)).sum();
                 if found == 0 {
-                    return Ok((archived, repaired));
+                    return Ok((archived, findings.conversations.into_iter().map(|(_, repaired)| repaired).collect()));
                 }
                 let source = readable_source(&input.name);
                 return Err(Failure::unreadable(format!(
@@ -254,28 +255,68 @@ impl<'r> Task<'r> {
             archived.extend(archive_contents(policy.has_records(), input.bytes(), changed));
             *input = next;
         }
-        Ok((archived, repaired))
+        Ok((archived, Vec::new()))
     }
 
-    /// Reports what there is to repair, and returns it for each conversation.
-    fn report_repair(&self, document: &Document<'_>, how: Repair) -> Vec<RepairedBy> {
+    /// Reports what was found and repaired.
+    fn report_repair(&self, findings: &Findings, how: Repair) {
         let Task { input, listener, .. } = *self;
         let is_planned = self.settings.action.is_read_only();
-        let mut found = Vec::new();
-        for transcript in &document.transcripts {
-            let one = RepairedBy { violations: breaches(transcript).len(), messages: transcript.messages.len() };
-            if one.violations > 0 {
-                let source = &source_name(input, transcript);
-                listener.handle(&Event::Repaired { source, repaired: &one, how, is_planned });
-            }
-            found.push(one);
+        for (source, repaired) in findings.conversations.iter().filter(|(_, one)| one.violations > 0) {
+            listener.handle(&Event::Repaired { source, repaired, how, is_planned });
         }
-        let calls = document.transcripts.iter().map(unrepairable_calls).sum();
+        let calls = findings.unrepairable_calls;
         if how == Repair::Synthesize && calls > 0 {
             listener.handle(&Event::CallsRemoved { source: &input.name, calls, is_planned });
         }
-        found
     }
+}
+
+/// What there is to repair in an input.
+#[derive(Default)]
+struct Findings {
+    /// The name of each conversation, and what was found in it.
+    conversations: Vec<(String, RepairedBy)>,
+    /// The calls for which no result can be written.
+    unrepairable_calls: usize,
+}
+
+impl Findings {
+    fn of(task: &Task<'_>, document: &Document<'_>, how: Repair) -> Self {
+        let mut conversations = Vec::new();
+        for one in &document.transcripts {
+            let violations = violations(task.policy, one, how);
+            let repaired = RepairedBy { violations, messages: one.messages.len() };
+            conversations.push((source_name(task.input, one), repaired));
+        }
+        let unrepairable_calls = document.transcripts.iter().map(unrepairable_calls).sum();
+        Findings { conversations, unrepairable_calls }
+    }
+
+    /// The first conversation that had messages and has none in the repaired document.
+    fn emptied_in(&self, repaired: &Document<'_>) -> Option<&(String, RepairedBy)> {
+        let mut pairs = self.conversations.iter().zip(&repaired.transcripts);
+        pairs.find(|((_, before), now)| before.messages > 0 && now.messages.is_empty()).map(|(before, _)| before)
+    }
+}
+
+/// The refusal of a repair that would remove all messages of a conversation.
+fn leaves_nothing(source: &str) -> anyhow::Error {
+    let source = readable_source(source);
+    let message = format!("{source}: --repair would leave nothing: there are only results without calls");
+    Failure::unreadable(message).into()
+}
+
+/// The compactions of a conversation that its reader cannot decrypt.
+fn undecipherable(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Vec<Breach> {
+    let drops_all = policy.thinking == Thinking::Drop;
+    compactions::undecipherable(transcript, policy.reader_name(), drops_all)
+}
+
+/// The number of violations that a repair is for. Only one that drops can do without a compaction.
+fn violations(policy: &CompactionPolicy, transcript: &Transcript<'_>, how: Repair) -> usize {
+    let compactions = if how == Repair::Drop { undecipherable(policy, transcript).len() } else { 0 };
+    breaches(transcript).len() + compactions
 }
 
 /// The thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
@@ -299,7 +340,13 @@ impl RepairProgress {
     /// The edits of the next round, for each conversation of a document.
     fn next_edits(&mut self, task: &Task<'_>, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
         let transcripts = &document.transcripts;
-        let edits: Vec<Vec<Edit>> = transcripts.iter().map(|one| repair_round(one, how)).collect();
+        let mut edits: Vec<Vec<Edit>> = Vec::new();
+        for one in transcripts {
+            // What comes back without a compaction can have violations, too.
+            let lost = if how == Repair::Drop { undecipherable(task.policy, one) } else { Vec::new() };
+            let dropped = drop_compactions(one, &lost);
+            edits.push(if dropped.is_empty() { repair_round(one, how) } else { dropped });
+        }
         self.first_repaired.resize(edits.len(), None);
         for ((transcript, edits), first) in transcripts.iter().zip(&edits).zip(&mut self.first_repaired) {
             let repaired = edits.first().map(|edit| thinking::message_at(transcript, edit));

@@ -80,6 +80,10 @@ pub(crate) enum ProviderRule {
     Loose(LinkFault),
     /// The model wants its reasoning back on messages with calls. This message has calls and no reasoning.
     Unreasoned,
+    /// Only its own provider can decrypt a compaction. The one that reads on cannot.
+    Undecipherable,
+    /// The model wants the signature of the first call of each step back. This call has none.
+    Unsigned,
 }
 
 impl fmt::Display for Breach {
@@ -143,6 +147,12 @@ impl fmt::Display for Breach {
             }
             ProviderRule::Unreasoned => {
                 write!(out, "a call{id} without the reasoning before it: its model rejects a request that lacks it")
+            }
+            ProviderRule::Undecipherable => {
+                out.write_str("an encrypted compaction that its reader cannot decrypt: it rejects a request with it")
+            }
+            ProviderRule::Unsigned => {
+                write!(out, "a call{id} without its thought signature: its model rejects a request that lacks it")
             }
             ProviderRule::Turn(rule) | ProviderRule::Alone(rule) => write!(out, "{rule}"),
         }

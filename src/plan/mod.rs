@@ -4,7 +4,7 @@
 
 pub(crate) mod breaches;
 pub(crate) mod carried;
-mod compactions;
+pub(crate) mod compactions;
 pub(crate) mod cutoff;
 pub(crate) mod economy;
 pub(crate) mod pins;

@@ -7,9 +7,9 @@
 
 use crate::plan::breaches::{Breach, ProviderRule};
 use crate::plan::pins::is_said_by_user;
-use crate::tokens::models::{Reasoning, reasoning_of};
-use crate::transcript::thoughts::{has_reasoning, model_of};
-use crate::transcript::{Content, Message, PartKind, Role, Transcript};
+use crate::tokens::models::{Reasoning, reasoning_of, wants_signatures};
+use crate::transcript::thoughts::{has_reasoning, is_signed_call, model_of};
+use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
 
 /// The first message of each answer, in order.
 pub(crate) fn answers(transcript: &Transcript<'_>, summary_prefix: &str) -> Vec<usize> {
@@ -73,8 +73,56 @@ pub(crate) fn reasoning_wanted_back(transcript: &Transcript<'_>, reader: Option<
     })
 }
 
-/// The messages with calls whose reasoning the model that reads on misses.
+/// The calls whose reasoning, or its signature, the model that reads on misses.
 pub(crate) fn missing_reasoning(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Breach> {
+    let mut found = unreasoned_calls(transcript, reader);
+    found.extend(unsigned_calls(transcript, reader));
+    found
+}
+
+/// The first call of each step in the current turn that has no signature, where the model that reads on wants these back.
+/// A turn begins with the user's last text. Once the model has answered that, the next text begins another one.
+fn unsigned_calls(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Breach> {
+    let messages = &transcript.messages;
+    if !transcript.format.keeps_signatures() || !is_loop_open(messages) {
+        return Vec::new();
+    }
+    let model = reader.map(str::to_owned).or_else(|| model_of(transcript));
+    if !model.is_some_and(|model| wants_signatures(&model)) {
+        return Vec::new();
+    }
+    let turn = messages.iter().rposition(|message| message.is_user_turn() && has_words(message)).unwrap_or(0);
+    let mut is_first = true;
+    let mut found = Vec::new();
+    for (index, message) in messages.iter().enumerate().skip(turn) {
+        if message.role != Role::Assistant {
+            is_first = true;
+            continue;
+        }
+        let Some(call) = message.calls.first() else { continue };
+        if is_first && !is_signed_call(message, call) {
+            let id = call.id.map(|id| id.decode().into_owned());
+            found.push(Breach { message: index, rule: ProviderRule::Unsigned, id });
+        }
+        // Where a message holds its results, the next one is another step.
+        is_first = !message.results.is_empty();
+    }
+    found
+}
+
+/// Whether the last message is a call or a result, so that the model goes on in the same turn.
+pub(crate) fn is_loop_open(messages: &[Message<'_>]) -> bool {
+    messages.last().is_some_and(|last| !last.results.is_empty() || !last.calls.is_empty())
+}
+
+/// Whether a message of the user is more than results with their media.
+fn has_words(message: &Message<'_>) -> bool {
+    let is_text = |part: &Part<'_>| matches!(&part.kind, PartKind::Text(text) if !text.is_empty());
+    message.results.is_empty() || message.content.parts().iter().any(is_text)
+}
+
+/// The messages with calls whose reasoning the model that reads on misses.
+fn unreasoned_calls(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Breach> {
     let thinks = || match reader {
         Some(_) => true,
         None => transcript.messages.iter().any(|message| message.role == Role::Assistant && has_reasoning(message)),

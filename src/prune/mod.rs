@@ -59,11 +59,6 @@ pub(crate) fn for_fit(rules: &[Rule]) -> Vec<Rule> {
     rules
 }
 
-/// The rule that also removes the reasoning that the model wants back; none where thinking is not removed at all.
-pub(crate) fn last_resort(rules: &[Rule]) -> Option<Rule> {
-    rules.iter().any(|rule| rule.name() == thinking::KIND.name).then(|| Rule::of(&thinking::WANTED_BACK))
-}
-
 /// Rules that cut results to at most so many tokens, where they cut results at all.
 pub(crate) fn with_shorter_results(mut rules: Vec<Rule>, longest: u64) -> Vec<Rule> {
     for rule in &mut rules {

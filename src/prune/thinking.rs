@@ -1,6 +1,6 @@
 //! Reasoning of the model, except in a loop of calls that is still open: there, providers require it.
 
-use crate::plan::steps::reasoning_wanted_back;
+use crate::plan::steps::{is_loop_open, reasoning_wanted_back};
 use crate::rewrite::elements;
 use crate::rewrite::thinking::{self, message_at};
 use crate::transcript::edit::Edit;
@@ -21,25 +21,19 @@ pub(super) const KIND: RuleKind = RuleKind {
 /// The same in loops that are still open, where the provider does not require it.
 pub(super) const IN_OPEN_LOOPS: RuleKind = RuleKind { find: find_in_open_loops, ..KIND };
 
-/// The same on messages with calls, where the model that reads on wants it back.
-pub(super) const WANTED_BACK: RuleKind = RuleKind { find: find_wanted_back, ..KIND };
-
 fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
-    chosen_by_reader(scene, without_reasoning(scene), false)
+    not_wanted_back(scene, without_reasoning(scene))
 }
 
-fn find_wanted_back(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
-    chosen_by_reader(scene, without_reasoning(scene), true)
-}
-
-/// The changes of messages whose reasoning the model that reads on wants back, where `is_wanted`, or of the others.
-fn chosen_by_reader(scene: &Scene<'_, '_>, mut changes: Vec<ProposedChange>, is_wanted: bool) -> Vec<ProposedChange> {
+/// The changes of messages whose reasoning the model that reads on does not want back.
+fn not_wanted_back(scene: &Scene<'_, '_>, mut changes: Vec<ProposedChange>) -> Vec<ProposedChange> {
     // Few conversations have any, so the model is looked up last.
     if changes.is_empty() {
         return changes;
     }
-    let wanted = reasoning_wanted_back(scene.transcript, scene.reader);
-    changes.retain(|change| wanted.as_ref().is_some_and(|wanted| wanted[change.message]) == is_wanted);
+    if let Some(wanted) = reasoning_wanted_back(scene.transcript, scene.reader) {
+        changes.retain(|change| !wanted[change.message]);
+    }
     changes
 }
 
@@ -60,7 +54,7 @@ fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsR
     let in_loop = open_loop(scene)..transcript.messages.len();
     let indices: Vec<usize> =
         in_loop.filter(|&index| scene.touchable[index] && is_free(&transcript.messages[index])).collect();
-    chosen_by_reader(scene, without_thinking(transcript, &indices).collect(), false)
+    not_wanted_back(scene, without_thinking(transcript, &indices).collect())
 }
 
 /// The changes that remove the thinking of some messages.
@@ -82,8 +76,7 @@ fn without_thinking(transcript: &Transcript<'_>, indices: &[usize]) -> impl Iter
 /// The first message of a loop of calls that is still open; the number of messages where there is none.
 fn open_loop(scene: &Scene<'_, '_>) -> usize {
     let messages = &scene.transcript.messages;
-    let is_open = messages.last().is_some_and(|last| !last.results.is_empty() || !last.calls.is_empty());
-    if !is_open {
+    if !is_loop_open(messages) {
         return messages.len();
     }
     let is_turn = |message: &Message<'_>| message.is_user_turn() && !message.earlier;

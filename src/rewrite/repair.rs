@@ -12,6 +12,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::plan::breaches::{Breach, ProviderRule, breaches};
+use crate::plan::compactions::encrypted_parts;
 use crate::transcript::formats::{CallMembers, InsertionPoint, PARTS, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Turn};
@@ -84,6 +85,29 @@ pub(crate) fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repai
         }
     });
     edits
+}
+
+/// The edits that drop the encrypted compactions of some messages. Where all that they stand for is before them, it is sent
+/// again; otherwise what is readable beside them stays. None if nothing would be left.
+pub(crate) fn drop_compactions(transcript: &Transcript<'_>, found: &[Breach]) -> Vec<Edit> {
+    let mut removals = Removals::new();
+    let mut stays = transcript.messages.len();
+    for breach in found {
+        let message = &transcript.messages[breach.message];
+        let holds_compacted = transcript.format.holds_compacted(transcript, message);
+        let mut spans: BTreeSet<_> =
+            encrypted_parts(transcript, breach.message).map(|part| bounds(part.json)).collect();
+        if holds_compacted {
+            spans = BTreeSet::from([bounds(message.json)]);
+        } else if is_all(message, &spans) {
+            stays -= 1;
+        }
+        removals.insert(breach.message, spans);
+    }
+    if stays == 0 {
+        return Vec::new();
+    }
+    sorted(Repairer::new(transcript, Repair::Drop).removal_edits(&removals))
 }
 
 fn sorted(mut edits: Vec<Edit>) -> Vec<Edit> {

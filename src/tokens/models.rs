@@ -243,6 +243,44 @@ pub(crate) fn binds_thinking(name: &str) -> bool {
     })
 }
 
+/// The names of makers, and what their models' names contain.
+const MAKERS: [(&str, &[&str]); 10] = [
+    ("anthropic", &["claude"]),
+    ("deepseek", &["deepseek"]),
+    ("google", &["gemini", "gemma"]),
+    ("minimax", &["minimax"]),
+    ("mistral", &["mistral", "magistral", "codestral", "devstral", "ministral"]),
+    ("moonshot", &["kimi"]),
+    ("openai", &["gpt", "codex", "openai"]),
+    ("qwen", &["qwen", "qwq"]),
+    ("xai", &["grok"]),
+    ("zai", &["glm"]),
+];
+
+/// The maker of the model with this name, at any provider; `None` if the name does not tell.
+pub(crate) fn maker_of(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let model = name.rsplit(['/', ':']).next().unwrap_or_default();
+    let is_numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    if model.strip_prefix('o').is_some_and(is_numbered) {
+        return Some("openai");
+    }
+    MAKERS.iter().find(|(_, words)| words.iter().any(|word| name.contains(word))).map(|(maker, _)| *maker)
+}
+
+/// Whether the model with this name, at any provider, is a Gemini of the third generation or later. These refuse a call of
+/// the current turn that lacks its signature.
+pub(crate) fn wants_signatures(name: &str) -> bool {
+    const STEM: &str = "gemini-";
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    name.match_indices(STEM).any(|(at, _)| {
+        let behind = &name[at + STEM.len()..];
+        let digits = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+        let generation: u32 = behind[..digits].parse().unwrap_or(0);
+        !name[..at].ends_with(char::is_alphanumeric) && (3..100).contains(&generation)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,6 +377,57 @@ mod tests {
         }
         for name in ["kimi-k3.2", "MiniMax-M2.7", "deepseek-reasoner", "kimi-k2-thinking-turbo"] {
             assert_eq!(reasoning_of(name), Reasoning::Always, "{name}");
+        }
+    }
+
+    #[test]
+    fn makers_by_the_names_of_their_models() {
+        for (name, maker) in [
+            ("gpt-5.2-codex", Some("openai")),
+            ("openrouter:openai/gpt-5.6", Some("openai")),
+            ("o3", Some("openai")),
+            ("us.anthropic.claude-opus-4-5-v1:0", Some("anthropic")),
+            ("moonshotai/Kimi-K3", Some("moonshot")),
+            ("grok-4", Some("xai")),
+            ("team-deployment-3", None),
+            ("opus", None),
+            ("", None),
+        ] {
+            assert_eq!(maker_of(name), maker, "{name}");
+        }
+    }
+
+    #[test]
+    fn geminis_that_want_signatures() {
+        for name in [
+            "gemini-3-pro-preview",
+            "gemini-3.5-flash",
+            "google/gemini-3.1-pro",
+            "models/gemini-3-flash-preview",
+            "openrouter:google/gemini-3-pro-preview:free",
+            "vertex_ai/gemini-3-pro@default",
+            "google.gemini-3-pro",
+            "projects/p/locations/global/publishers/google/models/gemini-3-pro-preview",
+            "Gemini-4",
+            "gemini_3_pro",
+        ] {
+            assert!(wants_signatures(name), "{name}");
+        }
+        for name in [
+            "",
+            "gemini",
+            "gemini-",
+            "gemini-2.5-pro",
+            "gemini-2.0-flash-thinking-exp",
+            "models/gemini-1.5-pro",
+            "gemini-pro",
+            "gemini-embedding-001",
+            "gemini-exp-1206",
+            "notgemini-3-pro",
+            "gemma-3-27b-it",
+            "claude-sonnet-5-5",
+        ] {
+            assert!(!wants_signatures(name), "{name}");
         }
     }
 

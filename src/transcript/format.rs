@@ -229,6 +229,26 @@ pub(crate) trait OrderRules {
         false
     }
 
+    /// The makers whose models write encrypted compactions into such messages, where the format tells them.
+    fn encrypted_by(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
+    /// Whether a note tells that the provider refused what it had encrypted itself.
+    fn is_refused_encryption(&self, _note: Json<'_>) -> bool {
+        false
+    }
+
+    /// Whether all that a provider's compaction stands for is in entries before it, which count again without it.
+    fn holds_compacted(&self, _transcript: &Transcript<'_>, _compaction: &Message<'_>) -> bool {
+        false
+    }
+
+    /// Whether calls are sent with the signatures that their messages hold. Programs that write their own do not count.
+    fn keeps_signatures(&self) -> bool {
+        false
+    }
+
     /// Messages that violate a rule of the provider besides those of [`OrderRules::order`], with the rule.
     fn violations(&self, _messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
         Vec::new()

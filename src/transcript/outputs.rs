@@ -137,8 +137,9 @@ fn of_block(block: Json<'_>) -> Vec<Json<'_>> {
         return vec![block];
     }
     let texts = TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == JsonKind::String);
-    let json = block.get("json").into_iter().flat_map(all_strings);
-    texts.chain(json).collect()
+    // Bedrock's values, and Cohere's.
+    let values = [block.get("json"), block.at(&["document", "data"])];
+    texts.chain(values.into_iter().flatten().flat_map(all_strings)).collect()
 }
 
 fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {

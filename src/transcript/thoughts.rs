@@ -12,7 +12,7 @@ use memchr::memmem;
 
 use crate::transcript::format::Transcript;
 use crate::transcript::json::{Json, JsonKind, Object};
-use crate::transcript::message::{Message, Part, PartKind, Role};
+use crate::transcript::message::{Call, Message, Part, PartKind, Role};
 use crate::transcript::text::Text;
 
 /// A piece of thinking in a message.
@@ -128,6 +128,26 @@ pub(crate) fn model_of(transcript: &Transcript<'_>) -> Option<String> {
     let answers = || transcript.messages.iter().rev().filter(|message| message.role == Role::Assistant);
     let notes = || transcript.notes.iter().rev().find_map(|note| named(&Object::of(note.json), &NOTED_MODEL));
     around.next().or_else(|| answers().find_map(own_model)).or_else(notes)
+}
+
+/// For each of some messages, in order, the name of the model that the last note or answer before it names.
+pub(crate) fn models_before(transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Option<String>> {
+    let mut notes = transcript.notes.iter().peekable();
+    let mut indices = indices.iter().peekable();
+    let mut model = None;
+    let mut found = Vec::new();
+    for (index, message) in transcript.messages.iter().enumerate() {
+        while let Some(note) = notes.next_if(|note| note.json.span().start < message.span().start) {
+            model = named(&Object::of(note.json), &NOTED_MODEL).or(model);
+        }
+        if indices.next_if_eq(&&index).is_some() {
+            found.push(model.clone());
+        }
+        if message.role == Role::Assistant {
+            model = own_model(message).or(model);
+        }
+    }
+    found
 }
 
 fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {
@@ -342,6 +362,21 @@ pub(crate) fn sealed<'a>(message: &Message<'a>) -> Vec<Text<'a>> {
     found.sort_by_key(Text::raw);
     found.dedup_by_key(|sealed| sealed.raw());
     found
+}
+
+/// What litellm writes between the id of a call and its signature.
+const SIGNED_ID: &str = "__thought__";
+
+/// Whether a call of a message has a signature. Where calls are parts of the content, each holds its own; other formats
+/// have them in the call or beside it.
+pub(crate) fn is_signed_call(message: &Message<'_>, call: &Call<'_>) -> bool {
+    let mut found = Vec::new();
+    collect(call.json, MAX_DEPTH, &mut found);
+    let is_part = || message.content.parts().iter().any(|part| part.json.span() == call.json.span());
+    if found.is_empty() && !is_part() {
+        found = sealed(message);
+    }
+    found.iter().any(|signature| !signature.is_empty()) || call.id.is_some_and(|id| id.decode().contains(SIGNED_ID))
 }
 
 fn collect<'a>(object: Json<'a>, depth: usize, found: &mut Vec<Text<'a>>) {

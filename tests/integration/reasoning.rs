@@ -169,7 +169,7 @@ fn reasoning_stays_only_on_messages_with_calls() {
 }
 
 #[test]
-fn fit_summarizes_before_it_removes_reasoning() {
+fn fit_never_removes_reasoning_that_the_model_wants_back() {
     for size in ["1100", "700", "500"] {
         let run = piped(&["--fit", &format!("tokens:{size}")], &chat("deepseek-v4-pro", content));
         assert_eq!(run.code, 0, "{run:?}");
@@ -186,7 +186,11 @@ fn fit_summarizes_before_it_removes_reasoning() {
     let first = json!({"model": "deepseek-v4-pro", "messages": request["messages"].as_array().expect("messages")[..4]});
     let run =
         piped(&["--fit", "tokens:250", "--keep", "messages:1", "--pin", "first:1", "-m", "none"], &first.to_string());
-    assert_eq!((run.code, with(CALLING, &run.stdout)), (0, 0), "{run:?}");
+    // Without the reasoning, the model would refuse the request.
+    assert_eq!((run.code, run.stdout.as_str()), (5, ""), "{run:?}");
+    let least = run.stderr.rsplit_once("--fit ").and_then(|(_, size)| size.split_whitespace().next()).expect("a size");
+    let run = piped(&["--fit", least, "--keep", "messages:1", "--pin", "first:1", "-m", "none"], &first.to_string());
+    assert_eq!((run.code, with(CALLING, &run.stdout)), (0, 1), "{run:?}");
 }
 
 #[test]

@@ -1,7 +1,12 @@
 //! What bricks a session: calls with one id, lone surrogates, blank texts; and results that still hold such things.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
+use crate::batch::{tree, within};
 use crate::program::{Run, piped};
 
 fn checked(source: &str) -> Vec<String> {
@@ -38,6 +43,67 @@ fn anthropic(turns: &[&[(&str, &str, &str)]]) -> String {
     }
     messages.push(json!({"role": "assistant", "content": "Done."}));
     Value::from(messages).to_string()
+}
+
+/// Wherever the result would go, a repair that would leave nothing writes nothing.
+#[test]
+fn a_repair_that_would_leave_nothing_writes_nothing() {
+    const REFUSAL: &str = "--repair would leave nothing: there are only results without calls";
+    let orphan = r#"{"role": "tool", "content": "x", "tool_call_id": "c"}"#;
+    let sound = r#"{"messages": [{"role": "user", "content": "u"}]}"#;
+    let alone = format!(r#"{{"messages": [{orphan}]}}"#);
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    fs::create_dir(root.join("in")).expect("made");
+    for (name, text) in [
+        ("alone.json", alone.clone()),
+        ("list.json", format!("[{orphan}, {orphan}]")),
+        ("lines.jsonl", format!("{orphan}\n{orphan}\n")),
+        ("many.jsonl", format!("{sound}\n{alone}\n")),
+        ("sound.json", sound.to_owned()),
+    ] {
+        fs::write(root.join("in").join(name), text).expect("written");
+    }
+    fs::write(root.join("old.json"), "old").expect("written");
+    let before = tree(root);
+    let repair = ["--repair", "drop", "--trigger", "messages:99"];
+    for name in ["in/alone.json", "in/list.json", "in/lines.jsonl"] {
+        for more in [
+            &[][..],
+            &["-o", "old.json"],
+            &["-o", "new.json"],
+            &["--in-place"],
+            &["--in-place=.bak"],
+            &["--archive", "archive.jsonl"],
+            &["--dry-run"],
+            &["--diff"],
+        ] {
+            let run = within(root, &[&repair, more, &[name]].concat());
+            // As for any input that fails: 1, or 7 for files that are replaced.
+            let code = if more.iter().any(|flag| flag.starts_with("--in-place")) { 7 } else { 1 };
+            assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{name} {more:?}: {run:?}");
+            assert_eq!(run.stderr, format!("tcompact: {name}: {REFUSAL}\n"), "{more:?}");
+            assert!(tree(root) == before, "{name} {more:?}");
+        }
+    }
+    for more in [["-o", "new.jsonl"], ["-o", "old.json"]] {
+        let run = within(root, &[&repair[..], &more, &["in/many.jsonl"]].concat());
+        assert_eq!((run.code, run.stderr), (1, format!("tcompact: in/many.jsonl:2: {REFUSAL}\n")), "{more:?}");
+        assert!(tree(root) == before, "{more:?}");
+    }
+    let run = within(root, &[&repair[..], &["--in-place", "in"]].concat());
+    assert_eq!((run.code, run.stderr.matches(REFUSAL).count()), (7, 4), "{run:?}");
+    let run = within(root, &[&repair[..], &["--output-dir", "out", "in"]].concat());
+    assert_eq!((run.code, run.stderr.matches(REFUSAL).count()), (7, 4), "{run:?}");
+    let written: Vec<PathBuf> = tree(&root.join("out")).into_keys().collect();
+    assert_eq!(written, [PathBuf::from("sound.json")]);
+    assert!(tree(&root.join("in")) == tree_of(&before, "in"));
+}
+
+/// The files of a folder in a tree.
+fn tree_of(tree: &BTreeMap<PathBuf, Vec<u8>>, folder: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+    let inside = |path: &PathBuf| path.strip_prefix(folder).ok().map(Path::to_owned);
+    tree.iter().filter_map(|(path, bytes)| Some((inside(path)?, bytes.clone()))).collect()
 }
 
 fn plain(source: &str) -> String {

@@ -8,8 +8,8 @@ use crate::compact::limit::{Fit, Parts, Unmet};
 use crate::compact::message::{LEAST_SUMMARY, summary_tokens};
 use crate::compact::policy::SummarizerKind;
 use crate::plan::size::Size;
-use crate::plan::{self, CutPolicy, Plan, steps};
-use crate::prune::{Pruned, Rule, capping, for_fit, last_resort, with_shorter_results};
+use crate::plan::{self, CutPolicy, Plan};
+use crate::prune::{Pruned, Rule, capping, for_fit, with_shorter_results};
 use crate::wording::counted;
 
 /// Cuts that are tried, at most.
@@ -147,21 +147,10 @@ impl<'d, 't> LimitSearch<'d, 't> {
         LimitSearch { decided, limit, total, goal, kept_from, rules, typed, told_words, pinned, uncut }
     }
 
-    /// The best candidate within the limit, if need be without the reasoning that the model wants back.
+    /// The best candidate within the limit.
     fn reach_limit(&self) -> Found {
-        let policy = self.decided.policy;
-        let mut rules = for_fit(&policy.pruning.rules);
-        let reached = self.reach_limit_by(&rules);
-        let Some(rule) = last_resort(&policy.pruning.rules).filter(|_| reached.unmet.is_some()) else { return reached };
-        if steps::reasoning_wanted_back(self.decided.transcript, policy.reader_name()).is_none() {
-            return reached;
-        }
-        rules.push(rule);
-        self.reach_limit_by(&rules)
-    }
-
-    fn reach_limit_by(&self, rules: &[Rule]) -> Found {
-        let mut pruned = self.pruned_in(0..self.kept_from, rules, self.goal);
+        let rules = for_fit(&self.decided.policy.pruning.rules);
+        let mut pruned = self.pruned_in(0..self.kept_from, &rules, self.goal);
         if self.decided.leaves_foreign(&self.uncut, &pruned) {
             pruned = Pruned::default();
         }

@@ -6,6 +6,7 @@ mod cut_off;
 mod digest;
 mod documents;
 mod earlier_summaries;
+mod encrypted_compactions;
 mod exact_tokens;
 mod fences;
 mod fitted_sizes;
@@ -37,6 +38,7 @@ mod unread_members;
 mod unsent;
 mod users_words;
 mod walks;
+mod wanted_reasoning;
 
 use crate::all_cases::share;
 

@@ -4,10 +4,12 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
+use crate::exit::{Exit, Failure};
 use crate::laws::bricks::{Bricks, Generated, file, generated};
 use crate::laws::lawful::{found, mended, with_document};
 use crate::laws::tests::cases;
 use crate::laws::transcripts::read;
+use crate::laws::whole::process;
 use crate::rewrite::repair::{Repair, repair_round};
 use crate::rewrite::{Edit, pieces};
 use crate::transcript::formats::{FORMATS, by_name};
@@ -95,6 +97,87 @@ proptest! {
             prop_assert_eq!(text, source);
         }
     }
+}
+
+/// Where only results without calls are there, a repair would leave no message. It fails instead, in every format and layout,
+/// and whatever else the file holds.
+#[test]
+fn a_repair_never_leaves_a_conversation_without_messages() {
+    const REFUSAL: &str = "--repair would leave nothing: there are only results without calls";
+    let mut refused = 0;
+    for format in FORMATS {
+        let bricks = Bricks::of(format.name());
+        for number in 1..4 {
+            let orphans: Vec<Generated> = (0..number).map(Generated::Orphan).collect();
+            for (layout, how) in (0..6).flat_map(|layout| [(layout, "drop"), (layout, "synthesize")]) {
+                let (source, _) = file(&bricks, &orphans, layout);
+                // Some formats have no results of their own.
+                if read(&source, Some(*format), None).is_err() || found(&source, Some(*format)).is_empty() {
+                    continue;
+                }
+                for more in [&["--trigger=messages:99"][..], &["--keep=messages:1"], &["--prune=all"]] {
+                    let mut arguments = vec![format!("--repair={how}"), format!("--from={}", format.name())];
+                    arguments.extend(more.iter().map(|word| (*word).to_owned()));
+                    let error = process(&arguments, &source).err().unwrap_or_else(|| panic!("{arguments:?} {source}"));
+                    assert!(error.to_string().ends_with(REFUSAL), "{error}: {source}");
+                    assert_eq!(error.downcast_ref::<Failure>().map(|failure| failure.exit), Some(Exit::Unreadable));
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 500, "{refused}");
+}
+
+/// Results of tools in Chat Completions that their providers take as they are: Cohere's documents, and media at Mistral.
+#[test]
+fn media_that_a_provider_takes_in_results_stay() {
+    let picture = r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}"#;
+    let sound = r#"{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}"#;
+    let document = r#"{"type":"document","document":{"data":{"r":"three failed"},"id":"7"}}"#;
+    let of_text = r#"{"type":"document","document":{"data":"three failed"}}"#;
+    let file = r#"{"type":"file","file":{"file_id":"f"}}"#;
+    let text = r#"{"type":"text","text":"two"}"#;
+    let cases: [(&str, &[&str], bool); 9] = [
+        ("command-a-03-2025", &[document], true),
+        ("command-a-03-2025", &[text, document, document, of_text], true),
+        ("any-model", &[document], true),
+        ("mistral-large-2512", &[picture], true),
+        ("pixtral-large", &[text, picture, sound], true),
+        ("gpt-5.2", &[picture], false),
+        ("gpt-5.2", &[file], false),
+        ("command-a-03-2025", &[document, picture], false),
+        ("gpt-5.2", &[text], true),
+    ];
+    for (model, parts, is_taken) in cases {
+        let parts = parts.join(",");
+        let source = format!(
+            r#"{{"model":"{model}","messages":[{{"role":"user","content":"u"}},{{"role":"assistant","content":"","tool_plan":"I look.","tool_calls":[{{"id":"a","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}},{{"role":"tool","tool_call_id":"a","content":[{parts}]}}]}}"#
+        );
+        let format = by_name("openai-chat");
+        assert_eq!(found(&source, format).is_empty(), is_taken, "{source}");
+        for how in [Repair::Drop, Repair::Synthesize] {
+            let text = mended(&source, format, how).expect("a user is left");
+            assert_eq!(text == source, is_taken, "{text}");
+        }
+    }
+}
+
+/// A document of Cohere's is told, and cut where it is long, as any other result.
+#[test]
+fn documents_of_cohere_are_results_of_text() {
+    let long = "parcel 17 failed at the gate. ".repeat(200);
+    let source = json!({"messages": [{"role": "user", "content": "Which failed?"},
+        {"role": "assistant", "tool_plan": "I look.", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "run", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": [{"type": "document", "document": {"data": {"r": long}, "id": "7"}}]},
+        {"role": "user", "content": "Go on."}]})
+    .to_string();
+    let arguments = ["--prune=cap:100", "-m=none", "--keep=messages:1"].map(str::to_owned);
+    let text = process(&arguments, &source).expect("a result").text;
+    let value: Value = serde_json::from_str(&text).expect("JSON");
+    let document = &value["messages"][2]["content"][0]["document"];
+    let cut = document["data"]["r"].as_str().expect("a text");
+    assert!(cut.starts_with("parcel 17") && cut.len() < long.len() / 2 && document["id"] == "7", "{text}");
 }
 
 /// Each kind of fault, with what `--check` says of it, and the repaired text.

@@ -241,6 +241,10 @@ impl OrderRules for AiSdk {
         message.json.get("id").filter(|id| id.text().is_some_and(|id| !id.is_empty()))
     }
 
+    fn keeps_signatures(&self) -> bool {
+        true
+    }
+
     /// Groups a request for approval of a tool with its response, and the call of a provider's own tool with its result.
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         let mut requests = HashMap::new();

@@ -11,6 +11,8 @@
 
 mod background;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use crate::transcript::background_forms::BackgroundForms;
@@ -19,6 +21,7 @@ use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
+    Transcript,
 };
 use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
@@ -255,6 +258,46 @@ impl OrderRules for Codex {
     /// have ids, all reasoning stays.
     fn can_lose_reasoning(&self, message: &Message<'_>) -> bool {
         payload(message.json).member_is("type", "reasoning")
+    }
+
+    fn encrypted_by(&self) -> Option<&'static [&'static str]> {
+        Some(&["openai", "xai"])
+    }
+
+    /// Reads the event of an error, whose text holds the provider's answer.
+    fn is_refused_encryption(&self, note: Json<'_>) -> bool {
+        let event = match line(&Object::of(note)) {
+            Some(CodexLine::Event(event)) if event.member_is("type", "error") => event,
+            _ => return false,
+        };
+        let message = event.get_text("message").map(|message| message.decode()).unwrap_or_default();
+        message.contains("invalid_encrypted_content")
+            || message.contains("encrypted content") && message.contains("could not be verified")
+    }
+
+    /// A compaction repeats messages of the user, and Codex replays their lines without it. A file that was shortened
+    /// lacks them.
+    fn holds_compacted(&self, transcript: &Transcript<'_>, compaction: &Message<'_>) -> bool {
+        let Some(CodexLine::Compacted(payload)) = line(&Object::of(compaction.json)) else { return false };
+        let start = compaction.span().start;
+        let mut said = HashSet::new();
+        let replaced = transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete);
+        for note in replaced.take_while(|note| note.json.span().start < start) {
+            let content = match line(&Object::of(note.json)) {
+                Some(CodexLine::Item(item, Some(_))) => items::item(&Object::of(item)).map(|item| item.content),
+                Some(CodexLine::Compacted(payload)) => Ok(compacted(payload)),
+                _ => continue,
+            };
+            let texts = content.iter().flat_map(Content::texts);
+            said.extend(texts.map(|text| text.decode().into_owned()));
+        }
+        let Content::Parts(parts) = compacted(payload) else { return !said.is_empty() };
+        let is_said = |part: &Part<'_>| match &part.kind {
+            PartKind::Text(text) => said.contains(&*text.decode()),
+            PartKind::Compaction(_) => true,
+            _ => false,
+        };
+        !said.is_empty() && parts.iter().all(is_said)
     }
 
     fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {

@@ -123,6 +123,10 @@ impl OrderRules for Gemini {
         }
     }
 
+    fn keeps_signatures(&self) -> bool {
+        true
+    }
+
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         let has = |part: Json<'_>, keys: [&str; 2]| keys.iter().any(|key| member(part, key).is_some());
         of_hosted(

@@ -201,6 +201,10 @@ impl UsageReader for LangChain {
 }
 
 impl OrderRules for LangChain {
+    fn keeps_signatures(&self) -> bool {
+        true
+    }
+
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         let is_call = |block: Json<'_>| type_ends(block, &["_tool_use", "server_tool_call"]);
         of_hosted(messages, is_call, |block| type_ends(block, &["_tool_result"]))

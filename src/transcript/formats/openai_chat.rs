@@ -195,10 +195,15 @@ impl OrderRules for OpenAiChat {
             ..MessageOrder::of(ResultPlacement::Following)
         };
         if is_for_mistral(envelope, messages) {
-            MessageOrder { alternates: true, model_after_results: true, ..order }
+            // Mistral's results hold pictures and sounds, too.
+            MessageOrder { alternates: true, model_after_results: true, text_results: false, ..order }
         } else {
             order
         }
+    }
+
+    fn keeps_signatures(&self) -> bool {
+        true
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {

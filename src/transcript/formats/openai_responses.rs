@@ -162,6 +162,10 @@ impl OrderRules for OpenAiResponses {
         items::groups(messages.iter().map(|message| message.json))
     }
 
+    fn encrypted_by(&self) -> Option<&'static [&'static str]> {
+        Some(&["openai", "xai"])
+    }
+
     fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
         items::violations(messages.iter().map(|message| message.json))
     }

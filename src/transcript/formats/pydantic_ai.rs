@@ -149,6 +149,10 @@ impl MessageWriter for PydanticAi {
 impl UsageReader for PydanticAi {}
 
 impl OrderRules for PydanticAi {
+    fn keeps_signatures(&self) -> bool {
+        true
+    }
+
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         of_hosted(messages, |part| is(part, "builtin-tool-call"), |part| is(part, "builtin-tool-return"))
     }

@@ -110,6 +110,11 @@ fn inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<(Json<'a>, Text<'a>)> {
 
 /// Reads a document: its data or its text, and what stands beside it for the model.
 fn document<'a>(json: Json<'a>) -> PartKind<'a> {
+    // Cohere's documents are values of a program and not files. Results of tools consist of them.
+    if let Some(data) = json.at(&["document", "data"]) {
+        let kind = data.text().map_or_else(|| foreign::value(data, PartKind::Text), PartKind::Text);
+        return PartKind::Mixed(Content::Parts(Box::new([Part { json: data, kind }])));
+    }
     let text = |json: Json<'a>| Some(Part { json, kind: PartKind::Text(json.text().filter(|text| !text.is_empty())?) });
     let beside = ["title", "context"].into_iter().filter_map(|key| json.get(key));
     // Models of other providers have neither.
