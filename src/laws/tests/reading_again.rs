@@ -6,6 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 use crate::all_cases::{Sample, one_in};
 use crate::compact::{Accept, CompactionPolicy, Compactor, SummarizerKind};
+use crate::plan::size;
 use crate::prune::{self, Choice};
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ const KEPT: [&str; 7] = ["none", "messages:1", "messages:2", "messages:3", "mess
 /// The kinds of replacements for what is cut.
 fn compactors(keep: &str) -> [(&'static str, Compactor); 4] {
     let policy = |change: fn(&mut CompactionPolicy)| {
-        let mut policy = CompactionPolicy::keeping(keep.parse().expect("a size"));
+        let mut policy = CompactionPolicy::keeping(size::keep(keep).expect("a size"));
         policy.summary.accept = Accept::Any;
         change(&mut policy);
         Compactor::new(policy)
