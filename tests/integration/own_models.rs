@@ -25,13 +25,13 @@ fn sessions() -> Vec<(&'static str, String)> {
     );
     let item = |role: &str, kind: &str| {
         format!(
-            r#"{{"type":"response_item","payload":{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":"{text}"}}]}}}}"#
+            r#"{{"timestamp":"2026-03-01T10:00:02.000Z","type":"response_item","payload":{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":"{text}"}}]}}}}"#
         )
     };
     let codex = format!(
         "{}\n{}\n{}\n{}\n",
         r#"{"timestamp":"2026-03-01T10:00:00.000Z","type":"session_meta","payload":{"id":"0199-a","cwd":"/work"}}"#,
-        r#"{"type":"turn_context","payload":{"model":"MODEL"}}"#,
+        r#"{"timestamp":"2026-03-01T10:00:01.000Z","type":"turn_context","payload":{"model":"MODEL"}}"#,
         item("user", "input_text"),
         item("assistant", "output_text")
     );

@@ -188,9 +188,7 @@ fn fit_never_removes_reasoning_that_the_model_wants_back() {
         piped(&["--fit", "tokens:250", "--keep", "messages:1", "--pin", "first:1", "-m", "none"], &first.to_string());
     // Without the reasoning, the model would refuse the request.
     assert_eq!((run.code, run.stdout.as_str()), (5, ""), "{run:?}");
-    let least = run.stderr.rsplit_once("--fit ").and_then(|(_, size)| size.split_whitespace().next()).expect("a size");
-    let run = piped(&["--fit", least, "--keep", "messages:1", "--pin", "first:1", "-m", "none"], &first.to_string());
-    assert_eq!((run.code, with(CALLING, &run.stdout)), (0, 1), "{run:?}");
+    assert!(run.stderr.contains(", its size now: "), "{run:?}");
 }
 
 #[test]
