@@ -28,8 +28,10 @@ use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 /// The shortest summary. A history is summarized only if the message with this text is smaller.
 const SMALLEST_SUMMARY: &str = ".";
 
-/// The tokens that a model needs at least for notes under four headings.
-const SHORTEST_NOTES: u64 = 100;
+/// The tokens that a model needs for notes under four headings, a sentence or two under each.
+const SHORT_NOTES: u64 = 200;
+/// A history that is more than this part of its conversation is sent to a model however short it is.
+const SMALL_PART: u64 = 3;
 
 /// The result of the first step: a conversation as it is counted, and where `--keep` cuts it. Nothing is pruned yet.
 pub(crate) struct Decided<'t> {
@@ -272,11 +274,11 @@ fn uncut_without_gain(plan: Plan, tally: &Tally<'_, '_>, view: &Transcript<'_>, 
     }
     let mut smallest = smallest_summary(view, policy);
     if smallest > 0 && policy.summary.asks_for_notes() && saves(policy) {
-        // Requests for notes that are as long as a history are paid for and refused in each run. Where such a history is
-        // much of a conversation, there is nothing else to remove, and the user asked for it.
-        let with_notes = smallest + SHORTEST_NOTES;
+        // A model's notes would be as long as the history. Each run would pay for them and refuse them. A user who tries
+        // tcompact on a few lines wants to see the model's answer, and such a history is most of its conversation.
+        let with_notes = smallest + SHORT_NOTES;
         let (history, all) = (plan.summarized(), Vec::from_iter(0..view.messages.len()));
-        if !tally.reaches(&history, with_notes + 1) && tally.reaches(&all, 3 * tally.sum(&history) + 1) {
+        if !tally.reaches(&history, with_notes + 1) && tally.reaches(&all, SMALL_PART * tally.sum(&history) + 1) {
             smallest = with_notes;
         }
     }

@@ -12,7 +12,7 @@ use std::thread::{Builder, Scope, scope};
 
 use anyhow::Result;
 
-use crate::compact::{OnError, Redaction};
+use crate::compact::{Emit, OnError, Redaction};
 use crate::events::{Event, Listener, ReportRow, Status};
 use crate::exit::{Exit, Failure};
 use crate::files::input::{Input, InputPiece, LineReader, Opened};
@@ -255,11 +255,13 @@ impl<'r> Workers<'r> {
         TaskResult { content: ResultContent::Whole(self.unread(line)), ..TaskResult::default() }
     }
 
-    /// What is written in place of a line that is not read. A run that only prints has nothing to say of it.
+    /// What is written in place of a line that is not read: nothing where something else than transcripts is written.
     fn unread(&self, line: &[u8]) -> Vec<u8> {
         let settings = self.run.settings;
+        if settings.action.is_read_only() || settings.policy.emit != Emit::Messages {
+            return Vec::new();
+        }
         match settings.policy.redact {
-            _ if settings.action.is_read_only() => Vec::new(),
             Redaction::All => masked_bytes(line),
             _ => line.to_vec(),
         }

@@ -203,7 +203,7 @@ impl Totals {
 
     /// Whether the run did what it was asked for. A script that reads no report learns of anything else.
     pub(crate) fn is_success(&self) -> bool {
-        self.failed + self.passed_through == 0 && self.compacted + self.finished > 0
+        self.failed + self.passed_through + self.left_out == 0 && self.compacted + self.finished > 0
     }
 
     pub(crate) fn sentence(&self) -> String {

@@ -58,9 +58,8 @@ pub(super) fn read_environment(
     Ok(given)
 }
 
-/// The variables of the packages, mods and hooks around the program, without the prefix. Tests have those of the last line.
-const OTHERS: [&str; 9] =
-    ["BIN", "NO_ARCHIVE", "PYTHON", "CASES", "COUNTS", "PEER_LLAMA", "PEER_LLMOCK", "PROGRAM", "REGENERATE"];
+/// The variables of the packages, mods and hooks around the program, without the prefix.
+const OTHERS: [&str; 3] = ["BIN", "NO_ARCHIVE", "PYTHON"];
 
 /// A note for each variable of the program that sets nothing.
 pub(super) fn misspelled(keys: &SettingKeys, variables: impl Iterator<Item = OsString>) -> Vec<String> {

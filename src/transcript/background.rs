@@ -2,8 +2,8 @@
 //! a task of which no end is recorded may run or not.
 //!
 //! Only what the agent itself writes counts: its program's text in the user's place, the record beside a result, and the
-//! results of its own tools. The output of a command, a page or a file can hold the same words. Also inside of a notice
-//! stand texts of others, the name of the task and what it answered; so nothing behind them is read.
+//! results of its own tools. The output of a command, a page or a file can hold the same words. A notice has texts
+//! of others in it, the name of the task and what it answered, and nothing behind them is read.
 
 use std::sync::OnceLock;
 
@@ -144,7 +144,13 @@ fn read_notice(notice: &TaskNotice, text: &str) -> Option<TaskRecord> {
     if !before.is_empty() && !is_behind() {
         return None;
     }
-    let inside = rest.rsplit_once(notice.closing)?.0.trim();
+    let (inside, behind) = rest.rsplit_once(notice.closing)?;
+    // A user who pastes a notice goes on in words.
+    let behind = behind.trim_start();
+    if !behind.is_empty() && !notice.endings.iter().any(|ending| behind.starts_with(ending)) {
+        return None;
+    }
+    let inside = inside.trim();
     if inside.starts_with('{') {
         let object: Value = serde_json::from_str(inside).ok()?;
         let id = notice.ids.iter().find_map(|id| object.get(id)?.as_str())?;

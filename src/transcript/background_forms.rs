@@ -29,6 +29,8 @@ pub(crate) struct TaskNotice {
     pub(crate) opening: &'static str,
     pub(crate) closing: &'static str,
     pub(crate) behind: &'static [&'static str],
+    /// How a sentence of the program's begins that can follow.
+    pub(crate) endings: &'static [&'static str],
     /// The names of its elements, or of the members of the object inside. Of several names the first that is there counts.
     pub(crate) ids: &'static [&'static str],
     pub(crate) status: &'static str,

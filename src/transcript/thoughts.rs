@@ -82,8 +82,9 @@ const MODEL: [&[&str]; 12] = [
     &["info", "config", "model", "model_name"],
 ];
 
-/// The paths to the model in a line of a session that is not a message.
-const NOTED_MODEL: [&[&str]; 2] = [&["payload", "model"], &["modelId"]];
+/// The lines of sessions that set the model from there on: their type, and the path to the model. Events of sub-agents and
+/// tools name models, too.
+const MODEL_CHANGES: [(&str, &[&str]); 2] = [("turn_context", &["payload", "model"]), ("model_change", &["modelId"])];
 
 /// The thinking in a message, in order; none if the model's maker requires that it stays.
 pub(crate) fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
@@ -121,13 +122,38 @@ pub(crate) fn own_model(message: &Message<'_>) -> Option<String> {
     named(&Object::of(first(message.json)), &OWN_MODEL)
 }
 
-/// The name of a transcript's model, from the envelope, or else from the last message or the last note with one.
+/// The name of a transcript's model: from the envelope of a request, or else from the last answer or line that names one.
 pub(crate) fn model_of(transcript: &Transcript<'_>) -> Option<String> {
-    let around = [transcript.state, transcript.envelope].into_iter().flatten();
-    let mut around = around.filter_map(|around| named(&Object::of(around), &MODEL));
-    let answers = || transcript.messages.iter().rev().filter(|message| message.role == Role::Assistant);
-    let notes = || transcript.notes.iter().rev().find_map(|note| named(&Object::of(note.json), &NOTED_MODEL));
-    around.next().or_else(|| answers().find_map(own_model)).or_else(notes)
+    for around in [transcript.state, transcript.envelope].into_iter().flatten() {
+        if let Some(name) = named(&Object::of(around), &MODEL) {
+            return Some(name);
+        }
+    }
+    let mut changed = None;
+    for note in transcript.notes.iter().rev() {
+        if let Some(name) = set_model(note.json) {
+            changed = Some((note.json.span().start, name));
+            break;
+        }
+    }
+    for message in transcript.messages.iter().rev() {
+        if changed.as_ref().is_some_and(|(place, _)| message.span().start < *place) {
+            break;
+        }
+        if message.role == Role::Assistant
+            && let Some(name) = own_model(message)
+        {
+            return Some(name);
+        }
+    }
+    changed.map(|(_, name)| name)
+}
+
+/// The model that a line of a session sets.
+fn set_model(line: Json<'_>) -> Option<String> {
+    let object = Object::of(line);
+    let (_, path) = MODEL_CHANGES.iter().find(|(kind, _)| object.member_is("type", kind))?;
+    named(&object, &[*path])
 }
 
 /// For each of some messages, in order, the name of the model that the last note or answer before it names.
@@ -138,7 +164,7 @@ pub(crate) fn models_before(transcript: &Transcript<'_>, indices: &[usize]) -> V
     let mut found = Vec::new();
     for (index, message) in transcript.messages.iter().enumerate() {
         while let Some(note) = notes.next_if(|note| note.json.span().start < message.span().start) {
-            model = named(&Object::of(note.json), &NOTED_MODEL).or(model);
+            model = set_model(note.json).or(model);
         }
         if indices.next_if_eq(&&index).is_some() {
             found.push(model.clone());
@@ -152,8 +178,8 @@ pub(crate) fn models_before(transcript: &Transcript<'_>, indices: &[usize]) -> V
 
 fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {
     let mut names = paths.iter().filter_map(|path| object.at(path)?.text()).map(|name| name.decode().into_owned());
-    // Agents write names such as `<synthetic>` into messages that no model wrote.
-    names.find(|name| !name.is_empty() && !name.starts_with('<'))
+    // Agents write names such as `<synthetic>` into messages that no model wrote, and routers choose for `auto`.
+    names.find(|name| !name.is_empty() && !name.starts_with('<') && name != "auto")
 }
 
 /// A message, or the first of two in a list that counts as one.

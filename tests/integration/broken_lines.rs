@@ -202,6 +202,10 @@ fn a_cut_last_line_stands_aside_in_messages_and_conversations() {
             let (last, note) = (&source[before..], format!("line {number} is not JSON"));
             let (kept, said) = done(&["--keep", "messages:4"], source, folder.path());
             assert!(kept.ends_with(last) && said.contains(&note), "{cut}: {said}");
+            for emit in ["summary", "handoff"] {
+                let (other, _) = done(&["--keep", "messages:4", "--emit", emit], source, folder.path());
+                assert!(!other.ends_with(last), "{emit} is no transcript: {cut}");
+            }
         }
     }
 }

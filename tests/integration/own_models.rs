@@ -88,3 +88,27 @@ fn the_last_named_model_counts_and_fits() {
     let after = tokens(&["--for", "anthropic:claude-opus-4-8"], &fitted.stdout);
     assert!(after <= 1200, "{after}");
 }
+
+/// Lines that set the model count in their order with answers; events of sub-agents name models that count nothing here.
+#[test]
+fn the_model_is_the_one_of_the_session() {
+    let text = TEXT.repeat(20);
+    let pi = |model: &str| {
+        format!(
+            "{}\n{}\n{}\n{}\n",
+            r#"{"type":"session","version":3,"id":"a","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/w"}"#,
+            format_args!(
+                r#"{{"type":"message","id":"1","parentId":null,"message":{{"role":"user","content":"{text}"}}}}"#
+            ),
+            format_args!(
+                r#"{{"type":"message","id":"2","parentId":"1","message":{{"role":"assistant","model":"gpt-5.5","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            ),
+            format_args!(r#"{{"type":"model_change","id":"3","parentId":"2","modelId":"{model}"}}"#)
+        )
+    };
+    assert!(tokens(&[], &pi("claude-opus-4-8")) * 10 > tokens(&[], &pi("gpt-5.5")) * 14);
+    let (_, codex) = sessions().remove(2);
+    let codex = codex.replace("MODEL", "gpt-5.5");
+    let spawned = r#"{"timestamp":"2026-03-01T10:00:03.000Z","type":"event_msg","payload":{"type":"collab_agent_spawn_end","model":"claude-opus-4-8"}}"#;
+    assert_eq!(tokens(&[], &format!("{codex}{spawned}\n")), tokens(&[], &codex));
+}

@@ -55,6 +55,18 @@ fn a_cut_last_line_stands_aside_in_every_format() {
     assert!(formats.len() >= 6, "{formats:?}");
 }
 
+/// A line can end inside an escape.
+#[test]
+fn a_line_is_cut_off_at_any_place() {
+    let user = r#"{"role":"user","content":"a"}"#;
+    let last = r#"{"role":"user","content":["line \\ one\nand \u4f60\"", -1.5e3, true, null, {"a":[]}]}"#;
+    for end in 1..last.len() {
+        let text = format!("{user}\n{}", &last[..end]);
+        let read = seen(&text).unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(read.broken_lines, [2], "{text}");
+    }
+}
+
 /// What is spread over lines is one value, and a value that ends too early is an error.
 #[test]
 fn what_is_not_one_value_a_line_is_not_read_in_part() {

@@ -354,15 +354,7 @@ fn a_variable_that_sets_nothing_is_named() {
         assert!(told(name)[0].ends_with(&format!("{name} is not a setting and has no effect; did you mean {near}?")));
     }
     assert!(told("TCOMPACT_NONSENSE")[0].ends_with("TCOMPACT_NONSENSE is not a setting and has no effect"));
-    for name in [
-        "TCOMPACT_KEEP",
-        "TCOMPACT_BIN",
-        "TCOMPACT_NO_ARCHIVE",
-        "TCOMPACT_REGENERATE",
-        "TCOMPACT_PYTHON",
-        "TCOMPACT_",
-        "KEEEP",
-    ] {
+    for name in ["TCOMPACT_KEEP", "TCOMPACT_BIN", "TCOMPACT_NO_ARCHIVE", "TCOMPACT_PYTHON", "TCOMPACT_", "KEEEP"] {
         assert_eq!(told(name), Vec::<String>::new(), "{name}");
     }
 }

@@ -289,7 +289,10 @@ impl<'t> Scan<'t> {
             }
             Some(b'u') => self.at += 2,
             Some(_) => return self.wrong("invalid escape"),
-            None => return self.unclosed_string(string),
+            None => {
+                self.at += 1;
+                return self.unclosed_string(string);
+            }
         }
         let digits = self.at;
         while self.at < digits + 4 {

@@ -10,12 +10,16 @@ const COPIES: &[&str] = &["toolUseResult", "tool_use_result"];
 /// What stands before a notice that comes while nobody asked for anything.
 const BEHIND: &[&str] = &["[SYSTEM NOTIFICATION - NOT USER INPUT]"];
 
+/// What tells where the result of the task is.
+const ENDINGS: &[&str] = &["Read the output file", "Full transcript available at"];
+
 pub(super) const FORMS: BackgroundForms = BackgroundForms {
     notices: &[
         TaskNotice {
             opening: "<task-notification>",
             closing: "</task-notification>",
             behind: BEHIND,
+            endings: ENDINGS,
             ids: &["task-id"],
             status: "status",
             file: "output-file",
@@ -25,6 +29,7 @@ pub(super) const FORMS: BackgroundForms = BackgroundForms {
             opening: "<bash-notification>",
             closing: "</bash-notification>",
             behind: BEHIND,
+            endings: ENDINGS,
             ids: &["shell-id", "task-id"],
             status: "status",
             file: "output-file",

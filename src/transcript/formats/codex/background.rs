@@ -15,6 +15,7 @@ pub(super) const FORMS: BackgroundForms = BackgroundForms {
         opening: "<subagent_notification>",
         closing: "</subagent_notification>",
         behind: &[],
+        endings: &[],
         ids: &["agent_path", "agent_id"],
         status: "status",
         file: "",
