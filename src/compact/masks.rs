@@ -18,11 +18,15 @@ use crate::redact::Redactor;
 use crate::rewrite::{Edit, Masked};
 use crate::transcript::edit::composed;
 use crate::transcript::framing::Document;
+use crate::transcript::json::Json;
 use crate::transcript::pieces::all_tool_data;
 use crate::transcript::source::Source;
 use crate::transcript::thoughts::{ThoughtMark, thoughts};
 use crate::transcript::view::{Arena, view};
 use crate::transcript::{MaskMark, Transcript};
+
+/// The span of a value or of a line that is not JSON.
+type FilePart<'a> = (Range<usize>, Option<Json<'a>>);
 
 /// The masks of a file.
 pub(crate) struct FileMasks {
@@ -53,42 +57,43 @@ impl FileMasks {
         let data = all_tool_data(transcripts);
         let starts = starts(text, transcripts);
         let by_line = transcripts.first().is_some_and(|first| first.line.is_some());
-        let mut redactor = Redactor::default();
-        if !by_line {
-            redactor.reserve_placeholders(text);
-        }
         let mut masks = FileMasks { edits: Vec::new(), conversations: Vec::new() };
         masks.conversations.resize_with(transcripts.len(), ConversationMasks::default);
         let values = source.values().map(|value| (value.span(), Some(value)));
-        let mut parts: Vec<_> = values.chain(source.broken_lines.iter().cloned().map(|line| (line, None))).collect();
+        let mut parts: Vec<FilePart<'_>> =
+            values.chain(source.broken_lines.iter().cloned().map(|line| (line, None))).collect();
         parts.sort_by_key(|(span, _)| span.start);
-        let mut seen = HashSet::new();
-        for (span, value) in parts {
-            // A line is masked alike whatever stands on others.
-            if by_line {
-                redactor = Redactor::default();
-                redactor.reserve_placeholders(&text[span.clone()]);
-                seen.clear();
+        // A line is masked alike whatever stands on others.
+        let groups = if by_line { parts.chunks(1) } else { parts.chunks(parts.len().max(1)) };
+        for parts in groups {
+            let mut redactor = Redactor::default();
+            let reserved = parts.first().filter(|_| by_line).map_or(0..text.len(), |(span, _)| span.clone());
+            redactor.reserve_placeholders(&text[reserved]);
+            let mut edits = edits_of_parts(&mut redactor, text, parts, &data);
+            if redactor.know_all() {
+                edits = edits_of_parts(&mut redactor, text, parts, &data);
             }
-            let edits = match value {
-                Some(value) => redactor.edits_in(value, &data, &[], 0),
-                None => line_edits(&mut redactor, text, span),
-            };
-            for edit in edits {
-                let owner = starts.partition_point(|start| *start <= edit.range.start).saturating_sub(1);
-                if let Some(own) = masks.conversations.get_mut(owner) {
-                    for (kind, number) in redactor.masks_in([&*edit.text].into_iter()) {
-                        *own.places.entry(kind).or_default() += 1;
-                        if seen.insert((owner, kind, number)) {
-                            *own.secrets.entry(kind).or_default() += 1;
-                        }
-                    }
-                }
-                masks.edits.push(edit);
-            }
+            masks.count(&redactor, edits, &starts);
         }
         masks.assign(transcripts, &starts);
         masks
+    }
+
+    /// Adds edits, and counts what they mask for the conversations that begin at `starts`.
+    fn count(&mut self, redactor: &Redactor, edits: Vec<Edit>, starts: &[usize]) {
+        let mut seen = HashSet::new();
+        for edit in edits {
+            let owner = starts.partition_point(|start| *start <= edit.range.start).saturating_sub(1);
+            if let Some(own) = self.conversations.get_mut(owner) {
+                for (kind, number) in redactor.masks_in([&*edit.text].into_iter()) {
+                    *own.places.entry(kind).or_default() += 1;
+                    if seen.insert((owner, kind, number)) {
+                        *own.secrets.entry(kind).or_default() += 1;
+                    }
+                }
+            }
+            self.edits.push(edit);
+        }
     }
 
     /// Assigns the edits to the conversations.
@@ -172,6 +177,18 @@ fn starts(text: &str, transcripts: &[Transcript<'_>]) -> Vec<usize> {
     starts
 }
 
+/// The edits that mask the secrets in some values, and in lines that are not JSON, in order.
+fn edits_of_parts(redactor: &mut Redactor, text: &str, parts: &[FilePart<'_>], data: &[Range<usize>]) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for (span, value) in parts {
+        match value {
+            Some(value) => edits.extend(redactor.edits_in(*value, data, &[], 0)),
+            None => edits.extend(line_edits(redactor, text, span.clone())),
+        }
+    }
+    edits
+}
+
 /// The edits that mask the secrets in a line that is not JSON. Bytes that are not UTF-8 stand as NUL.
 fn line_edits(redactor: &mut Redactor, text: &str, line: Range<usize>) -> Vec<Edit> {
     let mut start = line.start;
@@ -221,10 +238,10 @@ pub(super) fn edited<'t>(
     Ok(view(transcript, edits, arena).map_err(unreadable)?)
 }
 
-/// A redactor that uses no placeholder that the conversation already contains.
+/// A redactor that knows the secrets of a conversation, and uses no placeholder that it already contains.
 pub(crate) fn redactor(transcript: &Transcript<'_>) -> Redactor {
     let mut redactor = Redactor::default();
-    transcript.messages.iter().for_each(|message| redactor.reserve_placeholders(message.json.raw()));
+    redactor.look_through(transcript);
     redactor
 }
 

@@ -164,6 +164,22 @@ pub(super) type Visit<'v> = &'v mut dyn FnMut(&ReadPart<'_, '_>, &mut Masks);
 pub(super) struct Masks(Option<Redactor>);
 
 impl Masks {
+    fn take(&mut self) -> Self {
+        Masks(self.0.take())
+    }
+
+    /// Begins another file.
+    fn begin_another(&mut self) {
+        self.0.iter_mut().for_each(Redactor::begin_another);
+    }
+
+    /// Masks the secrets of a file that was looked through wherever they stand.
+    fn know_all(&mut self) {
+        if let Some(redactor) = &mut self.0 {
+            redactor.know_all();
+        }
+    }
+
     /// All that a reader sees of a message.
     pub(super) fn text(&mut self, message: &Message<'_>) -> String {
         let text = history::readable(message);
@@ -183,12 +199,14 @@ pub(super) struct Lookup<'s> {
     seen: HashSet<String>,
     /// What could not be read, a sentence for each file.
     pub(super) damage: Vec<String>,
+    /// Whether a file is only looked through for its secrets.
+    looks_through: bool,
 }
 
 impl<'s> Lookup<'s> {
     pub(super) fn new(settings: &'s LookupSettings) -> Self {
         let masks = Masks(settings.arguments.redact.is_some().then(Redactor::default));
-        Lookup { settings, masks, seen: HashSet::new(), damage: Vec::new() }
+        Lookup { settings, masks, seen: HashSet::new(), damage: Vec::new(), looks_through: false }
     }
 
     /// Passes the messages of a file, or of standard input, to `visit`. Nothing is returned for what is neither a transcript
@@ -197,6 +215,21 @@ impl<'s> Lookup<'s> {
     /// # Errors
     /// The file cannot be read.
     pub(super) fn read(&mut self, file: &Entry, visit: Visit<'_>) -> Result<Option<Contents>> {
+        self.masks.begin_another();
+        // A pipe can be read only once; its parts are looked through one by one.
+        let is_file = file.path.as_ref().is_some_and(|path| path.is_file());
+        if self.masks.0.is_some() && is_file {
+            let mut first = Lookup { masks: self.masks.take(), ..Lookup::new(self.settings) };
+            first.looks_through = true;
+            let read = first.read_once(file, &mut |_, _| {});
+            self.masks = first.masks;
+            self.masks.know_all();
+            read?;
+        }
+        self.read_once(file, visit)
+    }
+
+    fn read_once(&mut self, file: &Entry, visit: Visit<'_>) -> Result<Option<Contents>> {
         let lines = self.settings.input.lines;
         let reading = ReadOptions { lines, may_be_other: !file.named, hashed: false, is_record: Some(is_record) };
         let mut contents = Contents::default();
@@ -272,6 +305,15 @@ impl<'s> Lookup<'s> {
         // The record of a `RemoveMessage` or another change without messages.
         if record.messages.is_empty() && record.format.is_empty() {
             return true;
+        }
+        if let Some(redactor) = &mut self.masks.0
+            && !redactor.is_looked_through()
+        {
+            record.messages.iter().for_each(|message| drop(redactor.mask_strings(message)));
+            if self.looks_through {
+                return true;
+            }
+            redactor.know_all();
         }
         let mut masked = |message| match &mut self.masks.0 {
             Some(redactor) => redactor.mask_strings(message),

@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use crate::compact::{
     Compaction, CompactionContext, CompactionEvent, CompactionPolicy, EarlierSummary, Emit, FileMasks, Fitted,
-    Original, Redaction,
+    Original, Redaction, redactor,
 };
 use crate::events::{Event, Listener, Saving};
 use crate::exit::Failure;
@@ -203,7 +203,7 @@ impl<'r> Task<'r> {
         let is_shared = |other: usize| around(other) == around(at);
         let has_envelope = around(at).is_some() && (at == 0 || !is_shared(at - 1));
         let data = all_tool_data(std::slice::from_ref(transcript));
-        let mut redactor = Redactor::default();
+        let mut redactor = redactor(transcript);
         let edits: Vec<Edit> = match transcript.envelope.filter(|_| has_envelope) {
             Some(envelope) => {
                 let others = document.transcripts[at + 1..].iter().enumerate();
@@ -323,6 +323,7 @@ impl<'r> Task<'r> {
 /// Masks the secrets in bytes that are not a transcript.
 pub(super) fn masked_bytes(bytes: &[u8]) -> Vec<u8> {
     let mut redactor = Redactor::default();
+    redactor.look_through_texts(bytes.utf8_chunks().map(|chunk| chunk.valid()));
     let masked = bytes.utf8_chunks().map(|chunk| [redactor.mask(chunk.valid()).as_bytes(), chunk.invalid()].concat());
     masked.collect::<Vec<_>>().concat()
 }

@@ -25,7 +25,8 @@ const LONGEST_LABEL: usize = 200;
 
 /// Matches a part of every name for a secret.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn|value";
+    let words =
+        "pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn|psk|mnemonic|phrase|value";
     pattern(&format!("(?-u:(?i:{words}))"))
 });
 
@@ -40,8 +41,19 @@ static NAME_BEHIND: LazyLock<Regex> =
 /// The member with the name of the variable whose value another member has.
 const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_/][\w./-]{1,63})"#;
 
+/// Values of several words that need no quotes: a password in groups of four letters, and the words of a wallet.
+static GROUPS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("^([a-z]{4}(?: [a-z]{4}){3}|[a-z]{3,8}(?: [a-z]{3,8}){11,23})[ \\t]{0,16}(?:[^a-zA-Z \\t]|$)")
+});
+
 /// What precedes a variable or a flag.
 const EXPORTS: [&str; 9] = ["--", "export ", "set ", "setx ", "-e ", "--env ", "ENV ", "ARG ", "env "];
+
+/// How the names of methods begin whose argument is not the secret but says which, or is one to check.
+const ASKING: [&str; 18] = [
+    "ask", "by", "check", "compare", "contain", "decode", "expect", "find", "forgot", "get", "has", "is", "label",
+    "match", "on", "prompt", "read", "verify",
+];
 
 /// The name of a secret with the start of its value.
 #[derive(Clone, Copy)]
@@ -155,9 +167,12 @@ impl<'t> Assignment<'t> {
         let skip_stars = |at: usize| at + bytes[at..].iter().take(2).take_while(|byte| **byte == b'*').count();
         let mut at = skip_stars(name.end);
         let closing_quote = Quote::at(bytes, at);
+        let is_in_brackets = text[..name.start].ends_with('[') || text[..name.start].ends_with("[:");
         if let Some(quote) = closing_quote {
             at += quote.len();
             at += usize::from(bytes.get(at) == Some(&b']'));
+        } else if is_in_brackets && matches!(&bytes[at..], [b']', b' ', b'=', ..]) {
+            at += 1;
         }
         at += if bytes[at..].starts_with(b"[]") { 2 } else { 0 };
         at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
@@ -167,7 +182,11 @@ impl<'t> Assignment<'t> {
             Some(end) => (Operator::Tight, end),
             None => extents::operator(&text[..name.start], bytes, at, quoted_name)?,
         };
+        let end = if operator == Operator::Equals { extents::behind_dump(text, end) } else { end };
         let mut start = extents::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
+        if bytes[..end].ends_with(b",") {
+            start = extents::behind_keyword(bytes, start);
+        }
         start += usize::from(extents::begins_string(&bytes[start..]));
         let mut value = ValueStart::at(text, placeholders, start);
         // Three quotes are one.
@@ -222,9 +241,21 @@ impl<'t> Assignment<'t> {
     /// The value, if it is secret.
     fn secret(&self) -> Option<SecretSpan> {
         let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
-        let is_sure = self.operator != Operator::Beside || self.label == "PASSWORD";
-        let may_be = is_sure || values::is_no_identifier(&self.value.text[range.clone()]);
+        let value = &self.value.text[range.clone()];
+        let may_be = match self.operator {
+            Operator::Beside => self.label == "PASSWORD" || values::is_no_identifier(value),
+            Operator::Call => self.is_setter() && values::is_random(value, 6) && !value.ends_with([':', '?']),
+            _ => true,
+        };
         self.verdict(range, ValuePlace::Quotes).filter(|_| may_be)
+    }
+
+    /// Whether a call hands the secret over, as those of builders do, and does not ask for it.
+    fn is_setter(&self) -> bool {
+        let name = self.label.rsplit('.').next().unwrap_or(self.label).to_ascii_lowercase();
+        let is_method = name.len() < self.label.len() || self.value.text[..self.name].ends_with(['.', ':', '>']);
+        let asks = ASKING.iter().any(|verb| name.starts_with(verb));
+        ["set", "with"].iter().any(|verb| name.starts_with(verb)) || is_method && !asks
     }
 
     /// A part of the text, if it is secret.
@@ -286,10 +317,14 @@ impl<'t> Assignment<'t> {
             Operator::Colon => self.is_line_start() && !self.is_setting() && !self.quoted_name,
             _ => false,
         };
-        if !is_line || self.class != NameClass::Password {
+        if self.class != NameClass::Password {
             return None;
         }
         let line = self.value.line();
+        if !is_line {
+            let groups = GROUPS.captures(line).and_then(|captures| captures.get(1))?;
+            return self.verdict(self.value.start..self.value.start + groups.end(), ValuePlace::Quotes);
+        }
         let ends = [" #", " //", " &&", " ||", " | ", "; ", "\\n"];
         let end = ends.iter().filter_map(|end| line.find(end)).chain(end_of_string(line)).min();
         let value = line[..end.unwrap_or(line.len())].trim_end();
@@ -365,5 +400,5 @@ fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
 /// Builds the patterns of this file.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![&*NAMES, &*extents::NEXT_ELEMENT, &*NAME_BEFORE, &*NAME_BEHIND]
+    vec![&*NAMES, &*GROUPS, &*extents::NEXT_ELEMENT, &*extents::DUMPED_STRING, &*NAME_BEFORE, &*NAME_BEHIND]
 }

@@ -17,6 +17,8 @@ pub(super) const LONGEST_NAME: usize = 64;
 /// The end of the element with a name, and the tag of the next.
 pub(super) static NEXT_ELEMENT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^</(?:key|name)>\s{0,64}<(?:string|value|data)>"));
+/// What PHP's `var_dump` says about a string before it.
+pub(super) static DUMPED_STRING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s{0,64}string(?:\([0-9]{1,5}\))? "));
 /// What precedes the name of a variable that a command sets.
 const COMMANDS: &str = "ENV |setenv |SetEnv |setx |#define |set -x |set -gx |set -xg |set -Ux |set -xU |set --export ";
 
@@ -35,6 +37,8 @@ pub(super) enum Operator {
     Beside,
     /// A space after a command that sets a variable: `ENV K V`.
     Command,
+    /// A bracket before a quote: `.password("…")`, `setApiKey("…")`.
+    Call,
 }
 
 /// Whether a letter or mark begins a string: `b"…"`, `@"…"`, `$'…'`. A raw string, `r"…"`, is mostly a pattern.
@@ -59,6 +63,8 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Equals, 1),
         [_, ..] if (before.ends_with("--") || before.ends_with(" -")) && spaced > at => (Operator::Equals, 0),
         [_, ..] if is_command() => (Operator::Command, 0),
+        [b'(', b'"' | b'\'', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
+        [b'(', b'\\', b'"', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
         [b'"' | b'\'', ..] if spaced > at && !is_quoted => (Operator::Beside, 0),
         _ => return None,
     };
@@ -69,14 +75,40 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
 /// element before it.
 pub(super) fn element_text(text: &str, name: usize, at: usize) -> Option<usize> {
     let rest = text.get(at..text.floor_char_boundary(at + 160))?;
-    let before = &text[..name];
+    // A tag can have the prefix of a namespace: `<wsse:Password>`.
+    let space =
+        text[..name].strip_suffix(':').map(|before| before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()));
+    let before = space.filter(|before| before.ends_with('<')).unwrap_or(&text[..name]);
     let labels = before.ends_with('<') || before.ends_with("=\"") || before.ends_with("='");
     if before.ends_with("<key>") || before.ends_with("<name>") {
         return NEXT_ELEMENT.find(rest).map(|found| at + found.end());
     }
     let end = rest.find(['<', '>', '\n']).filter(|end| labels && rest[*end..].starts_with('>'))?;
     let is_tag = end == 0 || rest.starts_with(' ') || !before.ends_with('<');
-    (is_tag && !rest[..end].ends_with('/')).then_some(at + end + 1)
+    if !is_tag || rest[..end].ends_with('/') {
+        return None;
+    }
+    let value = &rest[end + 1..];
+    let line = &value[..value.find('\n').unwrap_or(value.len())];
+    // What a manual says about `<password>` follows in the same way.
+    let is_text = !value.starts_with(' ') || line.contains("</");
+    let inner = ["<Value>", "<value>"].iter().find(|tag| value.starts_with(**tag)).map_or(0, |tag| tag.len());
+    is_text.then_some(at + end + 1 + inner)
+}
+
+/// Skips what PHP's `var_dump` says about a string: `=>` and mostly a line below `string(8) "…"`.
+pub(super) fn behind_dump(text: &str, at: usize) -> usize {
+    let rest = &text[at..text.floor_char_boundary(at + 80)];
+    let end = DUMPED_STRING.find(rest).map_or(at, |found| at + found.end());
+    if Quote::at(text.as_bytes(), end).is_some() { end } else { at }
+}
+
+/// Skips the name of an argument that gives the value: `env("SECRET_KEY", default="…")`.
+pub(super) fn behind_keyword(bytes: &[u8], at: usize) -> usize {
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+    let end = skip_spaces(bytes, at + bytes[at..].iter().take(LONGEST_NAME).take_while(is_name).count());
+    let is_keyword = end > at && bytes.get(end) == Some(&b'=') && bytes.get(end + 1) != Some(&b'=');
+    if is_keyword { skip_spaces(bytes, end + 1) } else { at }
 }
 
 /// Skips a type and `=`: `: str = "…"`.
@@ -274,6 +306,16 @@ impl Class {
     /// Counts the leading bytes that the class contains.
     pub(super) fn run(self, bytes: &[u8]) -> usize {
         bytes.iter().take_while(|byte| self.has(**byte)).count()
+    }
+}
+
+/// Whether a secret can begin at `start`: no letter or digit precedes it, unless it belongs to an escape.
+pub(super) fn can_begin(text: &str, start: usize) -> bool {
+    let before = &text.as_bytes()[..start];
+    match before {
+        [.., byte] if !byte.is_ascii_alphanumeric() => true,
+        [] | [.., b'\\', b'n' | b'r' | b't'] | [.., b'%', _, _] | [.., b'\\', b'u', _, _, _, _] => true,
+        _ => false,
     }
 }
 

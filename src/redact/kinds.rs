@@ -152,6 +152,14 @@ fn mixed(value: &str) -> bool {
     value.contains(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase())
 }
 
+/// Whether a value of a small provider is dense, or long and as mixed as no name in words is.
+fn dense_or_mixed(value: &str) -> bool {
+    let count = |test: fn(&u8) -> bool| value.as_bytes().iter().filter(|byte| test(byte)).count();
+    let is_mixed =
+        [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase].into_iter().all(|test| count(test) > 3);
+    dense(value) || (value.len() >= 36 && is_mixed)
+}
+
 /// Whether a value has a long run of letters and digits.
 pub(super) fn dense(value: &str) -> bool {
     let mut runs = value.split(|c: char| !c.is_ascii_alphanumeric());
@@ -167,6 +175,8 @@ const SMALL: &[&str] = &[
     "vci_", "vcr_", "bkua_", "bkcs_", "CCIPAT_", "CCIPRJ_", "rpa_", "csk-", "esecret_", "e2b_", "fc-", "jina_", "pa-", "zpka_",
     "rnd_", "snyk_", "squ_", "sqa_", "tfp_", "hcaik_", "hcxik_", "pdl_live_apikey_", "CFPAT-", "sl.u.", "sl.A", "sl.B", "NRII-",
     "nfc_", "nfo_", "nfu_", "bkaj_", "xau_", "censys_", "BBDC-", "figu_", "dnkey-", "da2-", "y0_", "mfa.",
+    "cr_", "co_", "ls__", "cfut_", "cfat_", "ddp_", "apik_", "unkey_", "opk_", "crsr_", "sgamp_user_", "fk-",
+    "xai-token-", "AKID", "NRJS-", "ak_", "testsk_", "fal-", "lin_wh_", "ctx7sk-", "bws_", "glrtr-", "nk-",
     "polar_oat_", "apify_api_", "secret-live-", "secret-test-", "ubtr_", "AQVN", "sk.eyJ", "wandb_v1_",
 ];
 /// Prefixes with a mark with which words may end.
@@ -189,6 +199,7 @@ pub(super) const SHAPES: &[Shape] = &[
     // Models.
     row("anthropic-key", &["sk-ant-"], Word, 20),
     row("langfuse-key", &["sk-lf-"], Word, 20),
+    row("helicone-key", &["sk-helicone-"], Word, 20),
     row("openrouter-key", &["sk-or-"], Word, 20),
     row("openai-key", &["sk-proj-", "sk-svcacct-", "sk-admin-"], Word, 20),
     // DeepSeek, Moonshot, LiteLLM and others spell their keys like OpenAI's old ones.
@@ -218,7 +229,7 @@ pub(super) const SHAPES: &[Shape] = &[
     behind("google-signature", &["X-Goog-Signature="], Hex, 64),
     row("azure-secret", &["Q~"], Dotted, 31).after(Dotted, 4, 4),
     row("alibaba-access-key", &["LTAI"], Alphanumeric, 16),
-    row("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], Hex, 64),
+    row("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_", "dose_v1_"], Hex, 64),
     row("heroku-key", &["HRKU-"], Word, 36),
     row("cloudflare-key", &["v1.0-"], Word, 171),
     row("fly-token", &["fo1_"], Word, 43),
@@ -231,7 +242,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("terraform-token", &[".atlasv1."], Padded, 60).after(Alphanumeric, 14, 14),
     shape("harness-key", &["pat.", "sat."], Parts(r"[\w-]{22}\.[0-9A-Za-z]{24}\.[0-9A-Za-z]{20}")),
     row("doppler-token", &["dp.pt.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."], Alphanumeric, 40),
-    row("dynatrace-token", &["dt0c01."], Dotted, 80),
+    row("dynatrace-token", &["dt0c01.", "dt0s01.", "dt0s16."], Dotted, 73),
     // Data.
     shape("databricks-token", &["dapi"], Parts("[0-9a-f]{32}(?:-[0-9])?")),
     row("planetscale-token", &["pscale_tkn_", "pscale_oauth_", "pscale_pw_"], Padded, 32),
@@ -268,6 +279,7 @@ pub(super) const SHAPES: &[Shape] = &[
     behind("slack-webhook", &["hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"], Encoded, 20),
     behind("discord-webhook", &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"], Encoded, 40),
     shape("teams-webhook", &[".webhook.office.com/webhookb2/"], Parts("[0-9A-Za-z@/-]{80,400}")).after(Word, 1, 63),
+    shape("teams-webhook", &["outlook.office.com/webhook/"], Parts("[0-9A-Za-z@/-]{80,400}")),
     row("telegram-token", &[":AA"], Word, 33).after(Digits, 8, 10),
     between("facebook-token", &["|", "%"], Word, 27, 40).after(Digits, 15, 16),
     row("facebook-token", &["EAA"], Alphanumeric, 100),
@@ -309,8 +321,12 @@ pub(super) const SHAPES: &[Shape] = &[
     exactly("razorpay-key", &["rzp_live_", "rzp_test_"], Alphanumeric, 14),
     between("fireworks-key", &["fw_"], Alphanumeric, 22, 25).needs(dense),
     between("mailchimp-key", &["-us"], Digits, 1, 2).after(Hex, 32, 32),
+    shape("clickup-token", &["pk_"], Parts("[0-9]{6,10}_[0-9A-Z]{32}")),
+    exactly("cursor-key", &["key_"], Hex, 64),
+    row("portkey-key", &["pk-"], Word, 28).needs(varied),
+    exactly("modal-token", &["ak-", "as-"], Alphanumeric, 22).needs(varied),
     row(SECRET, &["NRII-", "NRIQ-", "CFPAT-"], Word, 32),
     // A token in Base64.
     row(JWT, &["ZXlKaGJHY2lPaU", "ZXlKMGVYQWlPaU"], Encoded, 40),
-    row(SECRET, SMALL, Dotted, 26).needs(dense),
+    row(SECRET, SMALL, Dotted, 26).needs(dense_or_mixed),
 ];

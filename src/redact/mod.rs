@@ -8,13 +8,14 @@
 //! and a run of characters. Names are read by `assignments.rs`, and in JSON by `values.rs`: `names.rs` says which are those
 //! of secrets, `extents.rs` what stands between name and value and where the value ends, `several.rs` how headers, lists and
 //! blocks are read, and `values.rs` whether a value is secret. `tables.rs` reads columns, `manifests.rs` Kubernetes Secrets,
-//! and `places.rs` has the places where a secret has no name.
+//! and `places.rs` has the places where a secret has no name. `known.rs` finds what one of these found elsewhere.
 //!
 //! No cut of a text splits a mask: half of `[github-token-1]` names nothing, and looks like text of the source.
 
 mod assignments;
 mod extents;
 mod kinds;
+mod known;
 mod manifests;
 mod names;
 mod places;
@@ -28,18 +29,20 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 use serde_json::Value;
 
 use crate::pattern::pattern;
 use crate::redact::extents::{Class, escape_letters, is_file};
+use crate::redact::known::KnownValues;
 use crate::redact::values::Member;
 use crate::sanitize::Shown;
 use crate::transcript::Transcript;
 use crate::transcript::edit::{Edit, apply};
-use crate::transcript::pieces::tool_data;
+use crate::transcript::json::Json;
+use crate::transcript::pieces::{all_tool_data, tool_data};
 use crate::transcript::source::Source;
 
 pub(crate) use kinds::secrets;
@@ -51,6 +54,8 @@ const HIGHEST_NUMBER: u64 = 1_000_000;
 const MOST_ROUNDS: usize = 8;
 /// How many texts inside texts are read as JSON.
 const DEEPEST: usize = 4;
+/// The most bytes of an envelope that is looked through whatever its conversation is.
+const SHARED_ENVELOPE: usize = 1 << 16;
 /// The most bytes of a mask.
 const LONGEST_MASK: usize = 48;
 
@@ -70,6 +75,12 @@ pub(crate) struct Redactor {
     /// The highest number of each kind, assigned here or found in a text.
     highest: BTreeMap<&'static str, u64>,
     counts: BTreeMap<&'static str, u64>,
+    /// The secrets of the conversation so far.
+    found: BTreeSet<String>,
+    /// Those that are masked wherever they stand.
+    known: Option<Arc<KnownValues>>,
+    /// Whether the conversation was looked through for them.
+    is_looked_through: bool,
 }
 
 /// Formats only the counts and never the secrets.
@@ -102,14 +113,75 @@ impl Redactor {
 
     /// Masks the secrets in the strings of a text that is JSON, which stays so.
     pub(crate) fn mask_strings<'t>(&mut self, json: &'t str) -> Cow<'t, str> {
-        self.mask_json(json, 0).map_or(Cow::Borrowed(json), Cow::Owned)
+        self.mask_json(json, 0).unwrap_or(Cow::Borrowed(json))
+    }
+
+    /// Looks a conversation through, so that a secret that one place tells is masked in all places. The placeholders in
+    /// the conversation are reserved first.
+    pub(crate) fn look_through(&mut self, transcript: &Transcript<'_>) {
+        transcript.envelope.iter().for_each(|envelope| self.reserve_placeholders(envelope.raw()));
+        transcript.messages.iter().for_each(|message| self.reserve_placeholders(message.json.raw()));
+        let data = all_tool_data(std::slice::from_ref(transcript));
+        let entries: Vec<Json<'_>> = transcript.entries().collect();
+        let bytes: usize = entries.iter().map(|entry| entry.span().len()).sum();
+        // The envelope of many conversations is not looked through for each of them.
+        let is_own = |envelope: &Json<'_>| envelope.span().len() <= bytes.saturating_mul(8).max(SHARED_ENVELOPE);
+        let counts = self.counts.clone();
+        for json in entries.into_iter().chain(transcript.envelope.filter(is_own)) {
+            self.edits_in(json, &data, &[], 0);
+        }
+        self.counts = counts;
+        self.know_all();
+    }
+
+    /// Looks texts through in the same way.
+    pub(crate) fn look_through_texts<'x>(&mut self, texts: impl Iterator<Item = &'x str> + Clone) {
+        texts.clone().for_each(|text| self.reserve_placeholders(text));
+        let counts = self.counts.clone();
+        texts.for_each(|text| drop(self.mask(text)));
+        self.counts = counts;
+        self.know_all();
+    }
+
+    /// From here on, masks all secrets that were found so far wherever they stand. Returns whether a text can be searched
+    /// for any of them.
+    pub(crate) fn know_all(&mut self) -> bool {
+        let mut spellings = Vec::new();
+        for value in &self.found {
+            let Some(placeholder) = self.placeholders.get(value) else { continue };
+            spellings.extend(known::spellings(value).into_iter().map(|spelling| (spelling, *placeholder)));
+        }
+        for (spelling, placeholder) in spellings {
+            self.placeholders.entry(spelling.clone()).or_insert(placeholder);
+            self.found.insert(spelling);
+        }
+        let with_kind = |value: &'_ String| self.placeholders.get(value).map(|(kind, _)| *kind);
+        let all = self.found.iter().filter_map(|value| Some((value.as_str(), with_kind(value)?)));
+        self.known = KnownValues::new(all).map(Arc::new);
+        self.is_looked_through = true;
+        self.known.is_some()
+    }
+
+    /// Begins another conversation: the secrets of those before it keep their placeholders, and are not searched for.
+    pub(crate) fn begin_another(&mut self) {
+        self.found.clear();
+        self.known = None;
+        self.is_looked_through = false;
+    }
+
+    /// Whether the conversation was looked through for its secrets.
+    pub(crate) fn is_looked_through(&self) -> bool {
+        self.is_looked_through
     }
 
     /// The edits that mask the secrets in the strings of some messages, in order. Strings without secrets are not
-    /// edited. The placeholders in all messages and in the envelope are reserved first.
+    /// edited. The conversation is looked through first, unless one was before.
     pub(crate) fn edits(&mut self, transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Edit> {
-        transcript.envelope.iter().for_each(|envelope| self.reserve_placeholders(envelope.raw()));
-        transcript.messages.iter().for_each(|message| self.reserve_placeholders(message.json.raw()));
+        if self.is_looked_through {
+            transcript.messages.iter().for_each(|message| self.reserve_placeholders(message.json.raw()));
+        } else {
+            self.look_through(transcript);
+        }
         let indices: BTreeSet<usize> = indices.iter().copied().collect();
         let messages = indices.into_iter().filter_map(|index| transcript.messages.get(index));
         messages.flat_map(|message| self.edits_in(message.json, &tool_data(transcript, message), &[], 0)).collect()
@@ -158,9 +230,12 @@ impl Redactor {
         let mut masked = Cow::Borrowed(text);
         for _ in 0..=MOST_ROUNDS {
             let json = if member == Member::Structural { None } else { self.mask_json(&masked, depth) };
-            let is_changed = json.is_some();
-            masked = json.map_or(masked, Cow::Owned);
-            match self.mask_once(&masked, member) {
+            // Known values are searched for in its strings, and not in the names of its members.
+            let is_json = json.is_some();
+            let changed = json.filter(|json| matches!(json, Cow::Owned(_))).map(Cow::into_owned);
+            let is_changed = changed.is_some();
+            masked = changed.map_or(masked, Cow::Owned);
+            match self.mask_once(&masked, member, !is_json) {
                 Cow::Owned(again) => masked = Cow::Owned(again),
                 Cow::Borrowed(_) if is_changed => {}
                 Cow::Borrowed(_) => break,
@@ -169,23 +244,28 @@ impl Redactor {
         masked
     }
 
-    /// Masks the secrets in the strings of a text that is JSON itself; nothing where it is none, or has none.
-    fn mask_json(&mut self, text: &str, depth: usize) -> Option<String> {
+    /// Masks the secrets in the strings of a text that is JSON itself; nothing where it is not.
+    fn mask_json<'t>(&mut self, text: &'t str, depth: usize) -> Option<Cow<'t, str>> {
         if depth > DEEPEST || !text.trim_start().starts_with(['{', '[']) {
             return None;
         }
         let source = Source::of_arguments(text)?;
         let edits = self.edits_in(source.first()?, std::slice::from_ref(&(0..text.len())), &[], depth + 1);
-        (!edits.is_empty()).then(|| apply(text, &edits))
+        Some(if edits.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(apply(text, &edits)) })
     }
 
-    fn mask_once<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
+    /// Masks the secrets in a text, those that were found elsewhere only where `has_values`.
+    fn mask_once<'t>(&mut self, text: &'t str, member: Member<'_>, has_values: bool) -> Cow<'t, str> {
         let placeholders = self.placeholders_in(text);
+        let known = self.known.clone().filter(|_| has_values && !matches!(member, Member::Structural | Member::Name));
         let mut found = secrets_in(text, member, &placeholders);
+        known.iter().for_each(|known| known.find(text, &mut found));
         // Colours part a secret, or its name from it.
         if let Some(shown) = Shown::new(text) {
-            let secrets = secrets_in(&shown.text, member, &self.placeholders_in(&shown.text)).into_iter();
-            found.extend(secrets.map(|secret| SecretSpan { range: shown.in_source(&secret.range), ..secret }));
+            let mut secrets = secrets_in(&shown.text, member, &self.placeholders_in(&shown.text));
+            known.iter().for_each(|known| known.find(&shown.text, &mut secrets));
+            let in_source = |secret: SecretSpan| SecretSpan { range: shown.in_source(&secret.range), ..secret };
+            found.extend(secrets.into_iter().map(in_source));
         }
         for secret in &mut found {
             // A mask that began with the letters of an escape would leave its backslash.
@@ -211,6 +291,9 @@ impl Redactor {
 
     /// The placeholder of a secret: its own, or the next one of its kind.
     fn placeholder(&mut self, secret: &str, kind: &'static str) -> (&'static str, u64) {
+        if !self.found.contains(secret) {
+            self.found.insert(secret.to_owned());
+        }
         if let Some(known) = self.placeholders.get(secret) {
             return *known;
         }

@@ -99,7 +99,7 @@ fn spellings_of_secrets_are_found() {
             }
         }
     }
-    assert!(all.len() > 370 && stay.is_empty(), "{} of {} stay\n{}", stay.len(), all.len(), stay.join("\n"));
+    assert!(all.len() > 1_400 && stay.is_empty(), "{} of {} stay\n{}", stay.len(), all.len(), stay.join("\n"));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn what_only_looks_like_a_secret_stays() {
     let all = rows(INNOCENTS);
     let changed: Vec<String> =
         all.iter().filter(|row| masked(row) != **row).map(|row| format!("{row:?} became {:?}", masked(row))).collect();
-    assert!(all.len() > 160 && changed.is_empty(), "{}", changed.join("\n"));
+    assert!(all.len() > 700 && changed.is_empty(), "{}", changed.join("\n"));
 }
 
 /// Values with nothing but letters and digits.

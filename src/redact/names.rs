@@ -37,9 +37,16 @@ static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
         output|prompt|completion|continuation|image|cancel|cancellation|class|per|sync|top|total|csrfmiddleware";
     pattern(&format!("(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|(?:^|_)user$|^(?:old_?)?pwd$"))
 });
+/// Names of passwords with such a word before, which says what the password is for.
+static FOR: LazyLock<Regex> = LazyLock::new(|| {
+    let whose = "email|host|file|image|domain|provider|bucket|username";
+    pattern(&format!("(?:^|_)(?:(?:{whose})_(?:password|passwd|passphrase|pass)|hash_(?:salt|secret))$"))
+});
 /// Names of passwords; unimportant words may follow.
-static PASSWORDS: LazyLock<Regex> =
-    LazyLock::new(|| ending("(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|dbpass|credential)s?"));
+static PASSWORDS: LazyLock<Regex> = LazyLock::new(|| {
+    let words = "mnemonic|(?:seed|recovery|backup)_?phrase|(?:^|_)psk";
+    ending(&format!("(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|dbpass|credential)s?|{words}"))
+});
 /// Names of keys.
 static KEYS: LazyLock<Regex> = LazyLock::new(|| {
     let keys = "(?:api|secret|access|private|auth|master|sign(?:ing)?|encryption|account|client|service|shared|license|\
@@ -73,6 +80,7 @@ pub(super) fn classify(name: &str) -> Option<NameClass> {
     let words = words(name);
     match words.as_str() {
         "cookie" | "set_cookie" => Some(NameClass::Cookie),
+        words if FOR.is_match(words) => Some(NameClass::Password),
         words if NOT_SECRET.is_match(words) && name != "pwd" => None,
         words if PASSWORDS.is_match(words) => Some(NameClass::Password),
         words if is_environment(name) && VARIABLES.is_match(words) => Some(NameClass::Password),
@@ -144,7 +152,7 @@ pub(super) fn is_sealed(name: &str) -> bool {
 /// Builds the patterns of this file.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![&*NOT_SECRET, &*PASSWORDS, &*KEYS, &*VARIABLES, &*AMBIGUOUS, &*HEADERS]
+    vec![&*FOR, &*NOT_SECRET, &*PASSWORDS, &*KEYS, &*VARIABLES, &*AMBIGUOUS, &*HEADERS]
 }
 
 #[cfg(test)]

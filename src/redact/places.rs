@@ -8,11 +8,12 @@ use crate::pattern::ascii_pattern;
 use crate::redact::extents::{LONGEST_VALUE, is_delimiter};
 use crate::redact::kinds::{COOKIE, PASSWORD, SECRET, URL_PASSWORD};
 use crate::redact::names::NameClass;
-use crate::redact::values::ValuePlace::{self, Anywhere, Command, Quotes};
+use crate::redact::values::ValuePlace::{self, Anywhere, Command, Line, Quotes, Setting};
 use crate::redact::{SecretSpan, values};
 
-/// The kind, whether a value without quotes can be any word or only what looks random, and its place: `<>` is the value, with
-/// or without quotes, and between these what else the quotes hold before it. `~` is what is between a command and a flag.
+/// The kind, what the value can be, and its place. Without quotes it can be any word (`Command`), what looks random
+/// (`Anywhere`), or nothing (`Quotes`); in `Setting` it must look random in quotes too, and in `Line` there it must, and be in
+/// quotes. In the place, `<>` is the value, and between these what else the quotes hold before it. `~` is what is between a command and a flag.
 #[rustfmt::skip]
 const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Command, r#"(?:oracle:(?:thin|oci8?):|(?i:\bconn(?:ect)?)[ \t(]+)\\*["']?[\w.$#-]+"?/<>@"#),
@@ -29,13 +30,21 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Command, r#"\b(?:smbclient|rpcclient|wbinfo|net[ \t]r\w+)\b~-[Ua][ \t]*<[^\s"'%]+%>"#),
     (PASSWORD, Command, r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?<(?:\w+:)?>[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:-S|chpasswd|passwd|kinit|cryptsetup|(?:docker|podman|helm)[ \t]~login)"),
     (PASSWORD, Command, r"(?i:\b(?:create|alter)\s+user\s+\S+\s+identified\s+by)\s+<>"),
-    (PASSWORD, Anywhere, r#"(?:(?i:\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|with\s+(?:encrypted\s+)?password|replace|options\s*\([^()\n]*password|poll\s[^\n]*\spass(?:word)?)\s+|\bset\s+password\s+for\s+\S+\s*=\s*(?:password\()?)|(?:^|>[ \t])AUTH[ \t]+(?:\w+[ \t]+)?)<>"#),
+    (PASSWORD, Anywhere, r#"(?:(?i:\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|with\s+(?:encrypted\s+)?password|options\s*\([^()\n]*password|poll\s[^\n]*\spass(?:word)?)\s+|\bset\s+password\s+for\s+\S+\s*=\s*(?:password\()?)|(?:^|>[ \t])AUTH[ \t]+(?:\w+[ \t]+)?)<>"#),
     (PASSWORD, Anywhere, r#"(?:(?:\bprintenv |\becho ["']?[$%]\{?|\$env:|-field[= ]|config(?::|[ \t]+(?:--)?)get|\boutput )[^\n]*?(?i:pass|secret|token|key|pwd)|\b(?:pass show|op read|vault kv get -field|bw get|secrets versions access|secret-tool lookup|doppler secrets get|keyvault secret show|find-generic-password) |SecretString |\bget secrets? [^\n]*jsonpath)[^\n]*\n<>[ \t]*$"#),
     (PASSWORD, Command, r"(?:\bsshpass[ \t]+-p[ \t]*|[ \t]-(?:src|dest)?(?:store|key)pass[ \t]+|[ \t]-pass(?:in|out)?[ \t]+pass:|\bx?freerdp\b~/p:|assword[^\n]{0,80}\bsend[ \t]+(?:--[ \t]+)?)<>"),
     (PASSWORD, Command, r"\b(?:requirepass|masterauth|wpa_passphrase[ \t]+\S+|net[ \t]use[ \t][^\n]*?/user:\S+|net[ \t]user[ \t]+\w+|(?:add_user|change_password|http-basic\.\w+)[ \t]+\S+|reset-admin-password|register[ \t]+\S+[ \t]+\S+)[ \t]+<>"),
     (PASSWORD, Command, r"\bnet[ \t]use[ \t]+(?:\w:[ \t]+)?\\\S+[ \t]+<>[ \t]+/u"),
     (PASSWORD, Anywhere, r#"(?iu:contraseña|mot de passe|senha|wachtwoord|hasło|kennwort|пароль|密码|密碼|パスワード|비밀번호)\\*["']?[ \t]*(?u:[:：=])[ \t]*\\*["']?<>"#),
     (PASSWORD, Quotes, r#"(?:(?i:password|secret|token|api_?key)\s*[:=]\s*(?:String::from|Some|\w*Secret\w*(?:::new)?)|\bPASSWORD|[cC]hange(?:User)?Password|\.auth|\.log[iI]n|BasicAuth|NetworkCredential)\((?:["'][^"'\n]*["'],\s*)?<>"#),
+    (PASSWORD, Line, r#"(?:\blog[iI]n|\w*Credentials?(?:\.(?:basic|create))?|\.credentials|WiFi\.begin|basic_auth|PasswordAuthentication|StaticCredentials\w*|\bauth\s*=\s*)\(["'][^"'\n]*["'],\s*(?:Some\()?<>"#),
+    (PASSWORD, Line, r#"(?:\bPDO|PlainAuth|mysqli(?:_connect)?|getConnection)\((?:[^"'\n,()]*(?:["'][^"'\n]*["'])?,\s*){2}<>"#),
+    (PASSWORD, Line, r#"\bparam\s+\w*(?i:password|secret|token|key)\s+string\s*=\s*<>"#),
+    (PASSWORD, Setting, r"(?:Password|Secret|Token):[ \t]*\n(?:[ \t]+(?:Type|Description|NoEcho|MinLength|MaxLength|AllowedPattern):[^\n]*\n)*[ \t]+Default:[ \t]*<>"),
+    (PASSWORD, Line, r#"\b(?:variable|output)\s+"\w*(?i:passw(?:or)?d|pass|secret|secret_key|token|api_?key|private_key|credential)"\s*\{[^{}]*?\b(?:default|value)\s*=\s*<>"#),
+    (PASSWORD, Line, r#"(?:(?i:passw(?:or)?d|secret|token|_key)(?:["'\])]*\s*(?:\|\||\?\?)|["'\])]+\s*(?:or\b|\{))\s*|ConvertTo-SecureString\s+(?:-String\s+)?)<>"#),
+    (PASSWORD, Line, r"\b(?i:replace)[ \t]+<>[ \t]*(?:;|$)"),
+    (PASSWORD, Setting, r"(?:^[ \t]*(?:(?:admin|auth|bind|cert|client|db|http|imap|key|ldap|mail|proxy|root|server|smtp|ssl|tls)[\w.-]*[_-](?:password|passphrase|secret)|auth_pass|[\w ]*plain-text-password-value|wpa-psk)|\busername[ \t]+\S+[ \t]+(?:privilege[ \t]+[0-9]+[ \t]+)?(?:password|secret)(?:[ \t]+[0-9])?|\benable[ \t]+(?:password|secret)(?:[ \t]+[0-9])?|\bsnmp-server[ \t]+community|temporary password is generated for \S+:)[ \t]+<>"),
     (SECRET, Anywhere, r"\b(?:(?:config(?:ure)?|user-secrets)[ \t]+set[ \t]+(?:--secret[ \t]+)?\S*(?i:secret|token|passw|_key)\S*|(?:secret|variable)[ \t]+set[ \t]+\w+[ \t]+(?:-b|--body)|(?:secret[ \t]+(?:set|add)|SecureString)\b~--(?:value|data)|snyk[ \t]+auth|wandb[ \t]+login|authtoken)[ \t=]*<>"),
     (SECRET, Command, r"(?:--from-literal[= \t]|\bvault[ \t](?:kv[ \t]+put|write)\b~[ \t])<\w[\w.-]*=>"),
     (COOKIE, Command, r#"(?:\bcurl\b~[ \t](?:-b|--cookie)[ =]|document\.cookie\s*=\s*)<[\w.-]+=>"#),
@@ -74,14 +83,25 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
         let Some((at, group)) = groups.find_map(|(at, group)| Some((at, group?))) else { continue };
         let (kind, place, ..) = PLACES[at / 3];
         let is_bare = at % 3 == 2;
-        let place = if is_bare { place } else { Command };
+        let (place, may_be) = match place {
+            Quotes => (Command, !is_bare),
+            Line => (Anywhere, !is_bare),
+            Setting => (Anywhere, true),
+            place if is_bare => (place, true),
+            _ => (Command, true),
+        };
         let value = text.get(group.range()).unwrap_or_default().trim_end_matches([';', ',']);
         let candidate = values::SecretCandidate { class: NameClass::Password, name: "", value, place };
-        let is_string = !is_bare || place != Quotes;
-        if is_string && candidate.is_secret() && !values::is_nothing(value) && !value.starts_with(['-', ':']) {
+        let may_be = may_be && !is_stand_in(value);
+        if may_be && candidate.is_secret() && !values::is_nothing(value) && !value.starts_with(['-', ':']) {
             found.push(SecretSpan { range: group.start()..group.start() + value.len(), kind });
         }
     }
+}
+
+/// Whether a value is the word for what would stand there, as in `curl -u user:password`.
+fn is_stand_in(value: &str) -> bool {
+    ["pass", "passwd", "password", "secret", "token"].contains(&value)
 }
 
 /// Finds passwords in `scheme://user:password@host`, and tokens in place of the user.
@@ -107,7 +127,8 @@ pub(super) fn find_urls(text: &str, found: &mut Vec<SecretSpan>) {
             found.push(SecretSpan { range: start..start + user.len(), kind: URL_PASSWORD });
         }
         let Some(password) = colon.map(|colon| colon + 1..last) else { continue };
-        if !password.is_empty() && !values::is_reference(&address[password.clone()]) {
+        let value = &address[password.clone()];
+        if !password.is_empty() && !values::is_reference(value) && !is_stand_in(value) {
             found.push(SecretSpan { range: start + password.start..start + password.end, kind: URL_PASSWORD });
         }
     }

@@ -11,7 +11,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 
 use crate::pattern::pattern;
-use crate::redact::extents::{CharRun, Class, escape_letters, varied};
+use crate::redact::extents::{CharRun, Class, can_begin, escape_letters, varied};
 use crate::redact::kinds::{Body, COMMON, PRIVATE_KEY, SHAPES, Shape, dense};
 use crate::redact::{SecretSpan, values, whole_keys};
 
@@ -117,16 +117,6 @@ fn parts_pattern(index: usize, parts: &str) -> &'static Regex {
 fn is_specific(prefix: &str) -> bool {
     let has_mark = prefix.len() > 3 && prefix.contains(['_', '-']) && !COMMON.contains(&prefix);
     has_mark || ["AKIA", "ASIA", "AIza", "hf_"].contains(&prefix)
-}
-
-/// Whether a secret can begin at `start`: no letter or digit precedes it, unless it belongs to an escape.
-fn can_begin(text: &str, start: usize) -> bool {
-    let before = &text.as_bytes()[..start];
-    match before {
-        [.., byte] if !byte.is_ascii_alphanumeric() => true,
-        [] | [.., b'\\', b'n' | b'r' | b't'] | [.., b'%', _, _] | [.., b'\\', b'u', _, _, _, _] => true,
-        _ => false,
-    }
 }
 
 /// Builds the patterns of this file.

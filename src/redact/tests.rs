@@ -347,7 +347,7 @@ fn keys_say_what_their_values_are() {
        "url":"ftp://u:pw1@h","max_tokens":4096,"password_hint":"the usual"}}]}]"#;
     let expected = r#"[{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"password","input":
       {"password":"[password-1]","nested":{"api_keys":["x"],"client_secret":["[secret-1]"],"headers":{"Authorization":"Bearer [authorization-1]","X":"y"}},
-       "env":[{"name":"DB_PASSWORD","value":"[password-1]"},{"name":"HOST","value":"hunter2"}],
+       "env":[{"name":"DB_PASSWORD","value":"[password-1]"},{"name":"HOST","value":"[password-1]"}],
        "url":"ftp://u:[url-password-1]@h","max_tokens":4096,"password_hint":"the usual"}}]}]"#;
     let (masked, _) = edited(source, &[0]);
     assert_eq!(masked, expected);

@@ -68,7 +68,7 @@ impl SecretCandidate<'_> {
             }
             _ if place == ValuePlace::Several && !self.is_password() && !is_key(value) => false,
             // A variable's value may be several words.
-            NameClass::Password if has_words => is_phrase(value),
+            NameClass::Password if has_words => is_phrase(value) || (is_wallet(name) && is_mnemonic(value)),
             _ if has_words => false,
             NameClass::Password if is_in_quotes || is_explicit => length >= 3,
             NameClass::Password if place == ValuePlace::Line && !is_type(value) => length >= 4,
@@ -131,7 +131,7 @@ static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// References to the place of a secret (a variable, a file, a vault), and stand-ins for one.
 static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
-    let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+[a-z_]|\{+[\s%#]*[a-z_][\w\s.:()\[\]|-]*\}*$|(?:<|&lt;)[/!]?[a-z][\w\s.:/|-]*(?:>|&gt;?)?$|\{+$|\
+    let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+[a-z_]|\{+[\s%#]*[a-z_][\w\s.:/()\[\]|-]*\}*$|(?:<|&lt;)[/!]?[a-z][\w\s.:/|-]*(?:>|&gt;?)?$|\{+$|\
         <+$|%[({]|[#@]\{|\$env:|!(?:ref|sub|vault|secret)\b";
     let places =
         r"enc\[|op://|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
@@ -176,6 +176,19 @@ pub(super) fn is_phrase(value: &str) -> bool {
         && !value.ends_with(['.', '?', '!', ':', ',', '{', '('])
         && value.starts_with(|c: char| c.is_alphanumeric() || "$<{!@#%^&*".contains(c))
         && !words.iter().any(|word| is_of_sentence(word) || is_assignment(word) || is_call(word) || is_nothing(word))
+}
+
+/// Whether a name is that of the words which a wallet is restored from.
+fn is_wallet(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("mnemonic") || name.contains("phrase")
+}
+
+/// Whether words are those of a wallet: a multiple of three, from a list of short words.
+fn is_mnemonic(value: &str) -> bool {
+    let words: Vec<&str> = value.split_whitespace().collect();
+    let is_listed = |word: &&str| (3..=8).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    (12..=24).contains(&words.len()) && words.len().is_multiple_of(3) && words.iter().all(is_listed)
 }
 
 /// Whether a value is not a secret, whatever its name.
@@ -261,6 +274,8 @@ pub(super) enum Member<'n> {
     Structural,
     /// A member that its provider verifies.
     Sealed,
+    /// None: the name of a member that a tool has written.
+    Name,
 }
 
 impl Member<'_> {
@@ -312,7 +327,8 @@ impl Redactor {
                     Some(text) if container.key.is_none() => {
                         let key = text.decode();
                         if key.len() >= SHORTEST_IN_KEY && !is_inside(gone, &scalar.span()) {
-                            let member = Member::Structural.in_data(is_inside(data, &scalar.span()));
+                            let is_data = is_inside(data, &scalar.span());
+                            let member = if is_data { Member::Name } else { Member::Structural };
                             edits.extend(self.edit(&key, member, scalar.span(), depth));
                         }
                         container.read_key(key.into_owned());

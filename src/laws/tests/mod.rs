@@ -13,6 +13,7 @@ mod fitted_sizes;
 mod fixtures;
 mod forged_frames;
 mod handoffs;
+mod known_secrets;
 mod langgraph;
 #[path = "../../../tests/integration/left_out.rs"]
 mod left_out;
