@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use crate::compact::{CompactionPolicy, Emit, Fitted, certain_files};
 use crate::engine::inputs::{self, Inputs};
+use crate::engine::records::refuse_other_file;
 use crate::engine::task::Task;
 use crate::events::Event;
 use crate::exit::Failure;
@@ -92,7 +93,10 @@ impl Task<'_> {
 fn check_archive(settings: &Settings, policy: &CompactionPolicy, others: &[Option<&Path>]) -> Result<()> {
     let is_written = policy.disabled.is_none() || settings.repair.is_some();
     match &policy.archive {
-        Some(file) if !settings.action.is_read_only() && is_written => append::check(file, others),
+        Some(file) if !settings.action.is_read_only() && is_written => {
+            append::check(file, others)?;
+            refuse_other_file(file)
+        }
         _ => Ok(()),
     }
 }
