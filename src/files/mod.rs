@@ -2,6 +2,12 @@
 
 pub(crate) mod append;
 pub(crate) mod atomic;
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+mod attributes;
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+mod attributes {
+    pub(super) fn copy(_from: &std::path::Path, _to: &std::fs::File) {}
+}
 pub(crate) mod compression;
 pub(crate) mod input;
 pub(crate) mod output;

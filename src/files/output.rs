@@ -11,6 +11,7 @@ use crate::wording;
 use anyhow::Result;
 
 use crate::files::atomic::{AtomicFile, Readers, tidy};
+use crate::files::attributes;
 use crate::files::compression::{Compression, Compressor};
 use crate::files::paths::{FileId, folder, hash_of};
 
@@ -271,6 +272,7 @@ fn copy_beside(from: &Path, to: &Path) -> io::Result<AtomicFile> {
     let like = fs::metadata(from)?;
     let file = AtomicFile::beside(to, &Readers::of_result(Some(from)))?;
     io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
+    attributes::copy(from, file.file.as_file());
     file.finish(Some(&like)).map(|()| file)
 }
 
