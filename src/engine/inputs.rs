@@ -154,6 +154,10 @@ pub(super) fn below(root: &Path) -> impl Iterator<Item = Result<DirEntry, (Strin
 /// Adds the files of a directory.
 fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
     let in_place = matches!(settings.output.destination, Destination::InPlace(_));
+    let home = real(root);
+    let besides = [&settings.policy.archive, &settings.output.report, &settings.output.html];
+    // What stands beside the results can be in the same directory, and is there when a run is repeated.
+    let besides: Vec<PathBuf> = besides.into_iter().flatten().map(|path| real(path)).collect();
     for entry in below(root) {
         match entry {
             Err(unsearched) => inputs.unsearched.push(unsearched),
@@ -163,6 +167,9 @@ fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
             Ok(entry) => {
                 let path = entry.into_path();
                 let below = path.strip_prefix(root).unwrap_or(&path).to_owned();
+                if besides.contains(&home.join(&below)) {
+                    continue;
+                }
                 inputs.add(&path, &below, false, settings);
             }
         }
