@@ -93,10 +93,7 @@ impl Task<'_> {
 fn check_archive(settings: &Settings, policy: &CompactionPolicy, others: &[Option<&Path>]) -> Result<()> {
     let is_written = policy.disabled.is_none() || settings.repair.is_some();
     match &policy.archive {
-        Some(file) if !settings.action.is_read_only() && is_written => {
-            append::check(file, others)?;
-            refuse_other_file(file)
-        }
+        Some(file) if !settings.action.is_read_only() && is_written => append::check(file, others),
         _ => Ok(()),
     }
 }
@@ -142,6 +139,9 @@ pub(super) fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result
         if settings.input.other_files.iter().any(|other| output::same_place(file, other)) {
             return is_another_file(flag, file);
         }
+    }
+    if let Some(file) = archive.filter(is_written) {
+        refuse_other_file(file)?;
     }
     let copies: Vec<PathBuf> = match &settings.output.destination {
         Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),

@@ -10,5 +10,7 @@ mod attributes {
 }
 pub(crate) mod compression;
 pub(crate) mod input;
+pub(crate) mod open_files;
 pub(crate) mod output;
 pub(crate) mod paths;
+pub(crate) mod replacing;

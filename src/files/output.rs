@@ -109,15 +109,20 @@ pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: Option<&Pa
     output.complete(None)?.put()
 }
 
-/// Writes the pieces of a text in the place of a file, with its mode and times, compressed by its extension.
+/// Writes the pieces of a text for the place of a file, with its mode and times, compressed by its extension. It is not in
+/// its place yet.
 ///
 /// # Errors
-/// It cannot be written; the file stays unchanged.
-pub(crate) fn replace<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: &Path, readers: &Readers) -> Result<()> {
+/// It cannot be written.
+pub(crate) fn replacement<'p>(
+    pieces: impl Iterator<Item = &'p [u8]>,
+    path: &Path,
+    readers: &Readers,
+) -> Result<CompleteFile> {
     let like = fs::metadata(path).map_err(|error| unwritable(path, &error))?;
     let mut output = OutputFile::begin(Some(path), Compression::of_name(path), readers)?;
     output.write(pieces)?;
-    output.complete(Some(&like))?.put()
+    output.complete(Some(&like))
 }
 
 /// A result while it is written: standard output gets it at once, a file once it is whole.
@@ -243,6 +248,11 @@ impl CompleteFile {
     /// The path that the file has until it is in its place.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|file| file.file.path())
+    }
+
+    /// The file whose place it takes.
+    pub(crate) fn place(&self) -> Option<&Path> {
+        self.file.as_ref().map(AtomicFile::place)
     }
 
     /// Puts the file in its place.
