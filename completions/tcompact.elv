@@ -81,6 +81,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --summary-prefix 'The beginning of the summary message. The default also puts the summary between <summary> and </summary>'
             cand --ledger 'Append to a model''s summary what it lacks of the user''s last message, short rules, failures and changed files: at most N tokens; `on` is a fifth of --summary-tokens, and at least 200'
             cand --accept 'Which summaries to accept'
+            cand --force 'With --in-place: replace also a file that another process has open for writing'
             cand -n 'Only print the index of the first kept message; 0 if nothing would be summarized. Several files print PATH, a tab and the index. With --cache and a summarizer on the same command line, tcompact also asks for the summary and shows it'
             cand --dry-run 'Only print the index of the first kept message; 0 if nothing would be summarized. Several files print PATH, a tab and the index. With --cache and a summarizer on the same command line, tcompact also asks for the summary and shows it'
             cand --explain 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one'

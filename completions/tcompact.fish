@@ -88,6 +88,7 @@ complete -c tcompact -l summary-prefix -d 'The beginning of the summary message.
 complete -c tcompact -l ledger -d 'Append to a model\'s summary what it lacks of the user\'s last message, short rules, failures and changed files: at most N tokens; `on` is a fifth of --summary-tokens, and at least 200' -r -f -a "on off"
 complete -c tcompact -l accept -d 'Which summaries to accept' -r -f -a "smaller\t'Summaries that are whole and at least a tenth smaller than the replaced messages: no JSON, web page or error'
 any\t'All'"
+complete -c tcompact -l force -d 'With --in-place: replace also a file that another process has open for writing'
 complete -c tcompact -s n -l dry-run -d 'Only print the index of the first kept message; 0 if nothing would be summarized. Several files print PATH, a tab and the index. With --cache and a summarizer on the same command line, tcompact also asks for the summary and shows it'
 complete -c tcompact -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one'
 complete -c tcompact -l diff -d 'Print what is removed and added, for people, instead of the transcript; write nothing but --html'

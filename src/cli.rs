@@ -177,6 +177,10 @@ pub(crate) struct CliArguments {
     )]
     pub(crate) in_place: Option<String>,
 
+    /// With --in-place: replace also a file that another process has open for writing.
+    #[arg(long, groups = [ASIDE, COMMAND_LINE, BESIDE_RESTORE], help_heading = OUTPUT)]
+    pub(crate) force: bool,
+
     /// What to write.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = OUTPUT)]
     pub(crate) emit: Emit,

@@ -10,7 +10,7 @@ use crate::diagnostic::{Advice, Diagnostic};
 pub enum Exit {
     /// Done, or nothing to do.
     Success = 0,
-    /// A file could not be read or written, or is not a transcript.
+    /// A file could not be read or written, changed meanwhile, is open in another program, or is not a transcript.
     Unreadable = 1,
     /// Wrong usage or configuration.
     Usage = 2,
@@ -31,7 +31,10 @@ pub enum Exit {
 /// The meaning of each code, for `--help` and the manual page.
 pub(crate) const MEANINGS: [(Exit, &str); 9] = [
     (Exit::Success, "done, or nothing to do"),
-    (Exit::Unreadable, "a file could not be read or written, or is not a transcript"),
+    (
+        Exit::Unreadable,
+        "a file could not be read or written, changed meanwhile, is open in another program, or is not a transcript",
+    ),
     (Exit::Usage, "wrong usage or configuration"),
     (Exit::NothingCompacted, "with --exit-status: nothing was compacted; with --search: nothing was found"),
     (Exit::SummarizerFailed, "the summarizer failed after its retries, or the counter's command did"),

@@ -147,6 +147,8 @@ pub(crate) struct OutputSettings {
     pub(crate) json: bool,
     /// Skip what an earlier run has finished.
     pub(crate) resume: bool,
+    /// Replace also a file that another process has open for writing.
+    pub(crate) force: bool,
     /// Exit with 3 when nothing was compacted.
     pub(crate) exit_status: bool,
 }
@@ -336,6 +338,7 @@ impl Settings {
                 archive_chosen: arguments.archive.is_some(),
                 json: arguments.json,
                 resume: arguments.resume,
+                force: arguments.force,
                 exit_status: arguments.exit_status,
             },
             stderr: StderrSettings {
@@ -407,6 +410,9 @@ fn destination(arguments: &CliArguments) -> Result<Destination> {
         }
         Destination::Stdout if arguments.resume => {
             wrong("resume", "--resume works only with --output, --output-dir or --in-place; give one of them")
+        }
+        Destination::Stdout | Destination::File(_) | Destination::Folder(_) if arguments.force => {
+            wrong("force", "--force works only with --in-place; give it too, or leave out --force")
         }
         _ => Ok(destination),
     }

@@ -15,7 +15,7 @@ class TcompactError extends Error {
 // They decide what is printed and where, which the functions of this module do themselves.
 const NOT_HERE = new Set(
   (
-    "check color count diff dry-run emit exit-status explain generate help in-place jobs json lines list output " +
+    "check color count diff dry-run emit exit-status explain force generate help in-place jobs json lines list output " +
     "output-dir progress quiet repair report restore resume search show sort verbose version"
   ).split(" "),
 );
@@ -109,7 +109,11 @@ function problem(program) {
 /** Returns the arguments for options: `contextWindow: 9` is `--context-window=9`. */
 function argumentsOf(options) {
   return Object.entries(options).flatMap(([key, value]) => {
-    const name = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const name = key.replace(/_/g, "-").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    // Without an equals sign, which would begin a value.
+    if (!/^[a-z][a-z0-9-]*$/.test(name)) {
+      throw new TcompactError(`${JSON.stringify(key)} is not the name of an option`, { exitCode: 2 });
+    }
     if (NOT_HERE.has(name)) {
       const why = "this flag decides what the program prints; it works on the command line only";
       throw new TcompactError(`${key}: ${why}`, { exitCode: 2 });

@@ -63,11 +63,18 @@ test("2: a wrong option", async () => {
     const none = await failure(looked());
     assert.deepEqual([none.exitCode, /none\.jsonl/.test(none.message)], [1, true]);
   }
-  for (const name of ["show", "emit", "output", "exitStatus", "dryRun", "inPlace", "help", "version", "report"]) {
+  for (const name of ["show", "emit", "output", "exitStatus", "dryRun", "inPlace", "help", "version", "report", "force"]) {
     assert.match(
       (await failure(compact(messages, { [name]: true }))).message,
       new RegExp(`^${name}: this flag decides`),
     );
+  }
+  for (const key of ["output=x.json", "output ", "--output", "-o", "keep=messages:4", "keep\n", ""]) {
+    const error = await failure(compact(messages, { [key]: true }));
+    assert.deepEqual([error.exitCode, error.message], [2, `${JSON.stringify(key)} is not the name of an option`]);
+  }
+  for (const key of ["output-dir", "output_dir", "in_place"]) {
+    assert.match((await failure(compact(messages, { [key]: true }))).message, /this flag decides/);
   }
 });
 

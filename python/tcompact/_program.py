@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import platform
+import re
 import subprocess
 import sysconfig
 from collections.abc import Callable, Mapping
@@ -20,6 +21,8 @@ __version__ = "0.1.0"
 
 _log = logging.getLogger("tcompact")
 _BIN = "TCOMPACT_BIN"
+# Without an equals sign, which would begin a value.
+_OPTION = re.compile("[a-z][a-z0-9_]*")
 # How long a program may take to tell its version.
 _VERSION_SECONDS = 10
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
@@ -31,11 +34,13 @@ def options(flags: Mapping[str, Any]) -> list[str]:
     A list stands for a flag that repeats, True for a bare flag, None and False for a flag that is not given. An
     underscore at the end is dropped, for names that Python reserves (`from_`, `for_`).
 
-    Raises UsageError for a flag that decides what is printed.
+    Raises UsageError for a flag that decides what is printed, and for what is not the name of an option.
     """
     arguments = []
     for key, value in flags.items():
-        name = key.rstrip("_")
+        name = key.rstrip("_").replace("-", "_")
+        if not _OPTION.fullmatch(name):
+            raise UsageError(f"{key!r} is not the name of an option", 2)
         if _sentences.REFUSED.fullmatch(name):
             raise UsageError(f"{name}: this flag decides what the program prints; it works on the command line only", 2)
         flag, value = "--" + name.replace("_", "-"), _sizes.of_flag(name, value)

@@ -10,7 +10,7 @@ from typing import Any
 
 # These flags decide what is printed and where, which the functions of this module do themselves.
 REFUSED = re.compile(
-    "check|color|count|diff|dry_run|emit|exit_status|explain|generate|help|in_place|jobs|json|lines|list|output|"
+    "check|color|count|diff|dry_run|emit|exit_status|explain|force|generate|help|in_place|jobs|json|lines|list|output|"
     "output_dir|progress|quiet|repair|report|restore|resume|search|show|sort|verbose|version"
 )
 MIDDLEWARE = "CompactionMiddleware"

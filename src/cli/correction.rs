@@ -110,11 +110,12 @@ pub(super) const EXAMPLES: [(&str, &str); 35] = [
     ("--summarizer-cmd", "llm"),
 ];
 /// What a flag needs beside it, and the flags that do as well.
-pub(super) const NEEDED: [(&str, &str, &[&str]); 11] = [
+pub(super) const NEEDED: [(&str, &str, &[&str]); 12] = [
     ("--sort", "--count", &[]),
     ("--truncate-args", "--preset deepagents", &[]),
     ("--json", "--dry-run", &["--count", "--emit", "--search", "--show"]),
     ("--resume", "--output-dir compacted", &["--output", "--in-place"]),
+    ("--force", "--in-place", &[]),
     ("--rounds", "--restore removed.jsonl", &[]),
     ("--archive-note", "--archive removed.jsonl", &[]),
     ("--limit", "--search error", &[]),

@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use crate::compact::{CompactionPolicy, Emit, Fitted, certain_files};
 use crate::engine::inputs::{self, Inputs};
+use crate::engine::records::refuse_other_file;
 use crate::engine::task::Task;
 use crate::events::Event;
 use crate::exit::Failure;
@@ -138,6 +139,9 @@ pub(super) fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result
         if settings.input.other_files.iter().any(|other| output::same_place(file, other)) {
             return is_another_file(flag, file);
         }
+    }
+    if let Some(file) = archive.filter(is_written) {
+        refuse_other_file(file)?;
     }
     let copies: Vec<PathBuf> = match &settings.output.destination {
         Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),

@@ -154,6 +154,9 @@ pub(super) fn below(root: &Path) -> impl Iterator<Item = Result<DirEntry, (Strin
 /// Adds the files of a directory.
 fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
     let in_place = matches!(settings.output.destination, Destination::InPlace(_));
+    let home = real(root);
+    // The archive can be in the same directory, and is there when a run is repeated.
+    let archive = settings.policy.archive.as_deref().map(real);
     for entry in below(root) {
         match entry {
             Err(unsearched) => inputs.unsearched.push(unsearched),
@@ -163,6 +166,9 @@ fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
             Ok(entry) => {
                 let path = entry.into_path();
                 let below = path.strip_prefix(root).unwrap_or(&path).to_owned();
+                if archive.as_ref().is_some_and(|archive| *archive == home.join(&below)) {
+                    continue;
+                }
                 inputs.add(&path, &below, false, settings);
             }
         }
@@ -270,6 +276,12 @@ impl Inputs {
         let Some(home) = &self.home else { return };
         let folders: HashSet<&Path> = self.places().map(|(_, output)| folder(output)).collect();
         folders.into_iter().filter(|folder| paths::refuse_links(home, folder).is_ok()).for_each(tidy);
+    }
+
+    /// Whether the run is of one file that the user named, and not a batch.
+    pub(crate) fn is_one_file(&self) -> bool {
+        let is_alone = self.passed_over.is_empty() && self.unsearched.is_empty() && !self.keeps_journal;
+        is_alone && matches!(self.entries.as_slice(), [entry] if entry.named)
     }
 
     /// The files that are read, without standard input.

@@ -12,9 +12,9 @@ use std::sync::OnceLock;
 
 use anyhow::Result;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
-use crate::compact::CompactionPolicy;
+use crate::compact::{CompactionPolicy, is_lines};
 use crate::exit::Failure;
 use crate::files::input::{InputPiece, LineReader};
 use crate::hash::{Hasher, sha256};
@@ -162,6 +162,43 @@ impl RecordMessages<'_> {
         hasher.end()
     }
 }
+
+/// Refuses to append records to a file of lines that holds something else: the first whole line decides, since a run that
+/// was killed can have left half a record.
+///
+/// # Errors
+/// The file cannot be read, or is not an archive.
+pub(super) fn refuse_other_file(archive: &Path) -> Result<()> {
+    /// The damaged lines in front of the first record within which a file is told to be an archive.
+    const MOST_DAMAGED: usize = 16;
+    if !is_lines(archive) || !archive.is_file() {
+        return Ok(());
+    }
+    let refused = |line: usize| {
+        let name = archive.display();
+        let message = format!("--archive {name} is not an archive: line {line} is not a record; name another file");
+        Err(Failure::usage(message).about("archive").into())
+    };
+    let mut lines = RecordLines::new(LineReader::open(archive)?);
+    let mut damaged = None;
+    while let Some((line, place)) = lines.next_line()? {
+        if is_record(line.as_bytes()) {
+            return Ok(());
+        }
+        let is_whole = serde_json::from_str::<IgnoredAny>(line).is_ok();
+        if is_whole || place.line > MOST_DAMAGED {
+            return refused(damaged.unwrap_or(place.line));
+        }
+        if !line.starts_with(RECORD_START) {
+            damaged.get_or_insert(place.line);
+        }
+    }
+    let UnreadableLines { number, first } = lines.unreadable;
+    damaged.or((number > 0).then_some(first)).map_or(Ok(()), refused)
+}
+
+/// How a record begins, of which only half can be there.
+const RECORD_START: &str = "{\"source\":";
 
 /// Whether a line is the record of an archive.
 pub(super) fn is_record(line: &[u8]) -> bool {

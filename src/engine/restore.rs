@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -9,6 +10,8 @@ use anyhow::Result;
 use crate::events::{Event, Listener, RestoredRounds};
 use crate::exit::{Exit, Failure};
 use crate::files::atomic::Readers;
+use crate::files::open_files::OpenFiles;
+use crate::files::replacing::ReplacedFile;
 use crate::files::{append, input, output};
 use crate::hash::{Hasher, sha256};
 use crate::interrupt;
@@ -40,6 +43,11 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     if output.is_some() {
         interrupt::exit_on_signals();
     }
+    let before = path.filter(|_| replaced.is_some()).and_then(|path| fs::metadata(path).ok());
+    let open_files = OpenFiles::default();
+    if let Some((path, file)) = path.zip(before.as_ref()).filter(|_| !settings.force) {
+        open_files.refuse_writer(path, file)?;
+    }
     let mut archive = Archive::open(&settings.archive)?;
     let input = input::read(path)?;
     let name = readable_source(&input.name);
@@ -52,13 +60,22 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     if edits.is_empty() && *text == *input.bytes() {
         return Err(Failure::unreadable(archive.no_record_message(&name)).into());
     }
-    let readers = Readers::of_result(path);
+    let (readers, reporter) = (Readers::of_result(path), Reporter::new(settings.volume));
     match replaced.zip(path) {
         Some((suffix, path)) => {
-            if let Some(suffix) = suffix {
-                output::keep_copy(path, &copy_of(path, suffix))?;
+            let result = output::replacement(pieces(&text, &edits), path, &readers)?;
+            let target = result.place().unwrap_or(path).to_owned();
+            let replaced = ReplacedFile { path, target, before: before.as_ref() };
+            if let Some(file) = before.as_ref().filter(|_| !settings.force)
+                && let Some(warning) = open_files.warning(path, file)
+            {
+                reporter.handle(&Event::Notice(&warning));
             }
-            output::replace(pieces(&text, &edits), path, &readers)?;
+            let copy = suffix.as_ref().map(|suffix| copy_of(path, suffix));
+            let others = replaced.replace(result, copy.as_deref())?;
+            if others > 0 {
+                reporter.handle(&Event::NamesParted { path, others });
+            }
         }
         None => output::write(pieces(&text, &edits), output, &readers)?,
     }
@@ -66,7 +83,7 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
         let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
         let damaged = archive.damaged();
         let restored = Event::Restored { archive: archive.path, done: &done, all, damaged: damaged.as_deref() };
-        Reporter::new(settings.volume).handle(&restored);
+        reporter.handle(&restored);
     }
     Ok(Exit::Success)
 }

@@ -1,5 +1,6 @@
 //! What all inputs of a run share: the settings, who listens, and what came of the inputs so far.
 
+use std::fs::Metadata;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -8,6 +9,7 @@ use anyhow::Result;
 use crate::events::{Event, Listener, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::atomic::Readers;
+use crate::files::open_files::OpenFiles;
 use crate::files::output::{CompleteFile, OutputFile};
 use crate::interrupt;
 use crate::report::html::{Page, PageBuilder, PricedModel};
@@ -35,6 +37,8 @@ pub(super) struct Run<'b> {
     pub(super) cache: RunCache,
     /// The rounds of the summaries in the archive.
     pub(super) rounds: ArchivedRounds,
+    /// The files that other processes have open.
+    open_files: OpenFiles,
     pub(super) state: Mutex<RunState>,
 }
 
@@ -48,6 +52,8 @@ pub(super) struct RunState {
     pub(super) has_page: bool,
     /// The error of the only input, or of a report or page that could not be written.
     pub(super) failure: Option<anyhow::Error>,
+    /// The exit code of the last file that failed, which is that of the run where there is only one.
+    pub(super) only_exit: Option<Exit>,
 }
 
 impl<'b> Run<'b> {
@@ -68,7 +74,8 @@ impl<'b> Run<'b> {
         };
         let (listeners, rounds) = (Listeners::new(settings, inputs.entries.len()), ArchivedRounds::default());
         let state = Mutex::new(RunState { totals, ..RunState::default() });
-        let run = Run { settings, inputs, journal, listeners, cache, rounds, state };
+        let open_files = OpenFiles::default();
+        let run = Run { settings, inputs, journal, listeners, cache, rounds, open_files, state };
         for path in &inputs.passed_over {
             let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or not a file");
             run.listeners.handle(&Event::InputStatus { source: &name, what: why });
@@ -98,6 +105,21 @@ impl<'b> Run<'b> {
         ));
     }
 
+    /// Refuses to replace a file that another process has open for writing, unless `--force` is given.
+    pub(super) fn refuse_writer(&self, path: &Path, file: &Metadata) -> Result<()> {
+        if self.settings.output.force { Ok(()) } else { self.open_files.refuse_writer(path, file) }
+    }
+
+    /// Warns that a program may still write to a file, where the system does not say so.
+    pub(super) fn warn_of_writer(&self, path: &Path, file: &Metadata) {
+        if self.settings.output.force {
+            return;
+        }
+        if let Some(warning) = self.open_files.warning(path, file) {
+            self.listeners.handle(&Event::Notice(&warning));
+        }
+    }
+
     /// Ends a run of many inputs with an error of its report or its page, and returns the error for one input.
     pub(super) fn end_with(&self, error: anyhow::Error) -> anyhow::Error {
         if !self.inputs.many {
@@ -114,13 +136,15 @@ impl<'b> Run<'b> {
     /// The error of the only input. The errors of several inputs are reported as events.
     pub(super) fn end(self) -> Result<(Exit, Totals)> {
         let Run { settings, inputs, journal, listeners: Listeners { page, progress, .. }, state, .. } = self;
-        let RunState { totals, breaches, has_page, failure } = unpoisoned(state.into_inner());
+        let RunState { totals, breaches, has_page, failure, only_exit } = unpoisoned(state.into_inner());
         drop(progress);
         let told = |error| with_what_is_done(error, &totals, settings);
         if let Some(failure) = failure {
             return Err(if inputs.many { told(failure) } else { failure });
         }
-        if let Some((page, file)) = page.zip(settings.output.html.as_deref()).filter(|_| !has_page) {
+        // A page about a failure alone does not take the place of an earlier one.
+        let is_written = !has_page && (totals.failed == 0 || !inputs.is_one_file());
+        if let Some((page, file)) = page.zip(settings.output.html.as_deref()).filter(|_| is_written) {
             write_page(&page.finish(), file).and_then(CompleteFile::put).map_err(told)?;
         }
         let is_paid_for = totals.requests > 0 || totals.cached > 0;
@@ -128,7 +152,7 @@ impl<'b> Run<'b> {
             journal.into_iter().for_each(Journal::remove_if_free);
         }
         let exit = if totals.failed > 0 {
-            Exit::SomeFailed
+            only_exit.filter(|_| inputs.is_one_file()).unwrap_or(Exit::SomeFailed)
         } else if breaches {
             Exit::Breaches
         } else {

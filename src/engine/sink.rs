@@ -165,6 +165,17 @@ impl<'b> Sink<'b> {
         self.metadata.as_ref().filter(is_plain).map(Metadata::len)
     }
 
+    /// Refuses a file that is to be replaced while another process has it open for writing.
+    pub(super) fn refuse_writer(&self) -> Result<()> {
+        let in_place = matches!(self.run.settings.output.destination, Destination::InPlace(_));
+        match (&self.entry.path, &self.metadata) {
+            (Some(path), Some(file)) if in_place && !self.run.settings.action.is_read_only() => {
+                self.run.refuse_writer(path, file)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that the result can be written, as far as that is known before anything is done.
     ///
     /// # Errors
@@ -172,6 +183,7 @@ impl<'b> Sink<'b> {
     pub(super) fn check(&self) -> Result<()> {
         let Some((path, output)) = self.places().filter(|_| self.run.inputs.home.is_some()) else { return Ok(()) };
         self.refuse_links()?;
+        self.refuse_writer()?;
         if output.is_dir() {
             return Err(output::unwritable(output, &io::Error::other("it is a directory")).into());
         }
@@ -352,6 +364,7 @@ impl<'b> Sink<'b> {
         }
         drop(state);
         if let Some(error) = error {
+            lock(&self.run.state).only_exit = error.downcast_ref::<Failure>().map(|failure| failure.exit);
             let is_known = error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_known);
             if !is_known || settings.stderr.volume == Volume::Verbose {
                 listeners.handle(&Event::InputFailed(&error.to_string()));

@@ -72,6 +72,8 @@ pub(crate) enum Event<'e> {
     NotDrawn { source: &'e str, fault: &'e Fault },
     /// The status of one of several inputs.
     InputStatus { source: &'e str, what: &'e str },
+    /// A file was replaced that has so many other names (hard links), which still lead to what it was.
+    NamesParted { path: &'e Path, others: u64 },
     /// One of several inputs has no result.
     InputFailed(&'e str),
     /// The rows of conversations whose result went to the place `to`.

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::files::paths::folder;
+use crate::files::attributes;
+use crate::files::paths::{FileId, folder};
 use crate::interrupt::Temporary;
 use crate::standard_streams::metadata_of_stdin;
 
@@ -56,13 +57,18 @@ impl AtomicFile {
         &self.place
     }
 
-    /// Lets its readers read it, sets the times of `like`, and syncs the file.
+    /// Lets its readers read it, sets the times of `like`, and syncs the file. Where it replaces its input, it keeps the
+    /// extended attributes.
     ///
     /// # Errors
     /// The system refuses one of these.
     pub(crate) fn finish(&self, like: Option<&Metadata>) -> io::Result<()> {
         let file = self.file.as_file();
-        self.readers.apply(file, fs::metadata(&self.place).ok().as_ref())?;
+        let earlier = fs::metadata(&self.place).ok();
+        self.readers.apply(file, earlier.as_ref())?;
+        if earlier.is_some_and(|earlier| self.readers.are_of(&earlier)) {
+            attributes::copy(&self.place, file);
+        }
         if let Some((modified, accessed)) = like.and_then(|like| like.modified().ok().zip(like.accessed().ok())) {
             file.set_times(FileTimes::new().set_modified(modified).set_accessed(accessed))?;
         }
@@ -140,6 +146,12 @@ impl Readers {
             None => metadata_of_stdin(),
         };
         metadata.filter(Metadata::is_file).map_or(Readers::Usual, |input| Readers::OfInput(Box::new(input)))
+    }
+
+    /// Whether a file is the input.
+    fn are_of(&self, file: &Metadata) -> bool {
+        let Readers::OfInput(input) = self else { return false };
+        FileId::of(file).is_some_and(|id| FileId::of(input) == Some(id))
     }
 
     /// Sets the owner of a file to that of the `earlier` one, whose place it takes, as far as the system lets us, and its

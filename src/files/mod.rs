@@ -2,7 +2,15 @@
 
 pub(crate) mod append;
 pub(crate) mod atomic;
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+mod attributes;
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+mod attributes {
+    pub(super) fn copy(_from: &std::path::Path, _to: &std::fs::File) {}
+}
 pub(crate) mod compression;
 pub(crate) mod input;
+pub(crate) mod open_files;
 pub(crate) mod output;
 pub(crate) mod paths;
+pub(crate) mod replacing;

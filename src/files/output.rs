@@ -11,6 +11,7 @@ use crate::wording;
 use anyhow::Result;
 
 use crate::files::atomic::{AtomicFile, Readers, tidy};
+use crate::files::attributes;
 use crate::files::compression::{Compression, Compressor};
 use crate::files::paths::{FileId, folder, hash_of};
 
@@ -108,15 +109,20 @@ pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: Option<&Pa
     output.complete(None)?.put()
 }
 
-/// Writes the pieces of a text in the place of a file, with its mode and times, compressed by its extension.
+/// Writes the pieces of a text for the place of a file, with its mode and times, compressed by its extension. It is not in
+/// its place yet.
 ///
 /// # Errors
-/// It cannot be written; the file stays unchanged.
-pub(crate) fn replace<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: &Path, readers: &Readers) -> Result<()> {
+/// It cannot be written.
+pub(crate) fn replacement<'p>(
+    pieces: impl Iterator<Item = &'p [u8]>,
+    path: &Path,
+    readers: &Readers,
+) -> Result<CompleteFile> {
     let like = fs::metadata(path).map_err(|error| unwritable(path, &error))?;
     let mut output = OutputFile::begin(Some(path), Compression::of_name(path), readers)?;
     output.write(pieces)?;
-    output.complete(Some(&like))?.put()
+    output.complete(Some(&like))
 }
 
 /// A result while it is written: standard output gets it at once, a file once it is whole.
@@ -244,6 +250,11 @@ impl CompleteFile {
         self.file.as_ref().map(|file| file.file.path())
     }
 
+    /// The file whose place it takes.
+    pub(crate) fn place(&self) -> Option<&Path> {
+        self.file.as_ref().map(AtomicFile::place)
+    }
+
     /// Puts the file in its place.
     ///
     /// # Errors
@@ -271,6 +282,7 @@ fn copy_beside(from: &Path, to: &Path) -> io::Result<AtomicFile> {
     let like = fs::metadata(from)?;
     let file = AtomicFile::beside(to, &Readers::of_result(Some(from)))?;
     io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
+    attributes::copy(from, file.file.as_file());
     file.finish(Some(&like)).map(|()| file)
 }
 

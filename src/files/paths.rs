@@ -18,7 +18,7 @@ pub(crate) fn folder(path: &Path) -> &Path {
 }
 
 /// The device and the number by which a system knows a file, whatever its paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(not(unix), allow(dead_code, reason = "files have no identity there"))]
 pub(crate) struct FileId {
     device: u64,
@@ -38,6 +38,20 @@ impl FileId {
             let _ = metadata;
             None
         }
+    }
+}
+
+/// By how many other names a file is known: a result that takes the place of one name leaves the others to the old file.
+pub(crate) fn other_names(file: &Metadata) -> u64 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        file.nlink().saturating_sub(1)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        0
     }
 }
 

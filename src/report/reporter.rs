@@ -122,6 +122,11 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::NotDrawn { source, fault } => {
             (Quiet, of(source, format!("{fault}; the page does not show this conversation")))
         }
+        Event::NamesParted { path, others } => {
+            let names = counted(others, "other name");
+            let text = format!("the file had {names} (hard links), where the old text stays");
+            (Usual, of(&path.display().to_string(), text))
+        }
         Event::InputStatus { source, what } => (Verbose, of(source, what.to_owned())),
         Event::DefaultSummarizer => {
             (Verbose, "the embedded summarizer wrote the summary; --model names another".to_owned())

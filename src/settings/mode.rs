@@ -40,6 +40,8 @@ pub(crate) struct RestoreSettings {
     pub(crate) paths: Vec<PathBuf>,
     /// Where the restored text goes.
     pub(crate) destination: Destination,
+    /// Whether to replace also a file that another process has open for writing.
+    pub(crate) force: bool,
     /// The most rounds to put back; all where nothing is said.
     pub(crate) rounds: Option<usize>,
     /// How much to report.
@@ -77,7 +79,7 @@ impl RestoreSettings {
         let Some(archive) = arguments.reading.restore.clone() else { return Ok(None) };
         let rounds = arguments.reading.rounds.map(|rounds| rounds as usize);
         let (destination, paths, volume) = (destination(arguments)?, arguments.paths.clone(), volume(arguments));
-        Ok(Some(RestoreSettings { archive, paths, destination, rounds, volume }))
+        Ok(Some(RestoreSettings { archive, paths, destination, force: arguments.force, rounds, volume }))
     }
 }
 

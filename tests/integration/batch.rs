@@ -286,8 +286,8 @@ fn a_file_that_changes_meanwhile_is_repeated() {
     assert_eq!(fs::read(folder.join("out/a.json")).expect("a file"), whole.stdout.as_bytes());
     fs::copy(Path::new(FIXTURES).join("agent-session.json"), folder.join("logs/a.json")).expect("copied");
     let in_place = within(folder, &[&rules[..], &["-i", "logs/a.json"]].concat());
-    assert_eq!(in_place.code, 7, "{in_place:?}");
-    assert!(in_place.stderr.contains("logs/a.json was changed meanwhile, and stays unchanged now"), "{in_place:?}");
+    assert_eq!(in_place.code, 1, "{in_place:?}");
+    assert!(in_place.stderr.contains("logs/a.json changed meanwhile and is not replaced"), "{in_place:?}");
     assert_eq!(fs::read(folder.join("logs/a.json")).expect("a file"), other);
 }
 

@@ -91,7 +91,7 @@ tcompact --confg keep.toml chat.json
 tcompact --base-ur http://127.0.0.1:1/v1 -m openai:m chat.json
 tcompact --clear-tool-results tokens:5k chat.json
 tcompact --truncate-args 50 chat.json
-tcompact --force chat.json
+tcompact --overwrite chat.json
 tcompact --no-color chat.json
 tcompact --api-key-env sk-abc -m openai:m chat.json
 tcompact --prune results,reads chat.json
@@ -99,6 +99,8 @@ tcompact --pin system,first:2 chat.json
 tcompact --prune args chat.json
 tcompact --prune all:3 chat.json
 tcompact --in-place= chat.json
+tcompact --force chat.json
+tcompact --archive other.jsonl --keep messages:2 chat.json
 tcompact --from anthropic --keep messages:2 calls.json
 tcompact -keep messages:20 chat.json
 tcompact --jsn chat.json

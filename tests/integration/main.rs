@@ -32,6 +32,10 @@ mod links;
 mod long_histories;
 mod malicious_input;
 mod messages_of_runs;
+#[cfg(unix)]
+mod nothing_left;
+#[cfg(target_os = "linux")]
+mod open_files;
 mod outputs;
 mod own_models;
 mod package;

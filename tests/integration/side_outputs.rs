@@ -79,7 +79,7 @@ fn place() -> tempfile::TempDir {
         write(name, &conversation(number));
     }
     write("lines.jsonl", &(4..7).map(|number| conversation(number) + "\n").collect::<String>());
-    write("cut.jsonl", "{\"source\":\"of an earlier run\"}\n");
+    write("cut.jsonl", "{\"source\":\"of an earlier run\",\"messages\":[]}\n");
     write("out.json", "earlier");
     write("printed", "");
     folder

@@ -60,7 +60,7 @@ fn a_misspelled_flag_keeps_its_value_and_all_else() {
 fn only_what_is_near_is_suggested() {
     const HELP: &str = "try: tcompact --help";
     for (words, next) in [
-        (&["tcompact", "--force", "a.json"][..], HELP),
+        (&["tcompact", "--overwrite", "a.json"][..], HELP),
         (&["tcompact", "--recursive", "a.json"], HELP),
         (&["tcompact", "--compress", "a.json"], HELP),
         (&["tcompact", "--no-color", "Cargo.toml"], "try: tcompact --color never Cargo.toml"),

@@ -2,10 +2,11 @@
 //!
 //! What belongs to a result is complete before its place is touched, in this order: the report, the page, the archive.
 //! The archive comes before the result, since a run that is killed between them must not lose the messages. If the result
-//! cannot take its place, what was reported and archived is taken back.
+//! cannot take its place, what was reported and archived is taken back, and an earlier page is put back. A file that is
+//! replaced is looked at once more right before, since another program can write to it while all of this is flushed.
 
 use std::fs::{self, Metadata};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{io, mem};
 
 use anyhow::Result;
@@ -20,7 +21,8 @@ use crate::exit::Failure;
 use crate::files::append::{self, Appended};
 use crate::files::input::ReadHash;
 use crate::files::output::{self, CompleteFile, OutputFile};
-use crate::files::paths::{Stamp, hash_of};
+use crate::files::paths::hash_of;
+use crate::files::replacing::ReplacedFile;
 use crate::report::json::Added;
 use crate::settings::Destination;
 use crate::sync::lock;
@@ -30,7 +32,37 @@ use crate::sync::lock;
 struct Sides {
     reported: Option<Added>,
     archived: Option<Appended>,
-    has_page: bool,
+    page: Option<PlacedPage>,
+}
+
+/// A page that is in its place, and what was there before.
+struct PlacedPage {
+    /// Where it is; nothing where it is a device, which has it for good.
+    file: Option<PathBuf>,
+    earlier: Option<CompleteFile>,
+}
+
+impl PlacedPage {
+    /// Puts a page in its place.
+    ///
+    /// # Errors
+    /// It cannot take its place, or the page that is there cannot be kept aside. That page stays then.
+    fn put(page: CompleteFile) -> Result<Self> {
+        let file = page.place().map(Path::to_owned);
+        let earlier = file.as_ref().filter(|file| file.exists());
+        let earlier = earlier.map(|file| output::copied(file, file)).transpose()?;
+        page.put()?;
+        Ok(PlacedPage { file, earlier })
+    }
+
+    /// Puts back what was there before.
+    fn take_back(self) {
+        match (self.earlier, self.file) {
+            (Some(earlier), _) => drop(earlier.put()),
+            (None, Some(file)) => drop(fs::remove_file(file)),
+            (None, None) => {}
+        }
+    }
 }
 
 impl Sink<'_> {
@@ -64,10 +96,10 @@ impl Sink<'_> {
         let to = self.destination_name(written.status());
         let mut sides = Sides::default();
         let done = self.write_sides(written, &rows, &to, &mut sides).and_then(|()| write(written));
-        let Sides { reported, archived, has_page } = sides;
+        let Sides { reported, archived, page } = sides;
         match done {
             Ok(done) => {
-                lock(state).has_page |= has_page;
+                lock(state).has_page |= page.is_some();
                 written.drawn.clear();
                 listeners.handle(&Event::Done { conversations: &rows, to: &to });
                 Ok(done)
@@ -78,6 +110,7 @@ impl Sink<'_> {
                     error = Failure::unreadable(message).into();
                 }
                 reported.iter().for_each(|added| listeners.report.take_back(added));
+                page.into_iter().for_each(PlacedPage::take_back);
                 written.rows = rows;
                 Err(error)
             }
@@ -105,8 +138,8 @@ impl Sink<'_> {
             // Who reads the stream may append to the same archive.
             archived.unlock();
         }
-        sides.has_page = page.is_some();
-        page.map_or(Ok(()), CompleteFile::put)
+        sides.page = page.map(PlacedPage::put).transpose()?;
+        Ok(())
     }
 
     /// Puts the result in its place.
@@ -118,19 +151,15 @@ impl Sink<'_> {
                 // Compressing the same text again could give other bytes, so the file is copied.
                 let output = output.filter(|_| written.changed || self.compression.is_none());
                 let now = fs::metadata(path).ok();
-                self.put(written, path, now.as_ref(), output)
+                self.put(written, path, now.as_ref(), output, None)
             }
             (Destination::InPlace(_), Some((path, _))) if written.changed => {
-                // A link that took the place of the file, before or after it was read, leads to another file.
-                let target = output.as_ref().and_then(OutputFile::place).unwrap_or(path);
-                let (now, there) = (fs::metadata(path).ok(), fs::metadata(target).ok());
-                let before = self.metadata.as_ref().and_then(Stamp::of);
-                if [&now, &there].iter().any(|now| now.as_ref().and_then(Stamp::of) != before) {
-                    let message =
-                        format!("{} was changed meanwhile, and stays unchanged now; run again", path.display());
-                    return Err(Failure::unreadable(message).into());
-                }
-                self.put(written, path, now.as_ref(), output)
+                let target = output.as_ref().and_then(OutputFile::place).unwrap_or(path).to_owned();
+                let replaced = ReplacedFile { path, target, before: self.metadata.as_ref() };
+                // Nothing is archived for a file that changed already.
+                replaced.refuse_change()?;
+                self.refuse_writer()?;
+                self.put(written, path, self.metadata.as_ref(), output, Some(replaced))
             }
             (Destination::InPlace(_), Some((_, place))) => {
                 let hash = self.hash_of_read();
@@ -156,6 +185,7 @@ impl Sink<'_> {
         path: &Path,
         like: Option<&Metadata>,
         output: Option<OutputFile>,
+        replaced: Option<ReplacedFile<'_>>,
     ) -> Result<()> {
         let place = self.entry.output.as_deref().unwrap_or(path);
         self.refuse_links()?;
@@ -171,7 +201,7 @@ impl Sink<'_> {
             let hash = if is_the_same { Ok(read.clone()) } else { hash_of(file) };
             let hash = hash.map_err(|error| output::unwritable(place, &error))?;
             if is_copy && hash != read {
-                let changed = io::Error::other(format!("{} was changed meanwhile; run again", path.display()));
+                let changed = io::Error::other(format!("{} changed meanwhile; run it again", path.display()));
                 return Err(output::unwritable(place, &changed).into());
             }
             self.note(written, &FinishedFile { place, read: &read, result: &hash })?;
@@ -180,16 +210,15 @@ impl Sink<'_> {
             Destination::InPlace(Some(suffix)) => Some(copy_of(path, suffix)),
             _ => None,
         };
-        self.write_after_sides(written, |_| {
-            let Some(copy) = kept else { return complete.put() };
-            let is_new = output::keep_copy(path, &copy)?;
-            // The file itself stands as it was.
-            complete.put().inspect_err(|_| {
-                if is_new {
-                    drop(fs::remove_file(&copy))
-                }
-            })
-        })
+        let Some(replaced) = replaced else { return self.write_after_sides(written, |_| complete.put()) };
+        if let Some(file) = replaced.before {
+            self.run.warn_of_writer(path, file);
+        }
+        let others = self.write_after_sides(written, |_| replaced.replace(complete, kept.as_deref()))?;
+        if others > 0 {
+            self.run.listeners.handle(&Event::NamesParted { path, others });
+        }
+        Ok(())
     }
 
     fn hash_of_read(&self) -> String {

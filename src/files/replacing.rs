@@ -1,0 +1,60 @@
+//! Replaces a file that was read, unless it changed since. The last look is right before its place is taken, behind all
+//! that takes time.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::exit::Failure;
+use crate::files::output::{self, CompleteFile};
+use crate::files::paths::{Stamp, other_names};
+
+/// A file that a result replaces.
+pub(crate) struct ReplacedFile<'p> {
+    /// The path that the user gave.
+    pub(crate) path: &'p Path,
+    /// The file behind the links of the path, whose place the result takes. A link that took the place of the file, before
+    /// or after it was read, leads to another file.
+    pub(crate) target: PathBuf,
+    /// What the file was before it was read.
+    pub(crate) before: Option<&'p Metadata>,
+}
+
+impl ReplacedFile<'_> {
+    /// Refuses a file that is not as it was before it was read.
+    ///
+    /// # Errors
+    /// It changed, or it is another one.
+    pub(crate) fn refuse_change(&self) -> Result<()> {
+        let before = self.before.and_then(Stamp::of);
+        for path in [self.path, &self.target] {
+            let now = fs::metadata(path).ok();
+            if now.as_ref().and_then(Stamp::of) != before {
+                let message = format!("{} changed meanwhile and is not replaced; run it again", self.path.display());
+                return Err(Failure::unreadable(message).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a result in the place of the file, with a copy of the file where one is asked for. Returns by how many other
+    /// names the old file is still known.
+    ///
+    /// # Errors
+    /// The file changed, or it cannot be copied or replaced. Nothing has been changed then.
+    pub(crate) fn replace(&self, result: CompleteFile, copy: Option<&Path>) -> Result<u64> {
+        let mut new_copy = None;
+        if let Some(copy) = copy
+            && output::keep_copy(self.path, copy)?
+        {
+            new_copy = Some(copy);
+        }
+        let replaced = self.refuse_change().and_then(|()| result.put());
+        if let (Err(_), Some(copy)) = (&replaced, new_copy) {
+            // The file itself stands as it was.
+            let _ = fs::remove_file(copy);
+        }
+        replaced.map(|()| self.before.map_or(0, other_names))
+    }
+}
