@@ -8,11 +8,12 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::compact::{Archived, ChangedConversation, CompactionEvent, CompactionPolicy, Section, archive_contents};
+use crate::diagnostic::Advice;
 use crate::events::{Event, RepairedBy, Status, UnchangedReasons, UpdatedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, ProviderRule, breaches};
-use crate::plan::{compactions, steps};
+use crate::plan::{steps, undecipherable};
 use crate::redact::Redactor;
 use crate::rewrite::Edit;
 use crate::rewrite::repair::{Repair, drop_compactions, repair_round, unrepairable_calls};
@@ -220,14 +221,14 @@ impl<'r> Task<'r> {
             let arena = Arena::default();
             let document = match read(&settings.input, policy, input, &arena) {
                 // Without messages, some texts are no longer a transcript.
-                Err(_) if round > 0 => return Err(leaves_nothing(&input.name)),
+                Err(_) if round > 0 => return Err(leaves_nothing(&input.name, input.as_lines)),
                 read => read?,
             };
             if round == 0 {
                 findings = Findings::of(self, &document, how);
             }
             if let Some((source, _)) = findings.emptied_in(&document) {
-                return Err(leaves_nothing(source));
+                return Err(leaves_nothing(source, input.as_lines));
             }
             // A repair that leaves nothing is not reported as done.
             if round == 1 {
@@ -300,17 +301,33 @@ impl Findings {
     }
 }
 
-/// The refusal of a repair that would remove all messages of a conversation.
-fn leaves_nothing(source: &str) -> anyhow::Error {
+/// The refusal of a repair that would remove all messages of a conversation. Beside others it can stay as it is.
+fn leaves_nothing(source: &str, has_others: bool) -> anyhow::Error {
     let source = readable_source(source);
     let message = format!("{source}: --repair would leave nothing: there are only results without calls");
-    Failure::unreadable(message).into()
+    let failure = Failure::unreadable(message);
+    if !has_others {
+        return failure.into();
+    }
+    let advice = Advice::command(["--on-error", "passthrough"]).note("to leave such a conversation unchanged");
+    failure.try_next(advice).into()
 }
 
 /// The compactions of a conversation that its reader cannot decrypt.
 fn undecipherable(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Vec<Breach> {
     let drops_all = policy.thinking == Thinking::Drop;
-    compactions::undecipherable(transcript, policy.reader_name(), drops_all)
+    undecipherable::undecipherable(transcript, policy.reader_name(), drops_all)
+}
+
+/// The edits that drop them.
+fn without_undecipherable(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Vec<Edit> {
+    let found = undecipherable(policy, transcript);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let drops_all = policy.thinking == Thinking::Drop;
+    let needless = undecipherable::needless_entries(transcript, policy.reader_name(), drops_all);
+    drop_compactions(transcript, &found, &needless)
 }
 
 /// The number of violations that a repair is for. Only one that drops can do without a compaction.
@@ -343,8 +360,7 @@ impl RepairProgress {
         let mut edits: Vec<Vec<Edit>> = Vec::new();
         for one in transcripts {
             // What comes back without a compaction can have violations, too.
-            let lost = if how == Repair::Drop { undecipherable(task.policy, one) } else { Vec::new() };
-            let dropped = drop_compactions(one, &lost);
+            let dropped = if how == Repair::Drop { without_undecipherable(task.policy, one) } else { Vec::new() };
             edits.push(if dropped.is_empty() { repair_round(one, how) } else { dropped });
         }
         self.first_repaired.resize(edits.len(), None);

@@ -3,17 +3,11 @@
 //! The provider reads its last compaction in the place of all messages before it. A readable one is an earlier summary,
 //! and the cut is behind it. An opaque one stays as it is, and the summary follows it: before it, the provider would
 //! not read the summary.
-//!
-//! Also: compactions that the model that reads on cannot decrypt.
 
-use crate::tokens::models::maker_of;
+use crate::transcript::Transcript;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::formats::SummaryPosition;
-use crate::transcript::json::{Json, JsonKind};
-use crate::transcript::thoughts::{model_of, models_before};
-use crate::transcript::{Part, PartKind, Role, Transcript};
 
-use crate::plan::breaches::{Breach, ProviderRule};
 use crate::plan::{CutPolicy, Plan};
 
 /// The compactions of a conversation that are in force.
@@ -65,59 +59,4 @@ impl Compactions {
         let format = transcript.format.name();
         Some(format!("{}; {format} puts a summary before it, where the provider would not read it", of(last)))
     }
-}
-
-/// The parts of a message with a compaction that only its provider can read.
-pub(crate) fn encrypted_parts<'m, 'a>(
-    transcript: &'m Transcript<'a>,
-    index: usize,
-) -> impl Iterator<Item = &'m Part<'a>> {
-    let parts = transcript.messages[index].content.parts().iter();
-    parts.filter(|part| matches!(part.kind, PartKind::Compaction(ProviderCompaction::Opaque)))
-}
-
-/// The compactions that the model that reads on cannot decrypt: another maker's, damaged ones, those that the provider
-/// has refused, and all where the user `drops_all`. That a provider has lost a key shows in no other way.
-pub(crate) fn undecipherable(transcript: &Transcript<'_>, reader: Option<&str>, drops_all: bool) -> Vec<Breach> {
-    let mut found = Vec::new();
-    if transcript.compactions.is_empty() {
-        return found;
-    }
-    let own = model_of(transcript);
-    let reader = reader.or(own.as_deref()).and_then(maker_of);
-    let writers = models_before(transcript, &transcript.compactions);
-    let refused = refused_at(transcript);
-    for (&message, writer) in transcript.compactions.iter().zip(writers) {
-        let mut encrypted = encrypted_parts(transcript, message).peekable();
-        if encrypted.peek().is_none() {
-            continue;
-        }
-        let is_refused = refused.is_some_and(|refused| transcript.messages[message].span().end <= refused);
-        let is_of_other_maker = reader.is_some_and(|reader| match writer.as_deref().or(own.as_deref()) {
-            Some(writer) => maker_of(writer).is_some_and(|writer| writer != reader),
-            None => transcript.format.encrypted_by().is_some_and(|makers| !makers.contains(&reader)),
-        });
-        if drops_all || is_refused || is_of_other_maker || encrypted.any(|part| is_damaged(part.json)) {
-            found.push(Breach { message, rule: ProviderRule::Undecipherable, id: None });
-        }
-    }
-    found
-}
-
-/// Whether what is encrypted cannot be what the provider wrote: it is not a text, or has characters of no encoding, as a
-/// mask does.
-fn is_damaged(compaction: Json<'_>) -> bool {
-    let Some(encrypted) = compaction.get("encrypted_content") else { return false };
-    let is_of_encoding = |c: char| c.is_ascii_alphanumeric() || "+/=_-.:~".contains(c);
-    encrypted.kind() != JsonKind::String
-        || encrypted.text().is_some_and(|text| !text.decode().trim().chars().all(is_of_encoding))
-}
-
-/// Where it is recorded that the provider refused what is encrypted, if it has answered nothing since then.
-fn refused_at(transcript: &Transcript<'_>) -> Option<usize> {
-    let answer = transcript.messages.iter().rfind(|message| message.role == Role::Assistant);
-    let behind = answer.map_or(0, |answer| answer.span().end);
-    let notes = transcript.notes.iter().rev().map(|note| note.json);
-    let mut since = notes.take_while(|note| note.span().start >= behind);
-    since.find(|note| transcript.format.is_refused_encryption(*note)).map(|note| note.span().start)
 }

@@ -12,6 +12,7 @@ pub(crate) mod recorded;
 pub(crate) mod size;
 pub(crate) mod steps;
 pub(crate) mod summaries;
+pub(crate) mod undecipherable;
 
 use std::collections::HashSet;
 

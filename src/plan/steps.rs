@@ -9,7 +9,7 @@ use crate::plan::breaches::{Breach, ProviderRule};
 use crate::plan::pins::is_said_by_user;
 use crate::tokens::models::{Reasoning, reasoning_of, wants_signatures};
 use crate::transcript::thoughts::{has_reasoning, is_signed_call, model_of};
-use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
+use crate::transcript::{Call, Content, Message, Part, PartKind, Role, Transcript};
 
 /// The first message of each answer, in order.
 pub(crate) fn answers(transcript: &Transcript<'_>, summary_prefix: &str) -> Vec<usize> {
@@ -99,10 +99,15 @@ fn unsigned_calls(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Brea
             is_first = true;
             continue;
         }
-        let Some(call) = message.calls.first() else { continue };
-        if is_first && !is_signed_call(message, call) {
-            let id = call.id.map(|id| id.decode().into_owned());
-            found.push(Breach { message: index, rule: ProviderRule::Unsigned, id });
+        if message.calls.is_empty() {
+            continue;
+        }
+        let going_on = usize::from(!is_first);
+        for call in first_calls(message).into_iter().skip(going_on) {
+            if !is_signed_call(message, call) {
+                let id = call.id.map(|id| id.decode().into_owned());
+                found.push(Breach { message: index, rule: ProviderRule::Unsigned, id });
+            }
         }
         // Where a message holds its results, the next one is another step.
         is_first = !message.results.is_empty();
@@ -110,14 +115,44 @@ fn unsigned_calls(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Brea
     found
 }
 
+/// The first call of each step in a message with calls. The AI SDK keeps several steps in one and marks their starts.
+fn first_calls<'m, 'a>(message: &'m Message<'a>) -> Vec<&'m Call<'a>> {
+    let parts = message.content.parts().iter().filter(|part| part.json.member_is("type", "step-start"));
+    let starts: Vec<usize> = parts.map(|part| part.json.span().start).collect();
+    let mut last = None;
+    let mut found = Vec::new();
+    for call in &message.calls {
+        let step = Some(starts.partition_point(|start| *start < call.json.span().start));
+        if step != last {
+            found.push(call);
+            last = step;
+        }
+    }
+    found
+}
+
 /// Whether the last message is a call or a result, so that the model goes on in the same turn.
 pub(crate) fn is_loop_open(messages: &[Message<'_>]) -> bool {
-    messages.last().is_some_and(|last| !last.results.is_empty() || !last.calls.is_empty())
+    let Some(last) = messages.last() else { return false };
+    !(last.results.is_empty() && last.calls.is_empty() || ends_with_answer(last))
+}
+
+/// Whether a message of the model that holds its results ends with words behind them.
+fn ends_with_answer(message: &Message<'_>) -> bool {
+    if message.role != Role::Assistant || message.results.is_empty() {
+        return false;
+    }
+    let parts = message.content.parts();
+    let last = parts.iter().rposition(|part| matches!(part.kind, PartKind::Call | PartKind::Result(_)));
+    last.is_some_and(|last| parts[last..].iter().any(is_text))
+}
+
+fn is_text(part: &Part<'_>) -> bool {
+    matches!(&part.kind, PartKind::Text(text) if !text.is_empty())
 }
 
 /// Whether a message of the user is more than results with their media.
 fn has_words(message: &Message<'_>) -> bool {
-    let is_text = |part: &Part<'_>| matches!(&part.kind, PartKind::Text(text) if !text.is_empty());
     message.results.is_empty() || message.content.parts().iter().any(is_text)
 }
 
@@ -295,6 +330,49 @@ mod tests {
                 let from = last(transcript, "", kept);
                 assert_eq!(from, found[steps - kept as usize], "{} steps:{kept}", transcript.format.name());
             }
+        }
+    }
+
+    /// How many calls miss their signature in a turn of a format that keeps steps or signatures in its own way.
+    #[test]
+    fn signatures_are_wanted_for_each_open_step() {
+        let ui = |parts: &str| {
+            format!(
+                r#"[{{"id":"1","role":"user","parts":[{{"type":"text","text":"go"}}]}},{{"id":"2","role":"assistant","parts":[{parts}]}}]"#
+            )
+        };
+        let step = r#"{"type":"step-start"}"#;
+        let call = |id: &str, more: &str| {
+            format!(
+                r#"{{"type":"tool-f","toolCallId":"{id}","state":"output-available","input":{{}},"output":"r"{more}}}"#
+            )
+        };
+        let signed = r#","callProviderMetadata":{"google":{"thoughtSignature":"x"}}"#;
+        let (bare, bare_too, sealed) = (call("1", ""), call("2", ""), call("3", signed));
+        let done = r#"{"type":"text","text":"All done"}"#;
+        let pydantic = |parts: &str| {
+            format!(
+                r#"[{{"kind":"request","parts":[{{"part_kind":"user-prompt","content":"go"}}]}},{{"kind":"response","parts":[{parts},{{"part_kind":"tool-call","tool_name":"f","args":{{}},"tool_call_id":"c"}}]}},{{"kind":"request","parts":[{{"part_kind":"tool-return","tool_name":"f","content":"r","tool_call_id":"c"}}]}}]"#
+            )
+        };
+        let thinking = |more: &str| format!(r#"{{"part_kind":"thinking","content":"hm"{more}}}"#);
+        let moved = thinking(r#","signature":"x","provider_name":"google-gla""#);
+        for (source, wanted) in [
+            (ui(&format!("{step},{bare}")), 1),
+            (ui(&format!("{step},{bare},{step},{done}")), 0),
+            (ui(&format!("{step},{done},{bare}")), 1),
+            (ui(&format!("{step},{bare},{done},{step},{bare_too}")), 2),
+            (ui(&format!("{step},{sealed},{step},{bare}")), 1),
+            (ui(&format!("{step},{sealed},{bare},{bare_too}")), 0),
+            (ui(&format!("{step},{bare},{step},{sealed}")), 1),
+            (pydantic(&moved), 0),
+            (pydantic(&thinking("")), 1),
+            (pydantic(&thinking(r#","signature":"x""#)), 1),
+            (pydantic(&format!(r#"{moved},{{"part_kind":"text","content":"I look."}}"#)), 1),
+        ] {
+            let document = read(&source, None, None).expect("a transcript");
+            let found = unsigned_calls(&document.transcripts[0], Some("gemini-3-pro-preview"));
+            assert_eq!(found.len(), wanted, "{source}");
         }
     }
 }

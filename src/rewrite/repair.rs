@@ -12,7 +12,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::plan::breaches::{Breach, ProviderRule, breaches};
-use crate::plan::compactions::encrypted_parts;
+use crate::plan::undecipherable::encrypted_parts;
 use crate::transcript::formats::{CallMembers, InsertionPoint, PARTS, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Turn};
@@ -87,27 +87,28 @@ pub(crate) fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repai
     edits
 }
 
-/// The edits that drop the encrypted compactions of some messages. Where all that they stand for is before them, it is sent
-/// again; otherwise what is readable beside them stays. None if nothing would be left.
-pub(crate) fn drop_compactions(transcript: &Transcript<'_>, found: &[Breach]) -> Vec<Edit> {
+/// The edits that drop the encrypted compactions of some messages: `needless` entries as a whole, and of the others only
+/// what is encrypted. None if nothing would be left.
+pub(crate) fn drop_compactions(transcript: &Transcript<'_>, found: &[Breach], needless: &[Json<'_>]) -> Vec<Edit> {
+    let mut spans: Vec<Range<usize>> = needless.iter().map(|entry| entry.span()).collect();
+    spans.sort_by_key(|span| span.start);
     let mut removals = Removals::new();
     let mut stays = transcript.messages.len();
     for breach in found {
         let message = &transcript.messages[breach.message];
-        let holds_compacted = transcript.format.holds_compacted(transcript, message);
-        let mut spans: BTreeSet<_> =
-            encrypted_parts(transcript, breach.message).map(|part| bounds(part.json)).collect();
-        if holds_compacted {
-            spans = BTreeSet::from([bounds(message.json)]);
-        } else if is_all(message, &spans) {
+        if spans.binary_search_by_key(&message.span().start, |span| span.start).is_ok() {
+            continue;
+        }
+        let encrypted = encrypted_parts(message).map(|part| bounds(part.json)).collect();
+        if is_all(message, &encrypted) {
             stays -= 1;
         }
-        removals.insert(breach.message, spans);
+        removals.insert(breach.message, encrypted);
     }
     if stays == 0 {
         return Vec::new();
     }
-    sorted(Repairer::new(transcript, Repair::Drop).removal_edits(&removals))
+    sorted(Repairer::new(transcript, Repair::Drop).removal_edits_with(&removals, spans))
 }
 
 fn sorted(mut edits: Vec<Edit>) -> Vec<Edit> {
@@ -199,8 +200,12 @@ impl Repairer<'_, '_> {
 
     /// The edits that remove elements from their messages, and messages of which nothing is left.
     fn removal_edits(&self, removals: &Removals) -> Vec<Edit> {
+        self.removal_edits_with(removals, Vec::new())
+    }
+
+    /// Those edits, and those that remove other entries.
+    fn removal_edits_with(&self, removals: &Removals, mut spans: Vec<Range<usize>>) -> Vec<Edit> {
         let mut edits = Vec::new();
-        let mut spans: Vec<Range<usize>> = Vec::new();
         for (&index, elements) in removals {
             let message = &self.messages()[index];
             if !is_all(message, elements) {

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::transcript::background_forms::BackgroundForms;
-use crate::transcript::compaction::Reset;
+use crate::transcript::compaction::{CompactionEntry, Reset};
 use crate::transcript::edit::Edit;
 pub(crate) use crate::transcript::entries::{EntryKind, Note, Retention};
 pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
@@ -239,9 +239,9 @@ pub(crate) trait OrderRules {
         false
     }
 
-    /// Whether all that a provider's compaction stands for is in entries before it, which count again without it.
-    fn holds_compacted(&self, _transcript: &Transcript<'_>, _compaction: &Message<'_>) -> bool {
-        false
+    /// The compactions that stand for all entries before them, in order. Those that a later one replaced are among them.
+    fn compaction_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<CompactionEntry<'a>> {
+        Vec::new()
     }
 
     /// Whether calls are sent with the signatures that their messages hold. Programs that write their own do not count.

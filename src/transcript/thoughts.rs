@@ -156,22 +156,26 @@ fn set_model(line: Json<'_>) -> Option<String> {
     named(&object, &[*path])
 }
 
-/// For each of some messages, in order, the name of the model that the last note or answer before it names.
-pub(crate) fn models_before(transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Option<String>> {
+/// For each of some places in bytes, in order, the name of the model that the last note or answer before it names.
+pub(crate) fn models_before(transcript: &Transcript<'_>, places: &[usize]) -> Vec<Option<String>> {
     let mut notes = transcript.notes.iter().peekable();
-    let mut indices = indices.iter().peekable();
-    let mut model = None;
+    let answers = transcript.messages.iter().filter(|message| message.role == Role::Assistant);
+    let mut answers = answers.peekable();
     let mut found = Vec::new();
-    for (index, message) in transcript.messages.iter().enumerate() {
-        while let Some(note) = notes.next_if(|note| note.json.span().start < message.span().start) {
-            model = set_model(note.json).or(model);
+    let (mut noted, mut answered) = ((0, None), (0, None));
+    for &place in places {
+        while let Some(note) = notes.next_if(|note| note.json.span().start < place) {
+            if let Some(model) = set_model(note.json) {
+                noted = (note.json.span().start, Some(model));
+            }
         }
-        if indices.next_if_eq(&&index).is_some() {
-            found.push(model.clone());
+        while let Some(answer) = answers.next_if(|answer| answer.span().start < place) {
+            if let Some(model) = own_model(answer) {
+                answered = (answer.span().start, Some(model));
+            }
         }
-        if message.role == Role::Assistant {
-            model = own_model(message).or(model);
-        }
+        let (_, last) = if answered.1.is_none() || noted.0 > answered.0 { &noted } else { &answered };
+        found.push(last.clone());
     }
     found
 }
@@ -402,7 +406,17 @@ pub(crate) fn is_signed_call(message: &Message<'_>, call: &Call<'_>) -> bool {
     if found.is_empty() && !is_part() {
         found = sealed(message);
     }
+    found.extend(moved_signature(message, call));
     found.iter().any(|signature| !signature.is_empty()) || call.id.is_some_and(|id| id.decode().contains(SIGNED_ID))
+}
+
+/// The signature of the thinking right before a call. pydantic-ai sends it with the part behind the thinking.
+fn moved_signature<'a>(message: &Message<'a>, call: &Call<'_>) -> Option<Text<'a>> {
+    let parts = message.content.parts();
+    let at = parts.iter().position(|part| part.json.span() == call.json.span())?;
+    let before = parts[..at].last()?.json;
+    let is_sent = before.member_is("part_kind", "thinking") && has_text(before, "provider_name");
+    before.get_text("signature").filter(|_| is_sent)
 }
 
 fn collect<'a>(object: Json<'a>, depth: usize, found: &mut Vec<Text<'a>>) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::laws::bricks::{Bricks, Generated, file};
 use crate::laws::lawful::{found, with_document};
 use crate::laws::whole::process;
-use crate::plan::compactions::undecipherable;
+use crate::plan::undecipherable::undecipherable;
 use crate::transcript::formats::{FORMATS, by_name};
 
 fn repaired(source: &str, format: &str, more: &[&str]) -> String {
@@ -158,4 +158,102 @@ fn what_is_readable_beside_a_compaction_is_never_lost() {
     let text = repaired(&lines(&twice), "codex", &["--repair=drop", "--thinking=drop"]);
     let without: Vec<Value> = twice.iter().filter(|line| line["type"] != "compacted").cloned().collect();
     assert_eq!(text, lines(&without));
+}
+
+/// The name of a deployment tells no maker, but the format does.
+#[test]
+fn a_deployment_writes_what_its_format_says() {
+    let go_on = line("response_item", said("user", "Go on."));
+    let source = lines(&session("my-deploy", &json!("gAAAA"), &[go_on]));
+    for (reader, is_named) in
+        [("gpt-5.6", false), ("grok-4", false), ("claude-opus-4-8", true), ("deepseek-v4-pro", true)]
+    {
+        assert_eq!(named(&source, "codex", Some(reader), false), usize::from(is_named), "{reader}");
+    }
+    assert_eq!(named(&source, "codex", None, false), 0);
+}
+
+/// What a compaction repeats differs from the lines that it replaced. These come back all the same.
+#[test]
+fn no_answer_is_lost_with_a_compaction() {
+    let developer =
+        |text: &str| json!({"type": "message", "role": "developer", "content": [{"type": "input_text", "text": text}]});
+    let environment = said("user", "<environment_context>\n  <cwd>/work</cwd>\n</environment_context>");
+    let picture = json!({"type": "message", "role": "user", "content": [
+        {"type": "input_text", "text": "Count the parcels."},
+        {"type": "input_image", "image_url": "data:image/png;base64,aGk="}]});
+    let kept: [(&str, Vec<Value>); 8] = [
+        ("nothing", vec![]),
+        ("the same", vec![said("user", "Count the parcels.")]),
+        ("a picture", vec![picture]),
+        (
+            "another developer message",
+            vec![developer(&"Never approve. ".repeat(90)), said("user", "Count the parcels.")],
+        ),
+        ("another environment", vec![environment, said("user", "Count the parcels.")]),
+        ("a shortened message", vec![said("user", "Count …9 tokens truncated… parcels.")]),
+        (
+            "an answer with an id",
+            vec![json!({"type": "message", "role": "assistant", "id": "m",
+            "content": [{"type": "output_text", "text": "There are 17."}]})],
+        ),
+        ("no words of the user", vec![developer("Never approve.")]),
+    ];
+    for (name, kept) in kept {
+        for kind in ["compaction", "context_compaction", "compaction_summary"] {
+            let mut all = session("gpt-5.2-codex", &json!("gAAAA"), &[line("response_item", said("user", "Go on."))]);
+            let at = all.iter().position(|line| line["type"] == "compacted").expect("a compaction");
+            let list = [kept.clone(), vec![json!({"type": kind, "encrypted_content": "gAAAA"})]].concat();
+            all[at]["payload"]["replacement_history"] = Value::from(list);
+            let source = lines(&all);
+            let text = repaired(&source, "codex", &["--repair=drop", "--for=claude-opus-4-8"]);
+            all.remove(at);
+            assert_eq!(text, lines(&all), "{name} {kind}");
+        }
+    }
+}
+
+/// A long session has many compactions, each of which replaced the one before it. All that are lost go in one round; one that
+/// another model wrote stays.
+#[test]
+fn many_compactions_go_at_once() {
+    let long = |first: &str| {
+        let mut all = vec![
+            line("session_meta", json!({"id": "s", "timestamp": "t", "cwd": "/"})),
+            line("turn_context", json!({"cwd": "/", "model": first})),
+        ];
+        for number in 0..600 {
+            if number == 2 {
+                all.push(line("turn_context", json!({"cwd": "/", "model": "gpt-5.2-codex"})));
+            }
+            let user = said("user", &format!("Look at shelf {number}."));
+            all.push(line("response_item", user.clone()));
+            all.push(line("response_item", said("assistant", "It is empty.")));
+            let sealed = json!({"type": "compaction", "encrypted_content": format!("g{number}")});
+            all.push(line("compacted", json!({"message": "", "replacement_history": [user, sealed]})));
+        }
+        all
+    };
+    for (first, left) in [("gpt-5.2-codex", 0), ("claude-opus-4-8", 2)] {
+        let all = long(first);
+        let text = repaired(&lines(&all), "codex", &["--repair=drop", "--for=claude-opus-4-8"]);
+        let mut compactions = 0;
+        let is_left = |line: &&Value| {
+            compactions += usize::from(line["type"] == "compacted");
+            line["type"] != "compacted" || compactions <= left
+        };
+        let wanted: Vec<Value> = all.iter().filter(is_left).cloned().collect();
+        assert_eq!(text, lines(&wanted), "{first}");
+    }
+}
+
+/// A file that begins in the middle of a session has fewer messages of the user than its compaction repeats.
+#[test]
+fn what_a_compaction_repeats_stays_where_its_lines_are_cut_off() {
+    let mut all = session("gpt-5.2-codex", &json!("gAAAA"), &[line("response_item", said("user", "Go on."))]);
+    all.drain(3..6);
+    let list = all.iter_mut().find(|line| line["type"] == "compacted").expect("a compaction");
+    list["payload"]["replacement_history"][0] = said("user", "Count the parcels on each of the shelves.");
+    let text = repaired(&lines(&all), "codex", &["--repair=drop", "--thinking=drop"]);
+    assert!(text.contains("on each of the shelves") && !text.contains("gAAAA"), "{text}");
 }

@@ -12,17 +12,14 @@
 mod background;
 mod replay;
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value};
 
 use crate::transcript::background_forms::BackgroundForms;
-use crate::transcript::compaction::{Reset, ResetKind};
+use crate::transcript::compaction::{CompactionEntry, Reset, ResetKind};
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
-    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
-    Transcript,
+    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, Transcript,
 };
 use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
@@ -276,29 +273,36 @@ impl OrderRules for Codex {
             || message.contains("encrypted content") && message.contains("could not be verified")
     }
 
-    /// A compaction repeats messages of the user, and Codex replays their lines without it. A file that was shortened
-    /// lacks them.
-    fn holds_compacted(&self, transcript: &Transcript<'_>, compaction: &Message<'_>) -> bool {
-        let Some(CodexLine::Compacted(payload)) = line(&Object::of(compaction.json)) else { return false };
-        let start = compaction.span().start;
-        let mut said = HashSet::new();
-        let replaced = transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete);
-        for note in replaced.take_while(|note| note.json.span().start < start) {
-            let content = match line(&Object::of(note.json)) {
-                Some(CodexLine::Item(item, Some(_))) => items::item(&Object::of(item)).map(|item| item.content),
-                Some(CodexLine::Compacted(payload)) => Ok(compacted(payload)),
-                _ => continue,
+    /// A compaction repeats messages of the user, and Codex replays their lines without it. It shortens some and writes
+    /// instructions anew, so that their texts differ. A file that was shortened lacks the lines.
+    fn compaction_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<CompactionEntry<'a>> {
+        let notes = transcript.notes.iter().map(|note| note.json);
+        let mut lines: Vec<Json<'a>> = notes.chain(transcript.messages.iter().map(|message| message.json)).collect();
+        lines.sort_by_key(|line| line.span().start);
+        let mut replay = replay::Replay::default();
+        let mut requests = Vec::new();
+        let mut found = Vec::new();
+        for json in lines {
+            let object = Object::of(json);
+            let number = match line(&object) {
+                Some(CodexLine::Item(item, Some(_))) => usize::from(is_request(item)),
+                Some(CodexLine::Compacted(payload)) => requests_repeated(payload),
+                _ => 0,
             };
-            let texts = content.iter().flat_map(Content::texts);
-            said.extend(texts.map(|text| text.decode().into_owned()));
+            if let Some(CodexLine::Compacted(payload)) = line(&object)
+                && let Ok(message) = self.message(&object)
+            {
+                let mut is_restorable = false;
+                if replay::has_list(payload) {
+                    let restored: Vec<usize> = replay.remaining().map(|place| requests[place]).collect();
+                    is_restorable = !restored.is_empty() && restored.iter().sum::<usize>() >= number;
+                }
+                found.push(CompactionEntry { message, is_restorable });
+            }
+            replay.add(json);
+            requests.push(number);
         }
-        let Content::Parts(parts) = compacted(payload) else { return !said.is_empty() };
-        let is_said = |part: &Part<'_>| match &part.kind {
-            PartKind::Text(text) => said.contains(&*text.decode()),
-            PartKind::Compaction(_) => true,
-            _ => false,
-        };
-        !said.is_empty() && parts.iter().all(is_said)
+        found
     }
 
     fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
@@ -396,6 +400,18 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
         ([_], Some((_, text))) => Content::Text(text),
         _ => Content::Parts(parts),
     }
+}
+
+/// The number of the user's messages that a compaction repeats, with its text as one.
+fn requests_repeated(payload: Json<'_>) -> usize {
+    let text = payload.get_text("message").is_some_and(|text| !text.is_empty());
+    let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
+    usize::from(text) + replaced.filter(|item| is_request(*item)).count()
+}
+
+/// Whether the user says something in an item.
+fn is_request(item: Json<'_>) -> bool {
+    items::item(&Object::of(item)).is_ok_and(|read| read.role == Role::User && !is_injected(&read))
 }
 
 /// The texts and media of an item, one part each.

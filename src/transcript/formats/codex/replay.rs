@@ -54,6 +54,11 @@ impl Replay {
         self.entries.push(entry);
     }
 
+    /// The lines so far that are messages.
+    pub(super) fn remaining(&self) -> impl Iterator<Item = usize> {
+        self.live.iter().chain(&self.injected).copied()
+    }
+
     /// Removes the live lines from index `from` on, except some.
     fn remove_from(&mut self, from: usize, except: &[usize]) {
         for place in self.live.drain(from..) {
@@ -64,8 +69,7 @@ impl Replay {
     }
 
     fn compacted(&mut self, payload: Json<'_>) -> EntryKind {
-        let is_whole = payload.get("replacement_history").is_some_and(|list| list.kind() == JsonKind::Array);
-        if is_whole {
+        if has_list(payload) {
             self.remove_from(0, &[]);
             self.turns.clear();
             self.injected.drain(..).for_each(|place| self.entries[place] = EntryKind::Note(Retention::Obsolete));
@@ -95,4 +99,9 @@ impl Replay {
         }
         EntryKind::Note(Retention::Obsolete)
     }
+}
+
+/// Whether a compaction has a list that replaces all before it.
+pub(super) fn has_list(payload: Json<'_>) -> bool {
+    payload.get("replacement_history").is_some_and(|list| list.kind() == JsonKind::Array)
 }

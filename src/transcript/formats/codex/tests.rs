@@ -1,4 +1,5 @@
 use super::*;
+use crate::transcript::Retention;
 use crate::transcript::format::{SummaryRole, Transcript};
 use crate::transcript::framing::tests::read;
 

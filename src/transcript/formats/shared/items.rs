@@ -116,10 +116,10 @@ pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
         return Some(Item::Hosted);
     }
     let named = [
-        (Item::Reasoning, ["reasoning", ""]),
-        (Item::Reference, ["item_reference", ""]),
-        (Item::Tools, ["additional_tools", ""]),
-        (Item::Compaction, ["compaction", "context_compaction"]),
+        (Item::Reasoning, &["reasoning"][..]),
+        (Item::Reference, &["item_reference"]),
+        (Item::Tools, &["additional_tools"]),
+        (Item::Compaction, &["compaction", "context_compaction", "compaction_summary"]),
     ];
     named
         .iter()
