@@ -12,6 +12,7 @@ use anyhow::Result;
 use crate::exit::Failure;
 use crate::files::paths::FileId;
 use crate::sanitize::sanitize_name;
+use crate::wording::counted;
 
 /// Where nobody can say who has a file open, one that changed within this time may still be written to.
 const LATELY: Duration = Duration::from_secs(10);
@@ -51,9 +52,9 @@ impl OpenFiles {
         if self.writers().is_some() || !changed_lately(file.modified().ok()?, SystemTime::now()) {
             return None;
         }
-        let seconds = LATELY.as_secs();
+        let seconds = counted(LATELY.as_secs(), "second");
         Some(format!(
-            "{} changed within the last {seconds} seconds; if a program has it open, what it writes next is lost",
+            "{} changed within the last {seconds}; if a program has it open, what it writes next is lost",
             path.display()
         ))
     }

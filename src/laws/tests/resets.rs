@@ -20,7 +20,9 @@ fn walk(text: &str, id: &str, parent: &str) -> Vec<String> {
     let lines = lines(text);
     let linked: Vec<&Value> = lines.iter().filter(|line| line.get(parent).is_some() && line[id].is_string()).collect();
     let by_id: HashMap<&str, &Value> = linked.iter().filter_map(|line| Some((line[id].as_str()?, *line))).collect();
-    let (mut walked, mut at) = (Vec::new(), linked.last().copied());
+    // Claude Code never goes on from a line about progress.
+    let last = linked.iter().rfind(|line| line["type"] != "progress").copied();
+    let (mut walked, mut at) = (Vec::new(), last);
     while let Some(line) = at {
         let own = line[id].as_str().expect("an id").to_owned();
         assert!(!walked.contains(&own), "a cycle at {own}: {text}");
