@@ -1,7 +1,8 @@
 //! Compactions that the model that reads on cannot decrypt.
 
 use crate::tokens::models::maker_of;
-use crate::transcript::compaction::{CompactionEntry, ProviderCompaction};
+use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::entries::CompactionEntry;
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::thoughts::{model_of, models_before};
 use crate::transcript::{Message, Part, PartKind, Role, Transcript};

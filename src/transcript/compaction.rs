@@ -11,7 +11,6 @@
 
 use crate::transcript::edit::Edit;
 use crate::transcript::json::{Json, JsonKind};
-use crate::transcript::message::Message;
 use crate::transcript::text::Text;
 use crate::wording::counted;
 
@@ -42,14 +41,6 @@ impl<'a> ProviderCompaction<'a> {
             ProviderCompaction::Failed
         }
     }
-}
-
-/// A compaction that stands for all entries before it.
-#[derive(Debug)]
-pub(crate) struct CompactionEntry<'a> {
-    pub(crate) message: Message<'a>,
-    /// Whether these entries are still there, with as many of the user's messages as it repeats.
-    pub(crate) is_restorable: bool,
 }
 
 /// The key in the state.

@@ -1,6 +1,7 @@
 //! The entries of a list of messages: messages, and lines of a session file about something else, with how long those stay.
 
 use crate::transcript::json::Json;
+use crate::transcript::message::Message;
 
 /// The kind of an entry in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,4 +56,12 @@ pub(crate) fn no_longer_sent(notes: &[Note<'_>]) -> Vec<bool> {
         Retention::Always | Retention::With(_) | Retention::Latest(_) | Retention::Copy => false,
     };
     notes.iter().map(is_unsent).collect()
+}
+
+/// A compaction that stands for all entries before it.
+#[derive(Debug)]
+pub(crate) struct CompactionEntry<'a> {
+    pub(crate) message: Message<'a>,
+    /// Whether these entries are still there, with as many of the user's messages as it repeats.
+    pub(crate) is_restorable: bool,
 }

@@ -13,8 +13,9 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::transcript::background_forms::BackgroundForms;
-use crate::transcript::compaction::{CompactionEntry, Reset};
+use crate::transcript::compaction::Reset;
 use crate::transcript::edit::Edit;
+use crate::transcript::entries::CompactionEntry;
 pub(crate) use crate::transcript::entries::{EntryKind, Note, Retention};
 pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
 pub(crate) use crate::transcript::formats::shared::links::LinkFault;

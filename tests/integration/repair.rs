@@ -79,16 +79,14 @@ fn a_repair_that_would_leave_nothing_writes_nothing() {
             &["--diff"],
         ] {
             let run = within(root, &[&repair, more, &[name]].concat());
-            // As for any input that fails: 1, or 7 for files that are replaced.
-            let code = if more.iter().any(|flag| flag.starts_with("--in-place")) { 7 } else { 1 };
-            assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{name} {more:?}: {run:?}");
+            assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{name} {more:?}: {run:?}");
             assert_eq!(run.stderr, format!("tcompact: {name}: {REFUSAL}\n"), "{more:?}");
             assert!(tree(root) == before, "{name} {more:?}");
         }
     }
     for more in [["-o", "new.jsonl"], ["-o", "old.json"]] {
         let run = within(root, &[&repair[..], &more, &["in/many.jsonl"]].concat());
-        assert_eq!((run.code, run.stderr), (1, format!("tcompact: in/many.jsonl:2: {REFUSAL}\n")), "{more:?}");
+        assert!(run.code == 1 && run.stderr.starts_with(&format!("tcompact: in/many.jsonl:2: {REFUSAL}\n")), "{run:?}");
         assert!(tree(root) == before, "{more:?}");
     }
     let run = within(root, &[&repair[..], &["--in-place", "in"]].concat());

@@ -15,8 +15,9 @@ mod replay;
 use serde_json::{Map, Value};
 
 use crate::transcript::background_forms::BackgroundForms;
-use crate::transcript::compaction::{CompactionEntry, Reset, ResetKind};
+use crate::transcript::compaction::{Reset, ResetKind};
 use crate::transcript::edit::Edit;
+use crate::transcript::entries::CompactionEntry;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, Transcript,
