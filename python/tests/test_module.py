@@ -183,7 +183,18 @@ class Failing(unittest.TestCase):
     def test_flags_of_the_command_line_are_refused(self) -> None:
         for flag in ["emit", "output", "in_place", "json", "dry_run", "check", "restore", "generate", "force"]:
             self.fails(UsageError, 2, chat(), **{flag: True})
-        for key in ["output=x.json", "output-dir", "in-place", "keep=messages:4", "-o", "--output", "Keep", "o x", "keep\n", ""]:
+        for key in [
+            "output=x.json",
+            "output-dir",
+            "in-place",
+            "keep=messages:4",
+            "-o",
+            "--output",
+            "Keep",
+            "o x",
+            "keep\n",
+            "",
+        ]:
             self.fails(UsageError, 2, chat(), **{key: True})
 
     def test_what_is_not_json(self) -> None:
