@@ -17,7 +17,7 @@ use crate::tokens::media::MediaRates;
 use crate::tokens::models::Model;
 use crate::tokens::{Counter, MessageCounter, ModelFamily, Tally};
 use crate::transcript::formats::SummaryRole;
-use crate::transcript::thoughts::model_of;
+use crate::transcript::named_models::model_of;
 use crate::transcript::{Message, Transcript};
 
 /// The policy of a compaction.

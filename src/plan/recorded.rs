@@ -18,8 +18,8 @@ use crate::plan::{CutPolicy, carried, steps, summaries};
 use crate::tokens::scaling::{ScaledTotal, reported_reaches};
 use crate::tokens::{Counter, MessageCounter, ModelFamily, Tally};
 use crate::transcript::compaction::SummarizationEvent;
+use crate::transcript::named_models::model_of;
 use crate::transcript::recorded::Recorded;
-use crate::transcript::thoughts::model_of;
 use crate::transcript::{Message, Transcript, fence};
 
 /// What a request sends beside the messages, at most: an agent's instructions and tools.

@@ -8,7 +8,8 @@
 use crate::plan::breaches::{Breach, ProviderRule};
 use crate::plan::pins::is_said_by_user;
 use crate::tokens::models::{Reasoning, reasoning_of, wants_signatures};
-use crate::transcript::thoughts::{has_reasoning, is_signed_call, model_of};
+use crate::transcript::named_models::model_of;
+use crate::transcript::thoughts::{has_reasoning, is_signed_call};
 use crate::transcript::{Call, Content, Message, Part, PartKind, Role, Transcript};
 
 /// The first message of each answer, in order.

@@ -4,7 +4,7 @@ use crate::tokens::models::maker_of;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::entries::CompactionEntry;
 use crate::transcript::json::{Json, JsonKind};
-use crate::transcript::thoughts::{model_of, models_before};
+use crate::transcript::named_models::{model_of, models_before};
 use crate::transcript::{Message, Part, PartKind, Role, Transcript};
 
 use crate::plan::breaches::{Breach, ProviderRule};

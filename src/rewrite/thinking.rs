@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use crate::tokens::models::binds_thinking;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole};
-use crate::transcript::thoughts::{Thought, ThoughtMark, model_of, own_model, thoughts};
+use crate::transcript::named_models::{model_of, own_model};
+use crate::transcript::thoughts::{Thought, ThoughtMark, thoughts};
 use crate::transcript::{MaskMark, Message, Transcript};
 
 use crate::rewrite::repair::{NO_ANSWER, bounds, is_all};

@@ -23,6 +23,7 @@ pub(crate) mod list;
 pub(crate) mod marks;
 pub(crate) mod media;
 pub(crate) mod message;
+pub(crate) mod named_models;
 pub(crate) mod order;
 pub(crate) mod outputs;
 pub(crate) mod pairing;

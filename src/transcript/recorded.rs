@@ -9,7 +9,8 @@ use std::ops::Range;
 use crate::transcript::format::Transcript;
 use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Message, Role};
-use crate::transcript::thoughts::{has_reasoning, own_model};
+use crate::transcript::named_models::own_model;
+use crate::transcript::thoughts::has_reasoning;
 use crate::transcript::usage::{SizeNote, Usage};
 
 /// The tokens of the first messages with all that a request sends beside them, as the provider counted them.

@@ -1,4 +1,4 @@
-//! Finds Claude's thinking in a message of any format, and the model that wrote it.
+//! Finds Claude's thinking in a message of any format.
 //!
 //! It does not look for the thinking of OpenAI's and Google's models. Their signatures do not depend on the messages
 //! before, and the providers reject calls without the thinking.
@@ -10,7 +10,6 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-use crate::transcript::format::Transcript;
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Message, Part, PartKind, Role};
 use crate::transcript::text::Text;
@@ -47,45 +46,6 @@ const LISTS: [(&str, Option<&str>); 2] = [("thinking_blocks", None), ("reasoning
 /// The members that hold thinking as text.
 const TEXTS: [&str; 5] = ["reasoning_content", "reasoning", "reasoning_text", "reasoning_opaque", "thinking"];
 
-/// The paths to the model that wrote a message, in all formats.
-const OWN_MODEL: [&[&str]; 15] = [
-    &["model"],
-    &["message", "model"],
-    &["model_name"],
-    &["response_metadata", "model_name"],
-    &["response_metadata", "model"],
-    &["response_metadata", "model_id"],
-    &["data", "response_metadata", "model_name"],
-    &["data", "response_metadata", "model"],
-    &["data", "response_metadata", "model_id"],
-    &["kwargs", "response_metadata", "model_name"],
-    &["kwargs", "response_metadata", "model"],
-    &["kwargs", "response_metadata", "model_id"],
-    &["tool_call_metadata", "model_response", "model"],
-    &["metadata", "model"],
-    &["extra", "response", "model"],
-];
-
-/// The paths to the model in a request, or in the log of one.
-const MODEL: [&[&str]; 12] = [
-    &["model"],
-    &["body", "model"],
-    &["request", "model"],
-    &["request_params", "model"],
-    &["kwargs", "model"],
-    &["modelId"],
-    &["model_id"],
-    &["model_name"],
-    &["output", "model"],
-    &["eval", "model"],
-    &["metadata", "model"],
-    &["info", "config", "model", "model_name"],
-];
-
-/// The lines of sessions that set the model from there on: their type, and the path to the model. Events of sub-agents and
-/// tools name models, too.
-const MODEL_CHANGES: [(&str, &[&str]); 2] = [("turn_context", &["payload", "model"]), ("model_change", &["modelId"])];
-
 /// The thinking in a message, in order; none if the model's maker requires that it stays.
 pub(crate) fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
     let raw = message.json.raw().as_bytes();
@@ -115,79 +75,8 @@ pub(crate) fn has_reasoning(message: &Message<'_>) -> bool {
         || !thoughts(message).is_empty()
 }
 
-/// The name of the model that wrote a message, if the message has it.
-pub(crate) fn own_model(message: &Message<'_>) -> Option<String> {
-    // Most messages name none, and a search is faster than a look at their members.
-    memmem::find(message.json.raw().as_bytes(), b"odel")?;
-    named(&Object::of(first(message.json)), &OWN_MODEL)
-}
-
-/// The name of a transcript's model: from the envelope of a request, or else from the last answer or line that names one.
-pub(crate) fn model_of(transcript: &Transcript<'_>) -> Option<String> {
-    for around in [transcript.state, transcript.envelope].into_iter().flatten() {
-        if let Some(name) = named(&Object::of(around), &MODEL) {
-            return Some(name);
-        }
-    }
-    let mut changed = None;
-    for note in transcript.notes.iter().rev() {
-        if let Some(name) = set_model(note.json) {
-            changed = Some((note.json.span().start, name));
-            break;
-        }
-    }
-    for message in transcript.messages.iter().rev() {
-        if changed.as_ref().is_some_and(|(place, _)| message.span().start < *place) {
-            break;
-        }
-        if message.role == Role::Assistant
-            && let Some(name) = own_model(message)
-        {
-            return Some(name);
-        }
-    }
-    changed.map(|(_, name)| name)
-}
-
-/// The model that a line of a session sets.
-fn set_model(line: Json<'_>) -> Option<String> {
-    let object = Object::of(line);
-    let (_, path) = MODEL_CHANGES.iter().find(|(kind, _)| object.member_is("type", kind))?;
-    named(&object, &[*path])
-}
-
-/// For each of some places in bytes, in order, the name of the model that the last note or answer before it names.
-pub(crate) fn models_before(transcript: &Transcript<'_>, places: &[usize]) -> Vec<Option<String>> {
-    let mut notes = transcript.notes.iter().peekable();
-    let answers = transcript.messages.iter().filter(|message| message.role == Role::Assistant);
-    let mut answers = answers.peekable();
-    let mut found = Vec::new();
-    let (mut noted, mut answered) = ((0, None), (0, None));
-    for &place in places {
-        while let Some(note) = notes.next_if(|note| note.json.span().start < place) {
-            if let Some(model) = set_model(note.json) {
-                noted = (note.json.span().start, Some(model));
-            }
-        }
-        while let Some(answer) = answers.next_if(|answer| answer.span().start < place) {
-            if let Some(model) = own_model(answer) {
-                answered = (answer.span().start, Some(model));
-            }
-        }
-        let (_, last) = if answered.1.is_none() || noted.0 > answered.0 { &noted } else { &answered };
-        found.push(last.clone());
-    }
-    found
-}
-
-fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {
-    let mut names = paths.iter().filter_map(|path| object.at(path)?.text()).map(|name| name.decode().into_owned());
-    // Agents write names such as `<synthetic>` into messages that no model wrote, and routers choose for `auto`.
-    names.find(|name| !name.is_empty() && !name.starts_with('<') && name != "auto")
-}
-
 /// A message, or the first of two in a list that counts as one.
-fn first(json: Json<'_>) -> Json<'_> {
+pub(super) fn first(json: Json<'_>) -> Json<'_> {
     match json.kind() {
         JsonKind::Array => json.items().next().unwrap_or(json),
         _ => json,
