@@ -33,6 +33,7 @@ mod lookup;
 mod prepare;
 mod records;
 mod restore;
+mod restorer;
 mod result;
 mod run;
 mod search;

@@ -1,17 +1,17 @@
 //! The contents of an archive, and how the summary names it. It is written elsewhere.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::diagnostic::{PROGRAM, quoted};
 use crate::hash::sha256;
 use crate::plan::carried::{KEPT, REACHED};
 use crate::presets::buffer::Buffer;
 use crate::presets::deepagents;
-use crate::rewrite::restoring::{ConversationChange, restore_infos, value_hash};
-use crate::rewrite::{Edit, edited};
+use crate::rewrite::Edit;
+use crate::rewrite::restoring::{ConversationChange, RestoreInfo, restore_infos};
 use crate::sanitize::{reveal, sanitize_json, sanitize_line};
 use crate::transcript::{Message, Transcript, fence};
 
@@ -31,8 +31,8 @@ const HISTORIES: &str = "conversation_history";
 pub(crate) enum Section {
     /// Text, written as it is.
     Text(String),
-    /// An object for one line.
-    Record(Value),
+    /// The text of an object, for one line. It can be as large as the input.
+    Record(String),
 }
 
 /// The archive of a conversation.
@@ -84,8 +84,6 @@ pub(crate) struct ChangedConversation<'t, 'a> {
     pub(crate) edits: Vec<Edit>,
     /// The indices of the messages that its record holds, where there is one: those that are removed or shortened.
     pub(crate) changed: Vec<usize>,
-    /// The indices of the messages before the kept part that stay.
-    pub(crate) pinned: Vec<usize>,
     /// The text of the summary's message, where there is a summary.
     pub(crate) summary: Option<String>,
     /// Its other content for the archive.
@@ -101,57 +99,59 @@ pub(crate) fn archive_contents(records: bool, source: &[u8], changed: Vec<Change
         return contents;
     }
     let (mut changes, mut records) = (Vec::new(), Vec::new());
-    for ChangedConversation { transcript, source, edits, changed, pinned, summary, archived } in changed {
-        let mut record = record(transcript, &source, &changed, summary.as_deref());
-        for (key, indices) in [("shortened", &changed), ("pinned", &pinned)] {
-            let hashes = hashes_of_staying(transcript, &edits, indices);
-            if !hashes.is_empty() {
-                record[key] = hashes.into();
-            }
-        }
-        records.push(record);
+    for ChangedConversation { transcript, source, edits, changed, summary, archived } in changed {
+        records.push(Record::new(transcript, source, changed.clone(), summary.as_deref()));
         changes.push(ConversationChange::new(transcript, edits, &changed));
         contents.files.extend(archived.files);
     }
-    for (mut record, way) in records.into_iter().zip(restore_infos(source, &changes)) {
-        // Strings and numbers do not fail to serialize.
-        let way = serde_json::to_value(way).expect("strings and numbers");
-        if let (Value::Object(record), Value::Object(way)) = (&mut record, way) {
-            record.extend(way);
-        }
-        contents.sections.push(Section::Record(record));
+    for (record, way) in records.into_iter().zip(restore_infos(source, &changes)) {
+        contents.sections.push(Record { way: Some(way), ..record }.section());
     }
     contents
 }
 
-/// The hashes of those messages that are not removed, as the edits leave them, by index.
-fn hashes_of_staying(transcript: &Transcript<'_>, edits: &[Edit], indices: &[usize]) -> Map<String, Value> {
-    let is_removed = |span: Range<usize>| {
-        let next = edits.partition_point(|edit| edit.range.start <= span.start);
-        next > 0 && edits[next - 1].range.end >= span.end
-    };
-    let staying = indices.iter().filter(|index| !is_removed(transcript.messages[**index].span()));
-    let hash = |&index: &usize| {
-        let hash = value_hash(&edited(transcript, index, edits))?;
-        Some((index.to_string(), hash.into()))
-    };
-    staying.filter_map(hash).collect()
+/// An archive's record of one change of a conversation.
+#[derive(Serialize)]
+pub(crate) struct Record<'t> {
+    source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'static str>,
+    round: u32,
+    /// The messages that were removed or changed.
+    indices: Vec<usize>,
+    messages: Vec<&'t str>,
+    /// The hash of the text of the summary that stands for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary_sha256: Option<String>,
+    /// The way back, where the whole text is known.
+    #[serde(flatten)]
+    way: Option<RestoreInfo>,
 }
 
-/// An archive's record of the messages with these indices. Of the `summary` that stands for them it has only the hash.
-pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize], summary: Option<&str>) -> Value {
-    let messages = indices.iter().map(|&index| transcript.messages[index].json.raw());
-    let mut record = json!({
-        "source": source,
-        "format": transcript.format.name(),
-        "round": transcript.this_round(),
-        "indices": indices,
-        "messages": messages.collect::<Vec<_>>(),
-    });
-    if let Some(summary) = summary {
-        record["summary_sha256"] = sha256(summary.as_bytes()).into();
+impl<'t> Record<'t> {
+    /// The record of the messages with these indices, and of the summary that stands for them.
+    pub(crate) fn new(transcript: &Transcript<'t>, source: String, indices: Vec<usize>, summary: Option<&str>) -> Self {
+        Record {
+            source,
+            format: Some(transcript.format.name()),
+            round: transcript.this_round(),
+            messages: indices.iter().map(|&index| transcript.messages[index].json.raw()).collect(),
+            indices,
+            summary_sha256: summary.map(|summary| sha256(summary.as_bytes())),
+            way: None,
+        }
     }
-    record
+
+    /// The record of a change before any compaction, which holds no message.
+    pub(crate) fn of_change(source: String, way: RestoreInfo) -> Self {
+        let way = Some(way);
+        Record { source, format: None, round: 0, indices: Vec::new(), messages: Vec::new(), summary_sha256: None, way }
+    }
+
+    pub(crate) fn section(&self) -> Section {
+        // Strings and numbers do not fail to serialize.
+        Section::Record(serde_json::to_string(self).expect("strings and numbers"))
+    }
 }
 
 impl ArchivePlace {

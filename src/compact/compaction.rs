@@ -154,18 +154,17 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
         // What a plan would have replaced stays where there is no summary.
         let replaced = if summary.is_some() || plan.cutoff == 0 { plan.replaced() } else { Vec::new() };
         let changed = changed_messages(transcript, replaced, &edits);
-        let pinned = if summary.is_some() { plan.pinned.clone() } else { Vec::new() };
         let placed = summary.as_ref().map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
         let resets = resets.into_iter().map(|reset| reset.edit);
         let mut edits: Vec<Edit> = placed.into_iter().flatten().chain(edits).chain(resets).collect();
         rewrite::sort(&mut edits);
         let summary = summary.and_then(|summary| whole_text(transcript, &summary.placed));
-        ChangedConversation { transcript, source, edits, changed, pinned, summary, archived }
+        ChangedConversation { transcript, source, edits, changed, summary, archived }
     }
 
     pub(crate) fn repaired(transcript: &'t Transcript<'a>, source: String, edits: Vec<Edit>) -> Self {
         let (changed, archived) = (changed_messages(transcript, Vec::new(), &edits), Archived::default());
-        ChangedConversation { transcript, source, edits, changed, pinned: Vec::new(), summary: None, archived }
+        ChangedConversation { transcript, source, edits, changed, summary: None, archived }
     }
 
     /// The change of the conversation as it was before all of its secrets were masked: number `at` of its file, which
@@ -178,7 +177,7 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
         text: &str,
         policy: &CompactionPolicy,
     ) -> ChangedConversation<'o, 'o> {
-        let ChangedConversation { source, edits, mut changed, pinned, summary, mut archived, .. } = self;
+        let ChangedConversation { source, edits, mut changed, summary, mut archived, .. } = self;
         let edits = masks.with_edits(at, text, &edits);
         let is_new = |index: &usize| changed.binary_search(index).is_err();
         let masked: Vec<usize> = masks.messages(at).filter(is_new).collect();
@@ -188,7 +187,7 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
         }
         changed.extend(masked);
         changed.sort_unstable();
-        ChangedConversation { transcript: original, source, edits, changed, pinned, summary, archived }
+        ChangedConversation { transcript: original, source, edits, changed, summary, archived }
     }
 }
 

@@ -190,8 +190,13 @@ impl Compactor {
         let mut plans = Plans(Vec::new());
         let changes = self.context().compact(document, original, &mut plans).map_err(failure)?;
         let (edits, archived) = changes.into_contents(original, &self.policy, true, text.as_bytes());
-        let record = |section| if let Section::Record(record) = section { Some(record) } else { None };
-        let records = archived.sections.into_iter().filter_map(record).collect();
+        let mut records = Vec::new();
+        for section in archived.sections {
+            if let Section::Record(record) = section {
+                // It was written as JSON.
+                records.extend(serde_json::from_str::<Value>(&record));
+            }
+        }
         Ok(CompactedText { text: rewrite::apply(text, &edits), plans: plans.0, records })
     }
 
@@ -237,7 +242,7 @@ pub fn restore(text: &str, records: &[Value]) -> Result<String, Failure> {
             .map(|record| serde_json::from_value(record.clone()))
             .collect::<Result<_, _>>()
             .map_err(|error| Failure::unreadable(format!("a record is not as tcompact writes them ({error})")))?;
-        let original = restoring::restore_original(part.as_bytes(), "", line, own);
+        let original = restoring::restore_original(part.as_bytes(), line, own);
         let original = original.map_err(|why| Failure::unreadable(why.to_string()))?;
         String::from_utf8(original).map_err(|_| Failure::unreadable("the original is not UTF-8"))
     };

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::mem::replace;
 
 use anyhow::Result;
-use serde_json::{Value, json};
 
-use crate::compact::{Archived, ChangedConversation, CompactionEvent, CompactionPolicy, Section, archive_contents};
+use crate::compact::{
+    Archived, ChangedConversation, CompactionEvent, CompactionPolicy, Record, Section, archive_contents,
+};
 use crate::diagnostic::Advice;
 use crate::events::{Event, RepairedBy, Status, UnchangedReasons, UpdatedBy};
 use crate::exit::Failure;
@@ -17,7 +18,7 @@ use crate::plan::{steps, undecipherable};
 use crate::redact::Redactor;
 use crate::rewrite::Edit;
 use crate::rewrite::repair::{Repair, drop_compactions, repair_round, unrepairable_calls};
-use crate::rewrite::restoring::{ConversationChange, restore_infos};
+use crate::rewrite::restoring::{ConversationChange, RestoreInfo, restore_infos};
 use crate::rewrite::state_updates::{StateUpdates, UnknownId, may_have_updates, state_updates};
 use crate::rewrite::thinking::{self, Removal, Thinking};
 use crate::settings::{Action, InputSettings};
@@ -427,19 +428,11 @@ fn applied(input: &Input, updates: Vec<StateUpdates>) -> Input {
 
 /// The records that restore the text before.
 fn records(input: &Input, updates: &[StateUpdates]) -> Vec<Section> {
-    let change = |one: &StateUpdates| ConversationChange::of_list(one.line, one.start, one.edits.clone());
+    let change = |one: &StateUpdates| ConversationChange::of_list(one.line, one.start, one.entry, one.edits.clone());
     let changes: Vec<_> = updates.iter().map(change).collect();
     let infos = restore_infos(input.bytes(), &changes);
-    let record = |(one, info): (&StateUpdates, _)| {
-        let source = name_of_line(input, one.line);
-        let mut record = json!({"source": source, "round": 0, "indices": [], "messages": []});
-        // Strings and numbers do not fail to serialize.
-        let info = serde_json::to_value(info).expect("strings and numbers");
-        if let (Value::Object(record), Value::Object(info)) = (&mut record, info) {
-            record.extend(info);
-        }
-        Section::Record(record)
-    };
+    let record =
+        |(one, info): (&StateUpdates, RestoreInfo)| Record::of_change(name_of_line(input, one.line), info).section();
     updates.iter().zip(infos).map(record).collect()
 }
 

@@ -19,8 +19,7 @@ use crate::exit::Failure;
 use crate::files::input::{InputPiece, LineReader};
 use crate::hash::{Hasher, sha256};
 use crate::plan::summaries::number_rounds;
-use crate::rewrite::regrown::Trace;
-use crate::rewrite::restoring::Record;
+use crate::rewrite::restoring::{Record, file_of_source, path_components};
 use crate::transcript::framing::Document;
 use crate::wording::{counted, counted_and, reason};
 
@@ -116,14 +115,18 @@ pub(super) struct Archive<'p> {
     file: BufReader<File>,
     /// The records by the hash of the text that the compaction left, and by the line that they name.
     pub(super) by_result: HashMap<String, BTreeMap<Option<usize>, Vec<RecordPlace>>>,
-    /// The records by their traces in a document that grew, and by the line that they name.
-    by_trace: HashMap<Trace, BTreeMap<Option<usize>, Vec<RecordPlace>>>,
-    /// The formats of the records with traces.
-    pub(super) formats: BTreeSet<String>,
+    /// The records by the hash of what the compaction left in a list.
+    pub(super) by_left: HashMap<String, Vec<RecordPlace>>,
+    /// The JSON pointers to these lists; nothing is where the lines are the list.
+    pub(super) pointers: BTreeSet<Option<String>>,
+    /// The records with a list by the file that they name.
+    by_file: HashMap<String, Vec<RecordPlace>>,
     /// Whether any record names a line.
     pub(super) has_lines: bool,
     /// The number of records that nothing can be restored by.
     irreversible: usize,
+    /// The number of records that tell no list, such as those of older versions: they restore only what did not grow.
+    without_list: usize,
     unreadable: UnreadableLines,
 }
 
@@ -208,15 +211,11 @@ pub(super) fn is_record(line: &[u8]) -> bool {
 /// The fields by which a record is found.
 #[derive(Deserialize)]
 struct Head {
-    #[serde(rename = "source")]
-    _source: String,
-    #[serde(default)]
-    format: String,
+    source: String,
     result_sha256: Option<String>,
-    summary_sha256: Option<String>,
     line: Option<usize>,
-    #[serde(default)]
-    shortened: BTreeMap<usize, String>,
+    list: Option<String>,
+    left_sha256: Option<String>,
 }
 
 impl<'p> Archive<'p> {
@@ -229,10 +228,12 @@ impl<'p> Archive<'p> {
             path,
             file: BufReader::new(file),
             by_result: HashMap::new(),
-            by_trace: HashMap::new(),
-            formats: BTreeSet::new(),
+            by_left: HashMap::new(),
+            pointers: BTreeSet::new(),
+            by_file: HashMap::new(),
             has_lines: false,
             irreversible: 0,
+            without_list: 0,
             unreadable: UnreadableLines::default(),
         };
         let lines = LineReader::open(path).map_err(|error| Failure::unreadable(format!("--restore {error}")))?;
@@ -254,17 +255,14 @@ impl<'p> Archive<'p> {
         };
         self.has_lines |= head.line.is_some();
         self.by_result.entry(hash).or_default().entry(head.line).or_default().push(place);
-        // Where there is a summary, it is found first.
-        let traces: Vec<Trace> = match head.summary_sha256 {
-            Some(hash) => vec![Trace::Summary(hash)],
-            None => head.shortened.into_values().map(Trace::Shortened).collect(),
+        let Some(left) = head.left_sha256 else {
+            self.without_list += 1;
+            return;
         };
-        if !traces.is_empty() {
-            self.formats.insert(head.format);
-        }
-        for trace in traces {
-            self.by_trace.entry(trace).or_default().entry(head.line).or_default().push(place);
-        }
+        self.by_left.entry(left).or_default().push(place);
+        self.pointers.insert(head.list);
+        let file = file_of_source(&head.source);
+        self.by_file.entry(file.to_owned()).or_default().push(place);
     }
 
     /// The records of compactions that left a whole text with this hash.
@@ -272,16 +270,24 @@ impl<'p> Archive<'p> {
         self.by_result.get(hash)?.get(&None)
     }
 
-    /// Whether any record has traces in a document that grew.
-    pub(super) fn has_traces(&self) -> bool {
-        !self.by_trace.is_empty()
+    /// The records with a list that name this file, in the order of the archive.
+    pub(super) fn of_file(&self, name: &str) -> Vec<RecordPlace> {
+        let wanted = path_components(file_of_source(name));
+        let mut places: Vec<RecordPlace> = Vec::new();
+        for (file, of_file) in &self.by_file {
+            if path_components(file) == wanted {
+                places.extend(of_file);
+            }
+        }
+        places.sort_by_key(|place| place.line);
+        places
     }
 
-    /// The records with a trace: those of the line, if some name it, or else all. Many lines can be equal.
-    pub(super) fn with_trace(&self, trace: &Trace, line: Option<usize>) -> Vec<RecordPlace> {
-        let Some(by_line) = self.by_trace.get(trace) else { return Vec::new() };
-        let own = line.and_then(|line| by_line.get(&Some(line)));
-        own.map_or_else(|| by_line.values().flatten().copied().collect(), Vec::clone)
+    /// The last records with a list, at most `most`, in the order of the archive.
+    pub(super) fn last(&self, most: usize) -> Vec<RecordPlace> {
+        let mut places: Vec<RecordPlace> = self.by_file.values().flatten().copied().collect();
+        places.sort_by_key(|place| place.line);
+        places.split_off(places.len().saturating_sub(most))
     }
 
     /// Reads the records at some places.
@@ -298,6 +304,7 @@ impl<'p> Archive<'p> {
                 unreadable(self.path, &what)
             })?;
             record.number = number;
+            record.changed = serde_json::from_slice(&line).ok();
             records.push(record);
         }
         Ok(records)
@@ -316,6 +323,10 @@ impl<'p> Archive<'p> {
         if self.irreversible > 0 {
             let records = counted_and(self.irreversible as u64, "record", ["is", "are"]);
             message += &format!("; {records} of --emit update, which cannot be restored");
+        }
+        if self.without_list > 0 {
+            let records = counted_and(self.without_list as u64, "record", ["restores", "restore"]);
+            message += &format!("; {records} only a text that did not change since");
         }
         if let Some(damaged) = self.damaged() {
             message += &format!("; {damaged}");

@@ -105,10 +105,8 @@ pub(crate) struct RestoredRounds {
     pub(crate) missing: Option<u32>,
     /// The lines that are conversations of their own.
     pub(crate) lines: HashSet<usize>,
-    /// Whether no hash proves the text: it is a document that grew.
-    pub(crate) unproved: bool,
-    /// How many messages of it stay as a compaction shortened them.
-    pub(crate) shortened: usize,
+    /// The rounds after which the text has grown.
+    pub(crate) grown: usize,
 }
 
 /// A listener to the events of a run.

@@ -8,8 +8,6 @@ use std::time::{Duration, SystemTime};
 use crate::exit::Failure;
 use crate::{interrupt, wording};
 use anyhow::Result;
-use serde::Serialize;
-use serde_json::Value;
 
 use crate::files::atomic::private;
 use crate::files::output;
@@ -136,19 +134,12 @@ impl Appended {
 }
 
 /// Writes a section with the time. A record can be as large as the input, so it is not copied.
-pub(crate) fn write_section(mut out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
-    /// A record with the time.
-    #[derive(Serialize)]
-    struct Timed<'r> {
-        #[serde(flatten)]
-        record: &'r Value,
-        summarized_at: &'r str,
-    }
+pub(crate) fn write_section(out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
     match section {
         Section::Text(text) => write!(out, "## Summarized at {now}\n\n{text}\n\n"),
         Section::Record(record) => {
-            serde_json::to_writer(&mut out, &Timed { record, summarized_at: now })?;
-            out.write_all(b"\n")
+            let record = record.strip_suffix('}').unwrap_or(record);
+            writeln!(out, "{record},\"summarized_at\":\"{now}\"}}")
         }
     }
 }

@@ -139,7 +139,7 @@ pub(crate) fn assert_whole(arguments: &[String], text: &str) -> bool {
 /// The records of an outcome, as they are archived.
 fn records(outcome: &Processed) -> Vec<Value> {
     let record = |section: &Section| match section {
-        Section::Record(record) => record.clone(),
+        Section::Record(record) => serde_json::from_str(record).expect("a record"),
         Section::Text(text) => panic!("{text} in an archive of records"),
     };
     outcome.archived.sections.iter().map(record).collect()
@@ -157,7 +157,7 @@ fn restore_text(outcome: &Processed, text: &str) -> String {
         if matching.is_empty() {
             part.to_owned()
         } else {
-            String::from_utf8(restore_original(part.as_bytes(), "-", line, matching).expect("it fits")).expect("UTF-8")
+            String::from_utf8(restore_original(part.as_bytes(), line, matching).expect("it fits")).expect("UTF-8")
         }
     };
     if !by_line {

@@ -424,12 +424,12 @@ fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&
     damaged.into_iter().for_each(print_line);
     let archive = archive.display();
     let rounds = counted(done.rounds as u64, "round");
-    if done.unproved {
-        let left = match done.shortened {
-            0 => String::new(),
-            number => format!("; {} shortened", counted_and(number as u64, "message", ["stays", "stay"])),
+    if done.grown > 0 {
+        let grown = match done.grown {
+            grown if grown == done.rounds => String::new(),
+            grown => format!(" in {grown} of them"),
         };
-        print_line(&format!("{rounds} put back into a document that grew, not proved by hash{left}"));
+        print_line(&format!("{rounds} put back; the text has grown since{grown} and begins with all that was left"));
     } else if done.rounds > 1 {
         print_line(&format!("{rounds} put back"));
     }

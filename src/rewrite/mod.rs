@@ -5,14 +5,16 @@
 
 pub(crate) mod arguments;
 pub(crate) mod elements;
+pub(crate) mod growth;
+pub(crate) mod lists;
 mod masked;
 pub(crate) mod media;
-pub(crate) mod regrown;
 pub(crate) mod repair;
 pub(crate) mod restoring;
 pub(crate) mod state_updates;
 mod style;
 pub(crate) mod thinking;
+pub(crate) mod value_hash;
 
 use std::ops::Range;
 

@@ -9,11 +9,11 @@ use std::ops::Range;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::hash::{Hasher, sha256};
+use crate::rewrite::lists::{ChangedList, ListPlace, changed_lists};
 use crate::rewrite::{self, Edit, Replaces};
-use crate::transcript::Transcript;
+use crate::transcript::{Role, Transcript};
 
 /// The changes of one conversation.
 #[derive(Debug)]
@@ -22,6 +22,10 @@ pub(crate) struct ConversationChange {
     line: Option<usize>,
     /// Where its list begins in the source.
     start_of_list: usize,
+    /// Where an entry of its list begins in the source.
+    entry: usize,
+    /// Whether the first entry is a system message.
+    has_system: bool,
     /// The edits, in order.
     edits: Vec<Edit>,
     /// The spans in the source of the messages that the record holds, in order.
@@ -40,6 +44,9 @@ pub(crate) struct RestoreInfo {
     pub(crate) result_sha256: String,
     /// The replacements that restore the text before, once all conversations in the text have theirs.
     pub(crate) put_back: Vec<Replacement>,
+    /// What was changed in the list of the conversation; nothing where it stands in none.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(crate) changed: Option<ChangedList>,
 }
 
 /// A range of the result and its original content.
@@ -54,12 +61,24 @@ pub(crate) struct Replacement {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum RestoredPiece {
-    /// The message at this index of the record, so that none is stored twice.
+    /// Messages of the record, so that none is stored twice.
+    Messages(MessageRun),
+    /// The message at this index of the record, as older versions wrote it.
     Message(usize),
     /// Text between messages.
     Text(String),
     /// Bytes between messages that are not UTF-8.
     Bytes(Vec<u8>),
+}
+
+/// Messages of a record that follow each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct MessageRun {
+    /// The index of the first one.
+    first: usize,
+    count: usize,
+    /// The text between any two.
+    between: String,
 }
 
 pub(crate) fn without_end(line: &[u8]) -> &[u8] {
@@ -103,7 +122,7 @@ pub(crate) fn restore_infos(source: &[u8], changes: &[ConversationChange]) -> Ve
     for (line, text) in &texts {
         let hash = || (sha256(&source[text.clone()]), hash_of_result(text));
         let (original_sha256, result_sha256) = hashes.entry(text.start).or_insert_with(hash).clone();
-        ways.push(RestoreInfo { line: *line, original_sha256, result_sha256, put_back: Vec::new() });
+        ways.push(RestoreInfo { line: *line, original_sha256, result_sha256, put_back: Vec::new(), changed: None });
     }
     for (at, (owner, edit)) in edits.iter().enumerate() {
         let text = &texts[*owner].1;
@@ -114,23 +133,75 @@ pub(crate) fn restore_infos(source: &[u8], changes: &[ConversationChange]) -> Ve
             pieces: pieces(source, &edit.range, &changes[*owner].messages),
         });
     }
+    let mut of_texts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (owner, (_, text)) in texts.iter().enumerate() {
+        of_texts.entry(text.start).or_default().push(owner);
+    }
+    for owners in of_texts.into_values() {
+        let text = &texts[owners[0]].1;
+        let edits: Vec<&Edit> = edits[edits_of(text)].iter().map(|(_, edit)| *edit).collect();
+        let lists = lists_of(source, text, &edits, owners.iter().map(|owner| &changes[*owner]));
+        for (list, owner) in lists.unwrap_or_default() {
+            ways[owners[owner]].changed = Some(list);
+        }
+    }
     ways
+}
+
+/// What edits change in the lists of a text, which is a range of the source, each with the number of its change.
+fn lists_of<'c>(
+    source: &[u8],
+    text: &Range<usize>,
+    edits: &[&Edit],
+    changes: impl Iterator<Item = &'c ConversationChange>,
+) -> Option<Vec<(ChangedList, usize)>> {
+    let before = str::from_utf8(&source[text.clone()]).ok()?;
+    let shifted = |range: &Range<usize>| range.start - text.start..range.end - text.start;
+    let mut places = Vec::new();
+    for (owner, change) in changes.enumerate() {
+        let messages = change.messages.iter().map(shifted).collect();
+        let place = ListPlace { entry: change.entry.checked_sub(text.start)?, messages, has_system: change.has_system };
+        places.push((place, owner));
+    }
+    places.sort_by_key(|(place, _)| place.entry);
+    let (places, owners): (Vec<_>, Vec<_>) = places.into_iter().unzip();
+    let ranges: Vec<Range<usize>> = edits.iter().map(|edit| shifted(&edit.range)).collect();
+    let mut left = String::with_capacity(before.len());
+    let mut done = 0;
+    for (edit, range) in edits.iter().zip(&ranges) {
+        left.push_str(before.get(done..range.start)?);
+        left.push_str(&edit.text);
+        done = range.end;
+    }
+    left.push_str(before.get(done..)?);
+    Some(changed_lists(before, &left, &ranges, &places)?.into_iter().zip(owners).collect())
 }
 
 impl ConversationChange {
     /// Creates the change of a transcript. Its record holds the messages at the indices `messages`.
     pub(crate) fn new(transcript: &Transcript<'_>, edits: Vec<Edit>, messages: &[usize]) -> Self {
-        let starts = transcript.notes.iter().map(|note| note.json.span().start);
-        let first = starts.chain(transcript.messages.first().map(|message| message.span().start)).min().unwrap_or(0);
-        let list = || transcript.source[..first].rfind('[').unwrap_or(first);
-        let start_of_list = transcript.envelope.map_or_else(list, |envelope| envelope.span().start);
-        let messages = messages.iter().map(|&index| transcript.messages[index].span()).collect();
-        ConversationChange { line: transcript.line, start_of_list, edits, messages }
+        let note = transcript.notes.iter().map(|note| note.json.span().start).min();
+        let message = transcript.messages.first();
+        let first = note.into_iter().chain(message.map(|message| message.span().start)).min().unwrap_or(0);
+        let start_of_list = match transcript.envelope {
+            Some(envelope) => envelope.span().start,
+            None => transcript.source[..first].rfind('[').unwrap_or(first),
+        };
+        ConversationChange {
+            line: transcript.line,
+            start_of_list,
+            entry: message.map_or(first, |message| message.span().start),
+            has_system: note.is_none_or(|note| note > first)
+                && message.is_some_and(|message| message.role == Role::System),
+            edits,
+            messages: messages.iter().map(|&index| transcript.messages[index].span()).collect(),
+        }
     }
 
-    /// Creates the change of a list, by its line and where it begins in its source. Its record holds no message.
-    pub(crate) fn of_list(line: Option<usize>, start_of_list: usize, edits: Vec<Edit>) -> Self {
-        ConversationChange { line, start_of_list, edits, messages: Vec::new() }
+    /// Creates the change of a list, by its line and where it and its first entry begin in its source. Its record holds no
+    /// message.
+    pub(crate) fn of_list(line: Option<usize>, start_of_list: usize, entry: usize, edits: Vec<Edit>) -> Self {
+        ConversationChange { line, start_of_list, entry, has_system: false, edits, messages: Vec::new() }
     }
 }
 
@@ -146,25 +217,38 @@ fn line_of(source: &[u8], change: &ConversationChange) -> Option<(Option<usize>,
 /// Splits a range of the source into messages by index and the text between them.
 fn pieces(source: &[u8], range: &Range<usize>, messages: &[Range<usize>]) -> Vec<RestoredPiece> {
     let first = messages.partition_point(|message| message.start < range.start);
+    let behind = first + messages[first..].partition_point(|message| message.end <= range.end);
     let mut pieces = Vec::new();
     let mut done = range.start;
-    let text = |pieces: &mut Vec<RestoredPiece>, bytes: &[u8]| {
-        for chunk in bytes.utf8_chunks() {
-            let (text, other) = (chunk.valid(), chunk.invalid());
-            pieces.extend((!text.is_empty()).then(|| RestoredPiece::Text(text.to_owned())));
-            pieces.extend((!other.is_empty()).then(|| RestoredPiece::Bytes(other.to_vec())));
+    for index in first..behind {
+        let between = &source[done..messages[index].start];
+        done = messages[index].end;
+        match (pieces.last_mut(), str::from_utf8(between)) {
+            (Some(RestoredPiece::Messages(run)), Ok(between)) if run.count == 1 || run.between == between => {
+                run.between = between.to_owned();
+                run.count += 1;
+            }
+            _ => {
+                push_text(&mut pieces, between);
+                let run = MessageRun { first: index, count: 1, between: String::new() };
+                pieces.push(RestoredPiece::Messages(run));
+            }
         }
-    };
-    for (index, message) in messages.iter().enumerate().skip(first) {
-        if message.end > range.end {
-            break;
-        }
-        text(&mut pieces, &source[done..message.start]);
-        pieces.push(RestoredPiece::Message(index));
-        done = message.end;
     }
-    text(&mut pieces, &source[done..range.end]);
+    push_text(&mut pieces, &source[done..range.end]);
     pieces
+}
+
+fn push_text(pieces: &mut Vec<RestoredPiece>, bytes: &[u8]) {
+    for chunk in bytes.utf8_chunks() {
+        let (text, other) = (chunk.valid(), chunk.invalid());
+        if !text.is_empty() {
+            pieces.push(RestoredPiece::Text(text.to_owned()));
+        }
+        if !other.is_empty() {
+            pieces.push(RestoredPiece::Bytes(other.to_vec()));
+        }
+    }
 }
 
 /// The fields of a record that restoring needs.
@@ -173,6 +257,9 @@ pub(crate) struct Record {
     /// The name of the conversation: its file and, if the file holds one a line, its line.
     #[serde(default)]
     pub(crate) source: String,
+    /// What names the record in the notes of its run; empty where an older version wrote it.
+    #[serde(default)]
+    pub(crate) id: String,
     /// The line that was changed.
     pub(crate) line: Option<usize>,
     /// The hash of the text before.
@@ -186,24 +273,13 @@ pub(crate) struct Record {
     /// The line of the record in its archive.
     #[serde(skip)]
     pub(crate) number: usize,
+    /// The hash of the text after.
+    pub(crate) result_sha256: String,
     put_back: Vec<Replacement>,
-    /// The indices of the messages.
-    #[serde(default)]
-    indices: Vec<usize>,
-    messages: Vec<String>,
-    /// The hashes of messages that stayed, as the compaction left them, by their indices: of those that it shortened, and of
-    /// those before the kept part.
-    #[serde(default)]
-    shortened: BTreeMap<usize, String>,
-    #[serde(default)]
-    pub(crate) pinned: BTreeMap<usize, String>,
-}
-
-/// The hash of a JSON value, however it is laid out; `None` if the text is not one.
-pub(crate) fn value_hash(json: &str) -> Option<String> {
-    let mut value: Value = serde_json::from_str(json).ok()?;
-    value.sort_all_objects();
-    Some(sha256(value.to_string().as_bytes()))
+    pub(crate) messages: Vec<String>,
+    /// What was changed in the list of the conversation, where it stands in one. (A flattened field would be read twice.)
+    #[serde(skip)]
+    pub(crate) changed: Option<ChangedList>,
 }
 
 /// The reason why a text cannot be restored.
@@ -233,7 +309,7 @@ impl fmt::Display for RestoreError {
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 write!(
                     out,
-                    "different texts were compacted to this one ({shown}{more}); copy the file to the path that it had, or use a copy of the archive with only its records"
+                    "different texts were compacted to this one ({shown}{more}); use a copy of the archive with only the records of this file"
                 )
             }
         }
@@ -241,19 +317,17 @@ impl fmt::Display for RestoreError {
 }
 
 /// The edits that restore the original of `text`, by the records that name it as their result. They are in order and do
-/// not overlap, and their result has the hash of the original. `name` is the path of its file, and `line` its line in
-/// the file, if it is one. Repeated records count once. If different texts became this one, the record wins whose
-/// source is nearest to `name`, and then the one with the same line.
+/// not overlap, and their result has the hash of the original. `line` is the line of the text in its file, if it is one.
+/// Repeated records count once. Of different originals, the one counts whose record names the same line.
 ///
 /// # Errors
 /// The records do not fit, do not yield the original, or yield several originals.
 pub(crate) fn edits_to_original(
     text: &[u8],
-    name: &str,
     line: Option<usize>,
     records: Vec<Record>,
 ) -> Result<Vec<PutBack>, RestoreError> {
-    let records = of_one_original(records, name, line, |one, other| one.original_sha256 == other.original_sha256)?;
+    let records = of_one_original(records, line)?;
     let Some(hash) = records.first().map(|record| record.original_sha256.clone()) else {
         return Err(RestoreError::DoesNotFit);
     };
@@ -272,34 +346,29 @@ pub(crate) fn edits_to_original(
     if hasher.end() == hash { Ok(edits) } else { Err(RestoreError::NotTheOriginal) }
 }
 
-/// The records of one original: of those that differ, the ones whose source is nearest to `name`, and then those with
-/// the same line. `is_same` tells whether two are of the same original.
+/// The records of one original; of several, those that name this line.
 ///
 /// # Errors
-/// They still differ.
-pub(crate) fn of_one_original(
-    mut records: Vec<Record>,
-    name: &str,
-    line: Option<usize>,
-    is_same: impl Fn(&Record, &Record) -> bool,
-) -> Result<Vec<Record>, RestoreError> {
-    let is_ambiguous = |records: &[Record]| records.windows(2).any(|two| !is_same(&two[0], &two[1]));
-    let mut names: Vec<String> = records.iter().map(Record::name).collect();
-    if is_ambiguous(&records) {
-        let nearness = nearness(&records, &parts(name));
-        let mut scores = nearness.iter();
-        records.retain(|_| scores.next() == nearness.iter().max());
+/// They are still of different originals.
+fn of_one_original(mut records: Vec<Record>, line: Option<usize>) -> Result<Vec<Record>, RestoreError> {
+    let is_one = |records: &[Record]| records.windows(2).all(|two| two[0].original_sha256 == two[1].original_sha256);
+    let names: Vec<String> = records.iter().map(Record::name).collect();
+    if !is_one(&records) {
+        records.retain(|record| record.line == line && line.is_some());
     }
-    if is_ambiguous(&records) {
-        names = records.iter().map(Record::name).collect();
-        records.retain(|record| record.line == line);
-    }
-    if !records.is_empty() && !is_ambiguous(&records) {
+    if !records.is_empty() && is_one(&records) {
         return Ok(records);
     }
-    names.sort();
-    names.dedup();
-    Err(RestoreError::Ambiguous(names))
+    Err(RestoreError::ambiguous(names))
+}
+
+impl RestoreError {
+    /// Says that these records are of different originals.
+    pub(crate) fn ambiguous(mut names: Vec<String>) -> Self {
+        names.sort();
+        names.dedup();
+        RestoreError::Ambiguous(names)
+    }
 }
 
 /// Restores the original of `text`, as [`edits_to_original`] does.
@@ -308,11 +377,10 @@ pub(crate) fn of_one_original(
 /// The same.
 pub(crate) fn restore_original(
     text: &[u8],
-    name: &str,
     line: Option<usize>,
     records: Vec<Record>,
 ) -> Result<Vec<u8>, RestoreError> {
-    let edits = edits_to_original(text, name, line, records)?;
+    let edits = edits_to_original(text, line, records)?;
     Ok(rewrite::pieces(text, &edits).collect::<Vec<_>>().concat())
 }
 
@@ -339,71 +407,36 @@ impl Replaces for PutBack {
     }
 }
 
-fn parts(path: &str) -> Vec<Component<'_>> {
+/// The components of a path. `./a` and `a` are the same.
+pub(crate) fn path_components(path: &str) -> Vec<Component<'_>> {
     Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// Rates how near the sources of records are to a path. A source rates by whether it is the same path, then by how many
-/// components below the common folder of all sources agree (that is where the result of a folder is written below
-/// another folder), then by how many trailing components agree.
-fn nearness(records: &[Record], path: &[Component<'_>]) -> Vec<(bool, usize, usize)> {
-    let sources: Vec<Vec<Component<'_>>> = records.iter().map(Record::path).collect();
-    let first = sources.first().map(Vec::as_slice).unwrap_or_default();
-    let is_shared = |at: &usize| sources.iter().all(|source| at + 1 < source.len() && source[*at] == first[*at]);
-    let shared = (0..first.len()).take_while(is_shared).count();
-    let score = |source: &Vec<Component<'_>>| {
-        let below = &source[shared..];
-        let same = source.iter().rev().zip(path.iter().rev()).take_while(|(one, other)| one == other).count();
-        (source == path, if path.ends_with(below) { below.len() } else { 0 }, same)
+/// The path of the file that a record's source names. The source of a conversation on a line ends with the line's number, and
+/// its own number on the line.
+pub(crate) fn file_of_source(source: &str) -> &str {
+    let is_line = |text: &str| {
+        let (line, number) = text.split_once('#').unwrap_or((text, "1"));
+        line.parse::<usize>().is_ok() && number.parse::<usize>().is_ok()
     };
-    sources.iter().map(score).collect()
+    match source.rsplit_once(':') {
+        Some((file, end)) if is_line(end) => file,
+        _ => source,
+    }
 }
 
 impl Record {
     /// Its source, with its line in the archive, where it is known.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self.number {
             0 => self.source.clone(),
             number => format!("{} in line {number} of the archive", self.source),
         }
     }
 
-    /// Whether two records hold the same messages.
-    pub(crate) fn has_same_messages(&self, other: &Record) -> bool {
-        (&self.indices, &self.messages) == (&other.indices, &other.messages)
-    }
-
-    /// The messages that were removed, with their indices; `None` if tcompact cannot have written the record.
-    pub(crate) fn removed(&self) -> Option<Vec<(usize, &str)>> {
-        let pieces = self.put_back.iter().flat_map(|replacement| &replacement.pieces);
-        let place = |piece: &RestoredPiece| if let RestoredPiece::Message(place) = piece { Some(*place) } else { None };
-        let message = |place: usize| Some((*self.indices.get(place)?, self.messages.get(place)?.as_str()));
-        pieces.filter_map(place).map(message).collect()
-    }
-
-    /// The messages that were shortened, as they were, each with the hash of what was left of it.
-    pub(crate) fn shortened(&self) -> impl Iterator<Item = (&str, &str)> {
-        let messages = self.indices.iter().zip(&self.messages);
-        messages.filter_map(|(index, message)| Some((self.shortened.get(index)?.as_str(), message.as_str())))
-    }
-
-    /// The string, or null, that stood where a summary beside the messages stands.
-    pub(crate) fn text_before(&self) -> Option<&str> {
-        self.put_back.iter().find_map(|replacement| match replacement.pieces.as_slice() {
-            [RestoredPiece::Text(text)] => serde_json::from_str::<Option<String>>(text).ok().map(|_| text.as_str()),
-            _ => None,
-        })
-    }
-
-    /// The components of the path of its source file.
-    fn path(&self) -> Vec<Component<'_>> {
-        // The source of a conversation on a line ends with the line's number, and its own number on the line.
-        let is_line = |text: &str| {
-            let (line, number) = text.split_once('#').unwrap_or((text, "1"));
-            self.line.is_some() && line.parse::<usize>().is_ok() && number.parse::<usize>().is_ok()
-        };
-        let file = self.source.rsplit_once(':').filter(|(_, line)| is_line(line));
-        parts(file.map_or(&self.source, |(file, _)| file))
+    /// The path of its source file.
+    pub(crate) fn file(&self) -> &str {
+        file_of_source(&self.source)
     }
 
     /// The edits that restore the original; `None` if tcompact cannot have written the record.
@@ -420,7 +453,12 @@ impl Record {
                         bytes.extend(self.messages.get(*index)?.as_bytes());
                         next = *index + 1;
                     }
-                    RestoredPiece::Message(_) => return None,
+                    RestoredPiece::Messages(MessageRun { first, count, between }) if *first >= next => {
+                        next = first.checked_add(*count)?;
+                        let messages = self.messages.get(*first..next)?;
+                        bytes.extend(messages.join(between).as_bytes());
+                    }
+                    RestoredPiece::Message(_) | RestoredPiece::Messages(_) => return None,
                 }
             }
             Some(PutBack { range: put_back.offset..put_back.offset.checked_add(put_back.bytes)?, bytes })

@@ -28,6 +28,8 @@ pub(crate) struct StateUpdates {
     pub(crate) edits: Vec<Edit>,
     /// Where the list begins in its source.
     pub(crate) start: usize,
+    /// Where its first entry begins.
+    pub(crate) entry: usize,
 }
 
 /// A `RemoveMessage` for a message that the list does not have.
@@ -112,7 +114,7 @@ fn of_list(source: &str, conversation: usize, list: &List<'_>) -> Result<StateUp
     let first = values.first().map_or(0, |first| first.span().start);
     let start = list.envelope.map_or_else(|| source[..first].rfind('[').unwrap_or(first), |around| around.span().start);
     let (removed, replaced) = (removed.len(), taken.len());
-    Ok(StateUpdates { conversation, line: list.line, removed, replaced, edits, start })
+    Ok(StateUpdates { conversation, line: list.line, removed, replaced, edits, start, entry: first })
 }
 
 /// The id that a `RemoveMessage` names, in any encoding of `LangChain` or as a role; `None` for other values.

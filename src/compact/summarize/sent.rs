@@ -2,7 +2,7 @@
 //!
 //! Also: what a summary replaces, for an archive that is for reading or that nothing is restored from.
 
-use crate::compact::archive::{Archived, Section, record};
+use crate::compact::archive::{Archived, Record, Section};
 use crate::compact::message::whole_text;
 use crate::compact::policy::{SummaryPolicy, is_lines};
 use crate::compact::summarize::Summarization;
@@ -99,7 +99,7 @@ impl Summarization<'_, '_> {
         let removed = self.fitted.plan.removed();
         let section = if is_lines(&place.file) {
             let summary = whole_text(transcript, summary);
-            Section::Record(record(transcript, self.source, &removed, summary.as_deref()))
+            Record::new(transcript, self.source.to_owned(), removed, summary.as_deref()).section()
         } else if self.policy.habits.files {
             let messages = removed.iter().map(|&index| &self.unmasked.messages[index]);
             let messages = messages.filter(|message| !is_earlier_summary(message));

@@ -16,6 +16,15 @@ use crate::transcript::source::Source;
 const ROUNDS: usize = 5;
 /// Entries that a conversation gains in each round.
 const GAINED: usize = 16;
+/// Ways to change a conversation in a round.
+const WAYS: [&[&str]; 6] = [
+    &["--keep=messages:5", "--prune=all"],
+    &["--keep=messages:3", "--archive-note=off"],
+    &["--keep=messages:5", "--prune=all", "--model=none"],
+    &["--keep=messages:5", "--fit=tokens:3000"],
+    &["--keep=messages:900", "--model=none", "--repair=drop"],
+    &["--keep=messages:5", "--redact=all"],
+];
 
 /// A file of a conversation: its entries, and what stands before and behind them.
 struct Conversation {
@@ -26,6 +35,16 @@ struct Conversation {
 }
 
 impl Conversation {
+    /// Leaves out some entries, so that there is something to repair.
+    fn with_breaches(mut self) -> Self {
+        let mut index = 0;
+        self.entries.retain(|_| {
+            index += 1;
+            index % 9 != 8
+        });
+        self
+    }
+
     fn new(source: &str, format: &'static dyn Format) -> Self {
         let document = read(source, Some(format), None).expect("a transcript");
         let transcript = &document.transcripts[0];
@@ -48,14 +67,16 @@ impl Conversation {
 fn talk(seed: u64) -> Vec<Step> {
     let mut below = choices(seed);
     let said = steps(&mut below, 0..(ROUNDS + 1) * GAINED);
-    let turns = |number: usize, step: Step| [Step::User(format!("Look at bed {number} of {seed}.")), step];
+    let turns = |number: usize, step: Step| {
+        [Step::User(format!("Look at bed {number} of {seed}. Its password=Tulip{number}Garden{seed}.")), step]
+    };
     said.into_iter().enumerate().flat_map(|(number, step)| turns(number, step)).collect()
 }
 
 /// Compacts a text and appends its records to an archive. Returns the result.
-fn compacted(text: &str, format: &'static dyn Format, archive: &Path) -> String {
+fn compacted(text: &str, format: &'static dyn Format, archive: &Path, way: &[&str]) -> String {
     let mut arguments = vec![format!("--from={}", format.name()), format!("--archive={}", archive.display())];
-    arguments.extend(["--keep=messages:5", "--accept=any", "--pin=none", "--prune=all"].map(str::to_owned));
+    arguments.extend(["--accept=any", "--pin=none"].iter().chain(way).map(|argument| (*argument).to_owned()));
     let outcome = process(&arguments, text).unwrap_or_else(|error| panic!("{error}: {text}"));
     append_sections(archive, outcome.archived.sections);
     outcome.text
@@ -91,56 +112,100 @@ fn texts(text: &str, format: &'static dyn Format) -> Vec<String> {
     document.transcripts[0].messages.iter().map(|message| message.whole_text()).collect()
 }
 
+/// A text that grows between rounds, and what it would be without them.
+struct Grown {
+    text: String,
+    original: String,
+    /// The texts of the messages before each round.
+    found: Vec<Vec<String>>,
+    places: usize,
+}
+
+/// Lets a conversation grow between rounds of a way. A document is written anew by the program that owns it; with
+/// `writes_lines`, so are lines.
+fn grown(
+    conversation: &Conversation,
+    format: &'static dyn Format,
+    way: &[&str],
+    writes_lines: bool,
+    archive: &Path,
+) -> Grown {
+    let Conversation { before, behind, is_lines, .. } = conversation;
+    let end = if *is_lines { "\n" } else { behind };
+    let separator = if *is_lines { "\n" } else { "," };
+    let text = format!("{before}{}{end}", conversation.gained(0).join(separator));
+    let mut grown = Grown { original: text.clone(), text, found: Vec::new(), places: 0 };
+    for round in 0..=ROUNDS {
+        let gained = conversation.gained(round);
+        if round > 0 && *is_lines {
+            let lines = gained.join("\n") + if round % 2 == 0 { "" } else { "\n" };
+            let break_before = if grown.text.ends_with('\n') { "" } else { "\n" };
+            if writes_lines {
+                grown.text = grown.text.lines().map(|line| value(line).to_string()).collect::<Vec<_>>().join("\n");
+                grown.text += "\n";
+                grown.text += lines.trim_end();
+            } else {
+                grown.text += &format!("{break_before}{lines}");
+            }
+            grown.original += &format!("{break_before}{lines}");
+        } else if round > 0 {
+            let value = value(&grown.text);
+            let rewritten = if round % 2 == 0 { value.to_string() } else { format!("{value:#}") };
+            let rewritten = Conversation::new(&rewritten, format);
+            let entries = [rewritten.entries.as_slice(), gained].concat();
+            grown.text = format!("{}{}{}", rewritten.before, entries.join(",\n "), rewritten.behind);
+        }
+        if round < ROUNDS {
+            grown.found.push(texts(&grown.text, format));
+            grown.text = compacted(&grown.text, format, archive, way);
+            if way == WAYS[0] {
+                grown.places += assert_places(&grown.text, format, &grown.found);
+            }
+        }
+    }
+    if !is_lines {
+        let gained: Vec<&str> = (0..=ROUNDS).flat_map(|round| conversation.gained(round)).map(String::as_str).collect();
+        grown.original = format!("{before}{}{end}", gained.join(","));
+    }
+    grown
+}
+
+fn value(text: &str) -> Value {
+    serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
 #[test]
 fn rounds_come_back_where_a_conversation_grew_between_them() {
-    let (mut places, mut documents, mut sample) = (0, 0, Sample::default());
+    let (mut places, mut documents, mut changed, mut sample) = (0, 0, 0, Sample::default());
     for (number, format) in FORMATS.iter().enumerate() {
         let bricks = Bricks::of(format.name());
-        for layout in (0..bricks.layouts()).filter(|_| sample.takes_next()) {
+        for (layout, way) in (0..bricks.layouts()).flat_map(|layout| WAYS.map(|way| (layout, way))) {
+            if !sample.takes_next() {
+                continue;
+            }
             let conversation = Conversation::new(&bricks.conversation(&talk(number as u64), layout), *format);
+            let is_repaired = way.contains(&"--repair=drop");
+            let conversation = if is_repaired { conversation.with_breaches() } else { conversation };
             let folder = tempfile::tempdir().expect("a folder");
             let archive = folder.path().join("a.jsonl");
-            let Conversation { before, behind, .. } = &conversation;
-            let name = format!("{} in layout {layout}", format.name());
-            let end = if conversation.is_lines { "\n" } else { behind };
-            let (mut text, mut found) = (String::new(), Vec::new());
-            let mut original = String::new();
-            for round in 0..=ROUNDS {
-                let gained = conversation.gained(round);
-                if round == 0 {
-                    let separator = if conversation.is_lines { "\n" } else { "," };
-                    text = format!("{before}{}{end}", gained.join(separator));
-                    original.clone_from(&text);
-                } else if conversation.is_lines {
-                    let lines = gained.join("\n") + if round % 2 == 0 { "" } else { "\n" };
-                    let break_before = if text.ends_with('\n') { "" } else { "\n" };
-                    text += &format!("{break_before}{lines}");
-                    original += &format!("{break_before}{lines}");
-                } else {
-                    // The program that owns a document writes it anew.
-                    let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).expect("JSON");
-                    let rewritten = if round % 2 == 0 { value.to_string() } else { format!("{value:#}") };
-                    let grown = Conversation::new(&rewritten, *format);
-                    let entries = [grown.entries.as_slice(), gained].concat();
-                    text = format!("{}{}{}", grown.before, entries.join(",\n "), grown.behind);
-                }
-                if round < ROUNDS {
-                    found.push(texts(&text, *format));
-                    text = compacted(&text, *format, &archive);
-                    places += assert_places(&text, *format, &found);
-                }
+            let name = format!("{} in layout {layout} {way:?}", format.name());
+            let writes_lines = layout % 2 == 1;
+            let grown = grown(&conversation, *format, way, writes_lines, &archive);
+            places += grown.places;
+            if !archive.exists() {
+                assert!(!way.contains(&"--keep=messages:3"), "{name}");
+                continue;
             }
-            let back = restored(&archive, &text).unwrap_or_else(|error| panic!("{name}: {error}"));
-            if conversation.is_lines {
-                assert_eq!(back, original, "{name}");
+            changed += 1;
+            let back = restored(&archive, &grown.text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            if conversation.is_lines && !writes_lines {
+                assert_eq!(back, grown.original, "{name}");
             } else {
-                let gained: Vec<&str> =
-                    (0..=ROUNDS).flat_map(|round| conversation.gained(round)).map(String::as_str).collect();
-                let whole = format!("{before}{}{end}", gained.join(","));
-                assert_eq!(messages(&back, *format), messages(&whole, *format), "{name}");
+                assert_eq!(messages(&back, *format), messages(&grown.original, *format), "{name}");
                 documents += 1;
             }
         }
     }
-    assert!(places * one_in() > 200 && documents * one_in() > 10, "{places} places, {documents} documents");
+    let least = [places > 200 / one_in(), documents > 60 / one_in(), changed > 150 / one_in()];
+    assert_eq!(least, [true; 3], "{places} places, {documents} documents, {changed} changed");
 }
