@@ -20,6 +20,7 @@ use crate::files::input::{InputPiece, LineReader};
 use crate::hash::{Hasher, sha256};
 use crate::plan::summaries::number_rounds;
 use crate::rewrite::restoring::{Record, file_of_source, path_components};
+use crate::rewrite::value_hash::ListHash;
 use crate::transcript::framing::Document;
 use crate::wording::{counted, counted_and, reason};
 
@@ -268,6 +269,23 @@ impl<'p> Archive<'p> {
     /// The records of compactions that left a whole text with this hash.
     pub(super) fn of_whole(&self, hash: &str) -> Option<&Vec<RecordPlace>> {
         self.by_result.get(hash)?.get(&None)
+    }
+
+    /// The records of compactions that left the first entries of a list, whose hashes these are: those that left most come
+    /// first.
+    pub(super) fn that_left(&self, hashes: &[String]) -> Vec<Vec<RecordPlace>> {
+        let mut found: BTreeMap<usize, Vec<RecordPlace>> = BTreeMap::new();
+        // A system message in front may differ.
+        for skipped in [0, 1] {
+            let mut hash = ListHash::default();
+            for (index, entry) in hashes.iter().enumerate().skip(skipped) {
+                hash.add(entry);
+                if let Some(places) = self.by_left.get(&hash.clone().end()) {
+                    found.entry(index).or_default().extend(places);
+                }
+            }
+        }
+        found.into_values().rev().collect()
     }
 
     /// The records with a list that name this file, in the order of the archive.

@@ -12,7 +12,6 @@ use crate::hash::{Hasher, sha256};
 use crate::rewrite::growth::{Difference, TextLists};
 use crate::rewrite::pieces;
 use crate::rewrite::restoring::{self, PutBack, Record, RestoreError, file_of_source, path_components, without_end};
-use crate::rewrite::value_hash::ListHash;
 use crate::transcript::source::Source;
 
 use crate::engine::records::{Archive, RecordPlace};
@@ -343,7 +342,8 @@ impl<'p, 'a> Restorer<'p, 'a> {
         Ok(true)
     }
 
-    /// The records of the run that left the most of what a list of the text begins with.
+    /// The records of the last run of those that left what a list of the text begins with. Of several runs that left this in
+    /// the same list, the one that left most.
     fn run_that_left(
         &mut self,
         lists: &mut TextLists<'_>,
@@ -351,30 +351,27 @@ impl<'p, 'a> Restorer<'p, 'a> {
         line: Option<usize>,
         rounds: &Rounds,
     ) -> Result<Option<Vec<Record>>> {
-        let mut found: Vec<(usize, RecordPlace)> = Vec::new();
-        for pointer in &self.archive.pointers {
+        let mut last: Option<Record> = None;
+        for pointer in self.archive.pointers.clone() {
             let hashes = &lists.at(pointer.as_deref()).hashes;
-            // A system message in front may differ.
-            for skipped in [0, 1] {
-                let mut hash = ListHash::default();
-                for (index, entry) in hashes.iter().enumerate().skip(skipped) {
-                    hash.add(entry);
-                    let places = self.archive.by_left.get(&hash.clone().end());
-                    found.extend(places.into_iter().flatten().map(|place| (index + 1, *place)));
+            for places in self.archive.that_left(hashes) {
+                let mut records = self.archive.read(&places)?;
+                records.retain(|record| {
+                    let is_of_list = record.changed.as_ref().is_some_and(|changed| changed.list == pointer);
+                    // A document on one line is a line, until it is spread over several.
+                    is_of_list && (line.is_none() || record.line.is_some()) && self.may_be_of(record, text, rounds)
+                });
+                if records.is_empty() {
+                    continue;
                 }
-            }
-        }
-        found.sort_by(|(one, _), (other, _)| other.cmp(one));
-        for of_length in found.chunk_by(|(one, _), (other, _)| one == other) {
-            let places: Vec<RecordPlace> = of_length.iter().map(|(_, place)| *place).collect();
-            let mut records = self.archive.read(&places)?;
-            records.retain(|record| record.line.is_some() == line.is_some() && self.may_be_of(record, text, rounds));
-            if !records.is_empty() {
                 let one = self.of_one_run(records, line)?;
-                return self.whole_run(one, line).map(Some);
+                if last.as_ref().is_none_or(|last| last.summarized_at <= one.summarized_at) {
+                    last = Some(one);
+                }
+                break;
             }
         }
-        Ok(None)
+        last.map(|one| self.whole_run(one, line)).transpose()
     }
 
     /// Whether a record that fits can be of this text. Several conversations may begin with the same entries.
@@ -442,7 +439,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let mut lists = TextLists::new(text, &source);
         let mut nearest: Option<(Difference, String)> = None;
         for record in self.archive.read(places)? {
-            if record.line.is_some() || round.is_some_and(|round| record.round != round) {
+            if round.is_some_and(|round| record.round != round) {
                 continue;
             }
             if let Err(difference) = lists.check(std::slice::from_ref(&record))

@@ -209,3 +209,77 @@ fn rounds_come_back_where_a_conversation_grew_between_them() {
     let least = [places > 200 / one_in(), documents > 60 / one_in(), changed > 150 / one_in()];
     assert_eq!(least, [true; 3], "{places} places, {documents} documents, {changed} changed");
 }
+
+/// What can happen to an archive.
+const HARMS: [fn(&str, &str, u64) -> String; 7] = [
+    flip,
+    |archive, _, seed| without(archive, seed),
+    |archive, _, _| format!("{archive}{archive}"),
+    |archive, _, _| archive.lines().rev().map(|line| format!("{line}\n")).collect(),
+    |archive, other, _| format!("{other}{archive}"),
+    |archive, other, _| format!("{archive}{other}"),
+    |_, other, _| other.to_owned(),
+];
+
+/// Replaces a byte of an archive.
+fn flip(archive: &str, _: &str, seed: u64) -> String {
+    let at = (seed as usize).wrapping_mul(7_919) % archive.len();
+    let at = archive.char_indices().map(|(at, _)| at).take_while(|other| *other <= at).last().unwrap_or(0);
+    let length = archive[at..].chars().next().map_or(1, char::len_utf8);
+    let other = ['0', '1', '9', 'e', ',', ']', '"', ' '][seed as usize % 8];
+    format!("{}{other}{}", &archive[..at], &archive[at + length..])
+}
+
+/// Leaves out a record of an archive.
+fn without(archive: &str, seed: u64) -> String {
+    let lines = archive.lines().count();
+    let gone = seed as usize % lines;
+    archive.lines().enumerate().filter(|(at, _)| *at != gone).map(|(_, line)| format!("{line}\n")).collect()
+}
+
+/// An archive that was changed restores what was there, or less, or nothing: never the words of another message.
+#[test]
+fn a_harmed_archive_restores_nothing_else() {
+    let (mut refused, mut whole, mut partly, mut sample) = (0, 0, 0, Sample::default());
+    for (number, format) in FORMATS.iter().enumerate() {
+        let bricks = Bricks::of(format.name());
+        for (at, way) in WAYS.iter().enumerate() {
+            if !sample.takes_next() {
+                continue;
+            }
+            let conversation = |seed: u64| Conversation::new(&bricks.conversation(&talk(seed), 1), *format);
+            let folder = tempfile::tempdir().expect("a folder");
+            let [archive, other] = ["a.jsonl", "b.jsonl"].map(|name| folder.path().join(name));
+            let grown = grown(&conversation(number as u64), *format, way, true, &archive);
+            let _ = self::grown(&conversation(number as u64 + 100), *format, way, true, &other);
+            let (Ok(own), Ok(foreign)) = (std::fs::read_to_string(&archive), std::fs::read_to_string(&other)) else {
+                continue;
+            };
+            let original = messages(&grown.original, *format);
+            let left = messages(&grown.text, *format);
+            for (seed, harm) in (0..21).map(|seed| (seed, HARMS[if seed < 14 { 0 } else { seed as usize % 7 }])) {
+                std::fs::write(&archive, harm(&own, &foreign, seed + at as u64)).expect("written");
+                let Ok(back) = restored(&archive, &grown.text) else {
+                    refused += 1;
+                    continue;
+                };
+                let back = messages(&back, *format);
+                if back == original {
+                    whole += 1;
+                    continue;
+                }
+                partly += 1;
+                let known = |message: &Value| {
+                    original.contains(message)
+                        || left.contains(message)
+                        || ["tcompact", "<summary>", "=[password-"]
+                            .iter()
+                            .any(|ours| message.to_string().contains(ours))
+                };
+                let strange = back.iter().find(|message| !known(message));
+                assert_eq!(strange, None, "{} {way:?} {seed}", format.name());
+            }
+        }
+    }
+    assert!(refused * one_in() > 100 && whole * one_in() > 100, "{refused} refused, {whole} whole, {partly} partly");
+}
