@@ -61,6 +61,7 @@ mod report_rows;
 mod reports;
 mod request_limits;
 mod restoring;
+mod restoring_grown;
 mod restoring_rounds;
 mod results_without_text;
 mod search_and_show;
