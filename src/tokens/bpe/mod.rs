@@ -16,7 +16,7 @@ mod tests;
 use std::cell::RefCell;
 
 use merge::Merger;
-use table::TokenTable;
+use table::{SHORT, TokenTable, short_hash};
 
 use crate::tokens::memo::{self, Memo};
 
@@ -49,8 +49,8 @@ impl Encoding {
     pub fn count(self, text: &str) -> u64 {
         // The mergers keep their memory between texts, as a conversation is many short ones.
         thread_local! {
-            static O200K_BASE: RefCell<(Merger, Memo)> = RefCell::new((Merger::new(TokenTable::o200k_base()), Memo::default()));
-            static CL100K_BASE: RefCell<(Merger, Memo)> = RefCell::new((Merger::new(TokenTable::cl100k_base()), Memo::default()));
+            static O200K_BASE: RefCell<(PieceCounter, Memo)> = RefCell::new((PieceCounter::new(TokenTable::o200k_base()), Memo::default()));
+            static CL100K_BASE: RefCell<(PieceCounter, Memo)> = RefCell::new((PieceCounter::new(TokenTable::cl100k_base()), Memo::default()));
         }
         match self {
             Encoding::O200kBase => O200K_BASE.with_borrow_mut(|known| counted(known, text, split::o200k)),
@@ -60,29 +60,67 @@ impl Encoding {
 }
 
 /// Like `count`, but remembers long texts.
-fn counted((merger, known): &mut (Merger, Memo), text: &str, next: impl Fn(&[u8]) -> usize) -> u64 {
+fn counted((counter, known): &mut (PieceCounter, Memo), text: &str, next: impl Fn(&[u8]) -> usize) -> u64 {
     /// Shorter texts are counted about as fast as they are looked up, in bytes.
     const SHORT: usize = 200;
     if text.len() < SHORT {
-        return count(merger, text.as_bytes(), next);
+        return count(counter, text.as_bytes(), next);
     }
     let key = memo::key(text);
     if let Some(tokens) = known.get(key) {
         return tokens;
     }
-    let tokens = count(merger, text.as_bytes(), next);
+    let tokens = count(counter, text.as_bytes(), next);
     known.insert(key, tokens);
     tokens
 }
 
+/// Counts pieces. The pieces of a text repeat, and their entries are scattered over the vocabulary; here those in use are
+/// close together.
+struct PieceCounter {
+    merger: Merger,
+    /// The last short piece of each index: its hash without the bits of the index, and the number of its tokens in their
+    /// place. The hash of a short piece is unique, so nothing else is compared. 0 where there is none.
+    known: Box<[u64]>,
+}
+
+/// The upper bits of a short piece's hash that are its index.
+const INDEX_BITS: u32 = 14;
+
+impl PieceCounter {
+    fn new(table: TokenTable) -> Self {
+        PieceCounter { merger: Merger::new(table), known: vec![0; 1 << INDEX_BITS].into() }
+    }
+
+    /// The number of tokens of a piece: the first `length` bytes of `text`.
+    #[inline]
+    fn count(&mut self, text: &[u8], length: usize) -> u64 {
+        if length == 1 {
+            return 1;
+        }
+        if length > SHORT {
+            return self.merger.count(text, length);
+        }
+        let hash = short_hash(text, length);
+        let known = &mut self.known[(hash >> (u64::BITS - INDEX_BITS)) as usize];
+        let tokens = *known ^ (hash << INDEX_BITS);
+        if (1..1 << INDEX_BITS).contains(&tokens) {
+            return tokens;
+        }
+        let tokens = self.merger.count(text, length);
+        *known = hash << INDEX_BITS | tokens;
+        tokens
+    }
+}
+
 /// `next` returns the length of the first piece of a text.
 #[inline]
-fn count(merger: &mut Merger, text: &[u8], next: impl Fn(&[u8]) -> usize) -> u64 {
+fn count(counter: &mut PieceCounter, text: &[u8], next: impl Fn(&[u8]) -> usize) -> u64 {
     let mut tokens = 0;
     let mut rest = text;
     while !rest.is_empty() {
         let length = next(rest);
-        tokens += if length == 1 { 1 } else { merger.count(rest, length) };
+        tokens += counter.count(rest, length);
         rest = &rest[length..];
     }
     tokens
