@@ -143,6 +143,7 @@ pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize
     let messages = indices.iter().map(|&index| transcript.messages[index].json.raw());
     let mut record = json!({
         "source": source,
+        "id": transcript.record_id.map(|id| id.to_string()),
         "format": transcript.format.name(),
         "round": transcript.this_round(),
         "indices": indices,
