@@ -294,7 +294,7 @@ pub(crate) enum ArchiveNote {
         /// Whether it is of several conversations.
         is_shared: bool,
     },
-    /// A text of the user, in which `{archive}` is its path.
+    /// A text of the user, in which `{archive}` is its path and `{id}` the id of the record.
     Text(String),
 }
 
