@@ -33,12 +33,12 @@ complete -c tcompact -l report -d 'Write a JSON object a line to FILE for each c
 complete -c tcompact -l html -d 'Write one page for a browser: the conversation to click through, the summary, tokens and money before and after' -r -F
 complete -c tcompact -l sort -d 'With --count: `size` prints the largest conversation first' -r -f -a "size\t'The largest first'"
 complete -c tcompact -l archive -d 'Append the removed messages to FILE, and name FILE in the summary: `.jsonl` for --restore, --search and --show, `.md` for reading' -r -F
-complete -c tcompact -l archive-note -d 'What the summary says of the archive: TEXT, in which `{archive}` is its path, or `off` for nothing' -r -f
+complete -c tcompact -l archive-note -d 'What the summary says of the archive: TEXT, in which `{archive}` is its path and `{id}` the id of the record, or `off` for nothing' -r -f
 complete -c tcompact -l restore -d 'Put back what such an archive (`.jsonl`) holds, byte for byte, also where the transcript grew since. tcompact refuses if nothing matches' -r -F
 complete -c tcompact -l rounds -d 'With --restore: put back at most N rounds of compaction, the last one first' -r -f
 complete -c tcompact -l search -d 'Search archives and transcripts for a regular expression (`(?i)` ignores case), the newest message of each file first. Exit with 3 if nothing is found. --redact masks what is shown' -r -f
 complete -c tcompact -l limit -d 'With --search: the most messages to show' -r -f
-complete -c tcompact -l show -d 'Show messages of a transcript, or of an archive (PATH, or --archive FILE): INDEX or `last`, ROUND:INDEX as summaries write it, or #RECORD:INDEX by the line of the archive. A..B is without B. --redact masks what is shown' -r -f
+complete -c tcompact -l show -d 'Show messages of a transcript, or of an archive (PATH, or --archive FILE): INDEX or `last`, ROUND:INDEX as summaries write it, ID:INDEX as notes write it, or #RECORD:INDEX by the line of the archive. A..B is without B. --redact masks what is shown' -r -f
 complete -c tcompact -l limit-tokens -d 'With --show: the most tokens of each message' -r -f
 complete -c tcompact -l repair -d 'Repair such violations on the way: what to do with calls without a result' -r -f -a "drop\t'Remove them'
 synthesize\t'Add a result that says there is none'"

@@ -239,7 +239,8 @@ pub(crate) struct CliArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = BESIDE_LOOKUP, help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,
 
-    /// What the summary says of the archive: TEXT, in which `{archive}` is its path, or `off` for nothing.
+    /// What the summary says of the archive: TEXT, in which `{archive}` is its path and `{id}` the id of the record, or
+    /// `off` for nothing.
     #[arg(long, value_name = "TEXT|off", value_parser = archive_note, help_heading = ARCHIVE)]
     pub(crate) archive_note: Option<ArchiveNote>,
 

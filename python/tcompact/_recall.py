@@ -13,12 +13,12 @@ from tcompact.errors import TcompactError
 NAME = "recall"
 THREAD = "{thread_id}"
 DESCRIPTION = (
-    "Looks up messages that were cut from this conversation, word for word. A place as a summary writes it reads these "
-    "messages: [2:17], 17, 2:17..20. Anything else is a regular expression that they are searched for; (?i) ignores "
-    r"case. A number alone is a place: search for it as \b404\b."
+    "Looks up messages that were cut from this conversation, word for word. A place as a summary or a note writes it reads "
+    "these messages: [2:17], 17, 2:17..20, 3fa81c02:15. Anything else is a regular expression that they are searched for; "
+    r"(?i) ignores case. A number alone is a place: search for it as \b404\b."
 )
 NOTE = f"the tool {NAME} finds what this summarizes by a regular expression, and shows a message by its place, as [12]."
-_PLACE = re.compile(r"(#?\d+:|~)?\d+(\.\.(#?\d+:)?\d+)?")
+_PLACE = re.compile(r"(#?\d+:|[\da-fA-F]{8}:|~)?\d+(\.\.(#?\d+:|[\da-fA-F]{8}:)?\d+)?")
 # What fits beside a conversation: messages that match, tokens of each that is shown, and characters of an answer and
 # of an error.
 _LIMIT, _TOKENS, _CHARACTERS, _OF_AN_ERROR = 10, 1500, 16_000, 1000

@@ -12,6 +12,7 @@ use regex::Regex;
 use crate::cli::help::ARCHIVE;
 use crate::cli::values::{number, search_pattern};
 use crate::diagnostic::Diagnostic;
+use crate::transcript::record_id::RecordId;
 
 /// Where indices count from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,6 +21,8 @@ pub(crate) enum PlaceOrigin {
     Last,
     /// A round of compaction.
     Round(u32),
+    /// A record of an archive.
+    Record(RecordId),
     /// A line of the file, counted from 1, and the conversation on it: a record of an archive, or a conversation of a
     /// file that has one a line.
     Line(usize, usize),
@@ -31,6 +34,7 @@ impl PlaceOrigin {
         match self {
             PlaceOrigin::Last => index.to_string(),
             PlaceOrigin::Round(round) => format!("{round}:{index}"),
+            PlaceOrigin::Record(id) => format!("{id}:{index}"),
             PlaceOrigin::Line(line, 1) => format!("#{line}:{index}"),
             PlaceOrigin::Line(line, nth) => format!("#{line}.{nth}:{index}"),
         }
@@ -114,8 +118,9 @@ fn place(part: &str) -> Result<MessagePlace, Diagnostic> {
              and #RECORD:INDEX names it by the line of its record in the archive";
         return Err(Diagnostic::new(what));
     }
-    let wrong =
-        || Diagnostic::new("expected INDEX, last, ROUND:INDEX or #RECORD:INDEX, or a range of them as in 2:3..9");
+    let wrong = || {
+        Diagnostic::new("expected INDEX, last, ROUND:INDEX, ID:INDEX or #RECORD:INDEX, or a range of them as in 2:3..9")
+    };
     if let Some(before) = plain.strip_suffix(LAST) {
         let origin = match before.strip_suffix(':') {
             Some(origin) => origin_of(origin),
@@ -139,13 +144,14 @@ fn one(text: &str) -> Option<(PlaceOrigin, usize)> {
 }
 
 fn origin_of(text: &str) -> Option<PlaceOrigin> {
-    Some(match text.strip_prefix('#') {
-        None => PlaceOrigin::Round(text.parse().ok()?),
-        Some(line) => {
-            let (line, nth) = line.split_once('.').unwrap_or((line, "1"));
-            PlaceOrigin::Line(line.parse().ok()?, nth.parse().ok()?)
-        }
-    })
+    if let Some(line) = text.strip_prefix('#') {
+        let (line, nth) = line.split_once('.').unwrap_or((line, "1"));
+        return Some(PlaceOrigin::Line(line.parse().ok()?, nth.parse().ok()?));
+    }
+    if let Ok(id) = text.parse() {
+        return Some(PlaceOrigin::Record(id));
+    }
+    Some(PlaceOrigin::Round(text.parse().ok()?))
 }
 
 #[derive(Debug, Args)]
@@ -178,7 +184,8 @@ pub(crate) struct ArchiveReading {
     pub(crate) limit: u32,
 
     /// Show messages of a transcript, or of an archive (PATH, or --archive FILE): INDEX or `last`, ROUND:INDEX as summaries
-    /// write it, or #RECORD:INDEX by the line of the archive. A..B is without B. --redact masks what is shown.
+    /// write it, ID:INDEX as notes write it, or #RECORD:INDEX by the line of the archive. A..B is without B. --redact
+    /// masks what is shown.
     #[arg(
         long, value_name = "INDEX[..INDEX][,…]", conflicts_with = "count", groups = [COMMAND_LINE], help_heading = ARCHIVE
     )]
@@ -226,6 +233,10 @@ mod tests {
             ("2:3..9", "2:3..9"),
             ("[3..19], [22]", "3..19,22"),
             ("2:3..2:9,#1:0", "2:3..9,#1:0"),
+            ("3fa81c02:15", "3fa81c02:15"),
+            ("[3FA81C02:15..3fa81c02:20]", "3fa81c02:15..20"),
+            ("12345678:last", "12345678:last"),
+            ("1234567:0", "1234567:0"),
             ("9..3", "9..3"),
         ] {
             let Places(places) = text.parse().unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
@@ -244,6 +255,11 @@ mod tests {
             "#2",
             "1:2:3",
             "1:2..3:4",
+            "3fa81c02",
+            "3fa81c0:15",
+            "3fa81c021:15",
+            "3fa81c02:1..3fa81c03:2",
+            "#3fa81c02:15",
             "1..",
             "..2",
             "1,,2",

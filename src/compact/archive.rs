@@ -13,6 +13,7 @@ use crate::presets::deepagents;
 use crate::rewrite::Edit;
 use crate::rewrite::restoring::{ConversationChange, RestoreInfo, restore_infos};
 use crate::sanitize::{reveal, sanitize_json, sanitize_line};
+use crate::transcript::record_id::RecordId;
 use crate::transcript::{Message, Transcript, fence};
 
 use crate::compact::policy::{ArchiveNote, CompactionPolicy};
@@ -48,6 +49,8 @@ pub(super) struct ArchivePlace {
     masks: bool,
     /// The line of the conversation and its number on that line, where its source has one per line.
     line: Option<(usize, usize)>,
+    /// The record of the conversation, where the archive has records.
+    pub(super) record: Option<RecordId>,
 }
 
 /// Removed content, for the archive.
@@ -115,6 +118,8 @@ pub(crate) fn archive_contents(records: bool, source: &[u8], changed: Vec<Change
 pub(crate) struct Record<'t> {
     source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<&'static str>,
     round: u32,
     /// The messages that were removed or changed.
@@ -133,6 +138,7 @@ impl<'t> Record<'t> {
     pub(crate) fn new(transcript: &Transcript<'t>, source: String, indices: Vec<usize>, summary: Option<&str>) -> Self {
         Record {
             source,
+            id: transcript.record_id.map(|id| id.to_string()),
             format: Some(transcript.format.name()),
             round: transcript.this_round(),
             messages: indices.iter().map(|&index| transcript.messages[index].json.raw()).collect(),
@@ -143,9 +149,17 @@ impl<'t> Record<'t> {
     }
 
     /// The record of a change before any compaction, which holds no message.
-    pub(crate) fn of_change(source: String, way: RestoreInfo) -> Self {
-        let way = Some(way);
-        Record { source, format: None, round: 0, indices: Vec::new(), messages: Vec::new(), summary_sha256: None, way }
+    pub(crate) fn of_change(source: String, id: RecordId, way: RestoreInfo) -> Self {
+        Record {
+            source,
+            id: Some(id.to_string()),
+            format: None,
+            round: 0,
+            indices: Vec::new(),
+            messages: Vec::new(),
+            summary_sha256: None,
+            way: Some(way),
+        }
     }
 
     pub(crate) fn section(&self) -> Section {
@@ -155,6 +169,15 @@ impl<'t> Record<'t> {
 }
 
 impl ArchivePlace {
+    /// A text of the user with the path of the archive and the id of the record.
+    fn filled(&self, text: &str) -> String {
+        let named = match self.record {
+            Some(record) => text.replace("{id}", &record.to_string()),
+            None => text.to_owned(),
+        };
+        named.replace("{archive}", &self.file.display().to_string())
+    }
+
     /// The folder beside the archive for files of a kind, in the layout of `DeepAgents`: media beside its histories,
     /// results of tools beside the folder of these. Ids of calls are unique only within a conversation, so each
     /// conversation of a file has its own folder.
@@ -209,14 +232,17 @@ impl ArchivePlace {
                 // An archive holds secrets as they were.
                 let masked = if self.masks { " --redact" } else { "" };
                 // Several conversations have the same round.
-                let shown = if *is_shared || self.line.is_some() {
-                    "`--show PLACE` in place of `--search REGEX` prints a message by the place that it names"
-                } else {
+                let is_alone = !*is_shared && self.line.is_none();
+                let shown = if is_alone {
                     "`--show N` in place of `--search REGEX` prints [N], `--show A..B` from [A] up to [B] without it"
+                } else {
+                    "`--show PLACE` in place of `--search REGEX` prints a message by the place that it names"
                 };
-                format!("`{PROGRAM} --search REGEX {file}{masked}` finds what this summarizes; {shown}.")
+                let record = self.record.filter(|_| is_alone).map(|record| format!(" (record {record})"));
+                let record = record.unwrap_or_default();
+                format!("`{PROGRAM} --search REGEX {file}{masked}` finds what this summarizes{record}; {shown}.")
             }
-            ArchiveNote::Text(text) => text.replace("{archive}", &self.file.display().to_string()),
+            ArchiveNote::Text(text) => self.filled(text),
         };
         Some(fence::without_fences(&sanitize_line(&format!("{REACHED}{remark}"))).into_owned())
     }
@@ -231,6 +257,7 @@ pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> O
         note,
         masks: policy.redact.is_on(),
         line,
+        record: transcript.record_id.filter(|_| policy.writes_records()),
     })
 }
 

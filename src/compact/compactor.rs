@@ -10,6 +10,7 @@ use crate::compact::context::CompactionContext;
 use crate::compact::driver::{Original, Watch, read};
 use crate::compact::masks::FileMasks;
 use crate::compact::policy::{Accept, CompactionPolicy, Redaction, SummarizerKind};
+use crate::compact::record_ids::assign_record_ids;
 use crate::exit::Failure;
 use crate::hash::sha256;
 use crate::plan::Plan;
@@ -168,7 +169,8 @@ impl Compactor {
 
     fn compact_from(&self, text: &str, from: Option<&'static dyn Format>) -> Result<CompactedText, Failure> {
         let source = Source::of_file(text).map_err(|error| unreadable(&error.into()))?;
-        let document = self.read(&source, from)?;
+        let mut document = self.read(&source, from)?;
+        assign_record_ids(&mut document, text.as_bytes(), 0);
         let masks = (self.policy.redact == Redaction::All).then(|| FileMasks::new(text, &source, &document));
         let Some(masks) = masks.filter(|masks| !masks.edits.is_empty()) else {
             return self.compact_document(text, &document, None);

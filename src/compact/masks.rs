@@ -126,6 +126,7 @@ impl FileMasks {
         }
         for ((masked, original), own) in masked.iter_mut().zip(original).zip(&self.conversations) {
             masked.earlier_rounds = original.earlier_rounds;
+            masked.record_id = original.record_id;
             for (message, was) in masked.messages.iter_mut().zip(&original.messages) {
                 (message.earlier, message.round) = (was.earlier, was.round);
             }

@@ -28,6 +28,7 @@ mod limit;
 mod masks;
 mod message;
 mod policy;
+mod record_ids;
 mod rewriting;
 mod summarize;
 
@@ -58,6 +59,7 @@ pub use policy::{Accept, CompactionPolicy, OnError, Pruning, Redaction, SummaryP
 pub(crate) use policy::{
     ArchiveNote, EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, is_lines, is_no_model, ledger_room,
 };
+pub(crate) use record_ids::assign_record_ids;
 pub(crate) use rewriting::certain_files;
 pub(crate) use summarize::{Summary, SummarySource};
 

@@ -107,9 +107,14 @@ impl CompactionPolicy {
         }
     }
 
+    /// Whether the archive has records, one per line.
+    pub(crate) fn writes_records(&self) -> bool {
+        self.archive.as_deref().is_some_and(is_lines)
+    }
+
     /// Whether the archive has records, from which the transcript can be restored. Only a transcript can be.
     pub(crate) fn has_records(&self) -> bool {
-        self.archive.as_deref().is_some_and(is_lines) && self.emit == Emit::Messages
+        self.writes_records() && self.emit == Emit::Messages
     }
 
     pub(crate) fn tally<'m, 'a>(&self, transcript: &'m Transcript<'a>) -> Tally<'m, 'a> {
@@ -289,7 +294,7 @@ pub(crate) enum ArchiveNote {
         /// Whether it is of several conversations.
         is_shared: bool,
     },
-    /// A text of the user, in which `{archive}` is its path.
+    /// A text of the user, in which `{archive}` is its path and `{id}` the id of the record.
     Text(String),
 }
 

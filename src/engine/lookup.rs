@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -19,6 +19,7 @@ use crate::summary::history;
 use crate::summary::plain::role_and_tools;
 use crate::transcript::formats::by_name;
 use crate::transcript::pairing::{self, PairedResult};
+use crate::transcript::record_id::RecordId;
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, framing};
@@ -46,6 +47,8 @@ const MOST_PARALLEL: usize = 64;
 /// A message that was found.
 pub(super) struct Found {
     pub(super) round: u32,
+    /// The id of its record.
+    pub(super) record: Option<RecordId>,
     pub(super) origin: PlaceOrigin,
     pub(super) index: usize,
     pub(super) role: String,
@@ -71,7 +74,8 @@ impl ReadPart<'_, '_> {
             call if call == at && result.result.message != at => Some(("→", self.index(result.result.message))),
             _ => None,
         });
-        Found { round: self.record.round, origin: self.origin, index: self.index(at), role, tool, pair }
+        let RecordMessages { round, id, .. } = *self.record;
+        Found { round, record: id, origin: self.origin, index: self.index(at), role, tool, pair }
     }
 }
 
@@ -88,42 +92,76 @@ impl Found {
 #[derive(Default)]
 pub(super) struct Contents {
     pub(super) is_archive: bool,
-    /// The records of each round without their copies; all conversations of a transcript.
+    /// The records that each round names, without their copies; all conversations of a transcript.
     parts: BTreeMap<u32, Vec<KnownPart>>,
+    /// The records that no round names.
+    unnamed: Vec<KnownPart>,
     /// The round of the last record.
     pub(super) last: u32,
-    /// The hashes of the texts that the compactions of records read, with their rounds.
-    read: HashSet<(u32, String)>,
+    /// The number of records with each id, without their copies.
+    ids: HashMap<RecordId, usize>,
 }
 
 /// What is known of a transcript or a record without its messages.
 pub(super) struct KnownPart {
+    round: u32,
+    id: Option<RecordId>,
     pub(super) origin: PlaceOrigin,
     /// The conversation that a record is of.
     pub(super) source: String,
     /// The first index, and the one behind the last.
     pub(super) indices: (usize, usize),
+    has_summary: bool,
+    summarized_at: String,
+    /// The hashes of the text before and after.
+    original: Option<String>,
     result: Option<String>,
 }
 
 impl Contents {
     fn add(&mut self, part: &ReadPart<'_, '_>) {
-        let RecordMessages { source, round, original_sha256, result_sha256, messages, .. } = part.record;
-        self.read.extend(original_sha256.clone().map(|hash| (*round, hash)));
-        let end = messages.len().checked_sub(1).map_or(0, |last| part.index(last) + 1);
-        let (source, result) = (source.clone(), result_sha256.clone());
-        let known = KnownPart { origin: part.origin, source, indices: (part.index(0), end), result };
-        self.parts.entry(*round).or_default().push(known);
-        self.last = *round;
+        let RecordMessages { id, round, .. } = *part.record;
+        let end = part.messages.len().checked_sub(1).map_or(0, |last| part.index(last) + 1);
+        let known = KnownPart {
+            round,
+            id,
+            origin: part.origin,
+            source: part.record.source.clone(),
+            indices: (part.index(0), end),
+            has_summary: part.record.summary_sha256.is_some(),
+            summarized_at: part.record.summarized_at.clone(),
+            original: part.record.original_sha256.clone(),
+            result: part.record.result_sha256.clone(),
+        };
+        self.parts.entry(round).or_default().push(known);
+        self.last = round;
+        if let Some(id) = id {
+            *self.ids.entry(id).or_default() += 1;
+        }
     }
 
-    /// Leaves out what a run wrote that repaired a text before it compacted it. The places in its digest are those of the
-    /// last record of the round.
+    /// Decides which records a round names. The places in a digest are those of the text that was summarized: a record of
+    /// what was done to it before, by the same run or in the same round, has other ones.
     fn settle(&mut self) {
-        let read = &self.read;
-        self.parts.iter_mut().for_each(|(round, parts)| {
-            parts.retain(|part| !part.result.clone().is_some_and(|result| read.contains(&(*round, result))));
-        });
+        for parts in self.parts.values_mut() {
+            // The texts that were summarized, or became those; and the texts that each run read.
+            let (mut summarized, mut read) = (HashSet::new(), HashSet::new());
+            let (mut named, mut unnamed) = (Vec::new(), Vec::new());
+            for part in std::mem::take(parts).into_iter().rev() {
+                let is_summarized = part.result.as_ref().is_some_and(|result| summarized.contains(result));
+                let is_read =
+                    part.result.clone().is_some_and(|hash| read.contains(&(part.summarized_at.clone(), hash)));
+                if let Some(original) = &part.original {
+                    if is_summarized || part.has_summary {
+                        summarized.insert(original.clone());
+                    }
+                    read.insert((part.summarized_at.clone(), original.clone()));
+                }
+                if is_summarized || is_read { unnamed.push(part) } else { named.push(part) }
+            }
+            parts.extend(named.into_iter().rev());
+            self.unnamed.extend(unnamed.into_iter().rev());
+        }
     }
 
     /// The parts of a round: one, unless it is ambiguous.
@@ -131,29 +169,43 @@ impl Contents {
         self.parts.get(&round).map_or(&[], Vec::as_slice)
     }
 
-    /// The shortest name of a part.
-    fn origin(&self, round: u32, origin: PlaceOrigin) -> PlaceOrigin {
-        match self.of(round) {
-            [only] if only.origin == origin && !self.is_archive => PlaceOrigin::Last,
-            [only] if only.origin == origin && round > 0 => PlaceOrigin::Round(round),
+    fn all(&self) -> impl Iterator<Item = &KnownPart> {
+        self.parts.values().flatten().chain(&self.unnamed)
+    }
+
+    /// The records with an id.
+    pub(super) fn with_id(&self, id: RecordId) -> Vec<&KnownPart> {
+        self.all().filter(|part| part.id == Some(id)).collect()
+    }
+
+    /// Where indices count from in a part with this round, id and origin, as shortly as `--show` takes it.
+    fn origin(&self, round: u32, id: Option<RecordId>, origin: PlaceOrigin) -> PlaceOrigin {
+        match (self.of(round), id) {
+            ([only], _) if only.origin == origin && !self.is_archive => PlaceOrigin::Last,
+            ([only], _) if only.origin == origin && round > 0 => PlaceOrigin::Round(round),
+            (_, Some(id)) if self.ids.get(&id) == Some(&1) => PlaceOrigin::Record(id),
             _ => origin,
         }
     }
 
-    /// Where the index of a message counts from, as shortly as `--show` takes it.
+    /// The same of a message.
     pub(super) fn origin_of(&self, found: &Found) -> PlaceOrigin {
-        self.origin(found.round, found.origin)
+        self.origin(found.round, found.record, found.origin)
+    }
+
+    /// The shortest name of a part.
+    pub(super) fn origin_of_part(&self, part: &KnownPart) -> PlaceOrigin {
+        self.origin(part.round, part.id, part.origin)
     }
 
     /// Lists the first and the last message of all parts.
     pub(super) fn listing(&self) -> Vec<String> {
-        let all = self.parts.iter().flat_map(|(round, parts)| parts.iter().map(move |part| (*round, part)));
-        let one = |(round, part): (u32, &KnownPart)| {
+        let one = |part: &KnownPart| {
             let (first, end) = part.indices;
-            let origin = self.origin(round, part.origin);
+            let origin = self.origin_of_part(part);
             format!("{} to {}", origin.place(first), origin.place(end.saturating_sub(1)))
         };
-        all.map(one).collect()
+        self.all().map(one).collect()
     }
 }
 

@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use crate::compact::{
     Archived, ChangedConversation, CompactionEvent, CompactionPolicy, Record, Section, archive_contents,
+    assign_record_ids,
 };
 use crate::diagnostic::Advice;
 use crate::events::{Event, RepairedBy, Status, UnchangedReasons, UpdatedBy};
@@ -24,6 +25,7 @@ use crate::rewrite::thinking::{self, Removal, Thinking};
 use crate::settings::{Action, InputSettings};
 use crate::transcript::Transcript;
 use crate::transcript::framing::{Document, Lines};
+use crate::transcript::record_id::RecordId;
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
 use crate::wording::readable_source;
@@ -220,7 +222,7 @@ impl<'r> Task<'r> {
         let mut findings = Findings::default();
         for round in 0.. {
             let arena = Arena::default();
-            let document = match read(&settings.input, policy, input, &arena) {
+            let mut document = match read(&settings.input, policy, input, &arena) {
                 // Without messages, some texts are no longer a transcript.
                 Err(_) if round > 0 => return Err(leaves_nothing(&input.name, input.as_lines)),
                 read => read?,
@@ -236,6 +238,9 @@ impl<'r> Task<'r> {
                 self.report_repair(&findings, how);
             }
             let edits = progress.next_edits(self, &document, how);
+            if policy.has_records() && edits.iter().any(|edits| !edits.is_empty()) {
+                assign_record_ids(&mut document, input.bytes(), input.lines_before);
+            }
             let named = document.transcripts.iter().zip(edits).filter(|(_, edits)| !edits.is_empty());
             let changed =
                 |(transcript, edits)| ChangedConversation::repaired(transcript, source_name(input, transcript), edits);
@@ -431,8 +436,11 @@ fn records(input: &Input, updates: &[StateUpdates]) -> Vec<Section> {
     let change = |one: &StateUpdates| ConversationChange::of_list(one.line, one.start, one.entry, one.edits.clone());
     let changes: Vec<_> = updates.iter().map(change).collect();
     let infos = restore_infos(input.bytes(), &changes);
-    let record =
-        |(one, info): (&StateUpdates, RestoreInfo)| Record::of_change(name_of_line(input, one.line), info).section();
+    let record = |(one, info): (&StateUpdates, RestoreInfo)| {
+        let nth = if info.line.is_some() { one.nth_of_line } else { one.conversation + 1 };
+        let id = RecordId::new(&info.original_sha256, nth);
+        Record::of_change(name_of_line(input, one.line), id, info).section()
+    };
     updates.iter().zip(infos).map(record).collect()
 }
 

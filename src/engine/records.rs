@@ -11,8 +11,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use anyhow::Result;
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use crate::compact::{CompactionPolicy, is_lines};
 use crate::exit::Failure;
@@ -22,6 +23,7 @@ use crate::plan::summaries::number_rounds;
 use crate::rewrite::restoring::{Record, file_of_source, path_components};
 use crate::rewrite::value_hash::ListHash;
 use crate::transcript::framing::Document;
+use crate::transcript::record_id::RecordId;
 use crate::wording::{counted, counted_and, reason};
 
 /// The lines of an archive, while they are read.
@@ -144,6 +146,9 @@ pub(super) struct RecordPlace {
 #[derive(Default, Deserialize)]
 pub(super) struct RecordMessages<'a> {
     pub(super) source: String,
+    /// Its id; none where an older version wrote the record.
+    #[serde(default, deserialize_with = "readable_id")]
+    pub(super) id: Option<RecordId>,
     #[serde(default)]
     pub(super) format: String,
     /// The round of compaction; 0 where an older version wrote the record.
@@ -152,8 +157,18 @@ pub(super) struct RecordMessages<'a> {
     #[serde(default)]
     pub(super) indices: Vec<usize>,
     pub(super) messages: Vec<Cow<'a, str>>,
+    /// The time, which all records of one file in one run share.
+    #[serde(default)]
+    pub(super) summarized_at: String,
+    pub(super) summary_sha256: Option<String>,
     pub(super) original_sha256: Option<String>,
     pub(super) result_sha256: Option<String>,
+}
+
+/// Reads the id of a record. What is not an id names nothing.
+fn readable_id<'de, D: Deserializer<'de>>(value: D) -> Result<Option<RecordId>, D::Error> {
+    let value = Value::deserialize(value)?;
+    Ok(value.as_str().and_then(|text| text.parse().ok()))
 }
 
 impl RecordMessages<'_> {

@@ -265,7 +265,7 @@ mod tests {
 
     fn found(tool: String) -> Found {
         let (origin, role) = (PlaceOrigin::Line(1, 1), "tool".to_owned());
-        Found { round: 2, origin, index: 17, role, tool: Some(tool), pair: Some(("←", 16)) }
+        Found { round: 2, record: None, origin, index: 17, role, tool: Some(tool), pair: Some(("←", 16)) }
     }
 
     /// The lines as the most generous reader splits them.

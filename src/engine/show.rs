@@ -18,7 +18,7 @@ use crate::transcript::media::without_data;
 use crate::wording::{grouped_and_counted, readable_source};
 
 use crate::engine::inputs::Entry;
-use crate::engine::lookup::{Contents, Found, Lookup, ReadPart};
+use crate::engine::lookup::{Contents, Found, KnownPart, Lookup, ReadPart};
 
 /// The most records or conversations that an error lists.
 const MOST_LISTED: usize = 8;
@@ -93,6 +93,7 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
 fn may_mean(place: &MessagePlace, part: &ReadPart<'_, '_>) -> bool {
     match place.origin {
         PlaceOrigin::Line(..) => place.origin == part.origin,
+        PlaceOrigin::Record(id) => part.record.id == Some(id),
         PlaceOrigin::Round(round) => round == part.record.round && !part.is_copy,
         PlaceOrigin::Last => !part.is_copy,
     }
@@ -105,43 +106,77 @@ fn meant(
     contents: &Contents,
     name: &str,
 ) -> Result<Vec<(Found, String)>, Failure> {
-    let round = match place.origin {
-        PlaceOrigin::Last => Some(contents.last),
-        PlaceOrigin::Round(round) if contents.is_archive => Some(round),
-        PlaceOrigin::Round(_) | PlaceOrigin::Line(..) => None,
+    const NOT_CUT: &str = "it was not cut then; a later round cut it, or the transcript still has it";
+    let mut known_by_id = Vec::new();
+    if let PlaceOrigin::Record(id) = place.origin {
+        found = of_one_text(found, place.indices);
+        known_by_id = contents.with_id(id);
+        if found.windows(2).any(|two| two[0].0.index == two[1].0.index) {
+            return Err(ambiguous(place, &known_by_id, "records with this id", contents, name));
+        }
+    }
+    let known: Option<Vec<&KnownPart>> = match place.origin {
+        PlaceOrigin::Last => Some(contents.of(contents.last).iter().collect()),
+        PlaceOrigin::Round(round) if contents.is_archive => Some(contents.of(round).iter().collect()),
+        PlaceOrigin::Round(_) | PlaceOrigin::Record(_) | PlaceOrigin::Line(..) => None,
     };
-    let known = round.map(|round| contents.of(round));
-    let why = match known {
-        Some(several @ [_, .., last]) => {
-            let one = |origin| MessagePlace { origin, ..place.clone() }.to_string();
-            let of = |source: &str| if source.is_empty() { String::new() } else { format!(" of {source}") };
-            let all = several.iter().map(|part| one(part.origin) + &of(&part.source)).collect();
+    let why = match known.as_deref() {
+        Some(several @ [_, _, ..]) => {
             let what = if contents.is_archive { "records of this round" } else { "conversations" };
-            let number = several.len();
-            let why = format!("--show {place}: {name} has {number} {what}; name one by its line: {}", listed(all));
-            let advice = Advice::command(["--show".to_owned(), one(last.origin)]);
-            return Err(Failure::usage(why).about("show").try_next(advice));
+            return Err(ambiguous(place, several, what, contents, name));
         }
         _ if place.indices.count() == 0 => "the range is empty, as its end is not part of it",
         _ if matches!(place.origin, PlaceOrigin::Round(_)) && !contents.is_archive => {
             "only an archive has rounds, and --archive FILE names one"
+        }
+        _ if matches!(place.origin, PlaceOrigin::Record(_)) && !contents.is_archive => {
+            "only an archive has records, and --archive FILE names one"
         }
         Some([only]) => {
             found.retain(|(found, _)| found.origin == only.origin);
             if !found.is_empty() {
                 return Ok(found);
             }
-            if contents.is_archive {
-                "it was not cut then; a later round cut it, or the transcript still has it"
-            } else {
-                "there is no such message"
-            }
+            if contents.is_archive { NOT_CUT } else { "there is no such message" }
         }
         None if !found.is_empty() => return Ok(found),
+        None if !known_by_id.is_empty() => NOT_CUT,
         _ => "there is no such message",
     };
     let what = format!("--show {place}: {why}; {name} has {}", listed(contents.listing()));
     Err(Failure::usage(what).about("show"))
+}
+
+/// The messages of records with one id, in order. The records are of one text, whose message at an index counts once: a
+/// run was repeated, or several conversations are equal. Only an altered archive has others.
+fn of_one_text(mut found: Vec<(Found, String)>, indices: Indices) -> Vec<(Found, String)> {
+    found.sort_by_key(|(found, _)| found.index);
+    found.dedup_by(|later, earlier| (later.0.index, &later.1) == (earlier.0.index, &earlier.1));
+    if indices == Indices::Last {
+        let last = found.last().map(|(found, _)| found.index);
+        found.retain(|(found, _)| Some(found.index) == last);
+    }
+    found
+}
+
+/// The error of a place that several records or conversations have, with a place for each of them.
+fn ambiguous(place: &MessagePlace, several: &[&KnownPart], what: &str, contents: &Contents, name: &str) -> Failure {
+    let mut last = None;
+    let mut named = Vec::new();
+    for part in several {
+        let one = MessagePlace { origin: contents.origin_of_part(part), ..place.clone() }.to_string();
+        let of = if part.source.is_empty() { String::new() } else { format!(" of {}", part.source) };
+        named.push(format!("{one}{of}"));
+        last = Some(one);
+    }
+    let by = if contents.is_archive { "" } else { " by its line" };
+    let number = several.len();
+    let why = format!("--show {place}: {name} has {number} {what}; name one{by}: {}", listed(named));
+    let failure = Failure::usage(why).about("show");
+    match last {
+        Some(last) => failure.try_next(Advice::command(["--show".to_owned(), last])),
+        None => failure,
+    }
 }
 
 /// Joins names for a sentence, the first ones of many.

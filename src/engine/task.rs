@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use crate::compact::{
     Compaction, CompactionContext, CompactionEvent, CompactionPolicy, EarlierSummary, Emit, FileMasks, Fitted,
-    Original, Redaction, redactor,
+    Original, Redaction, assign_record_ids, redactor,
 };
 use crate::events::{Event, Listener, Saving};
 use crate::exit::Failure;
@@ -114,6 +114,9 @@ impl<'r> Task<'r> {
             let arena = Arena::default();
             let mut document = read(&self.settings.input, self.policy, task.input, &arena)?;
             self.sink.run.rounds.number(self.policy, &mut document);
+            if self.policy.writes_records() {
+                assign_record_ids(&mut document, task.input.bytes(), task.input.lines_before);
+            }
             task.check_document(&document)?;
             task.report_broken_lines(&document);
             let added = task.add_document(&document, result);

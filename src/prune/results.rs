@@ -57,7 +57,8 @@ fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Proposed
 /// Where a removed result can be found again.
 fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, call: &ToolUse) -> String {
     if let Some(archive) = scene.archive {
-        return format!("; it is kept in {archive}");
+        let place = scene.record.map(|record| format!(" as {record}:{}", result.message));
+        return format!("; it is kept in {archive}{}", place.unwrap_or_default());
     }
     match call.files.as_slice() {
         // What the user refused is not to be called again.

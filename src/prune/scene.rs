@@ -15,6 +15,7 @@ use crate::transcript::media::MediaKind;
 use crate::transcript::message::ResultRef;
 use crate::transcript::outputs::{CallOutput, OutputShape, loads_tools};
 use crate::transcript::pieces::Piece;
+use crate::transcript::record_id::RecordId;
 use crate::transcript::text::Text;
 use crate::transcript::tools::ToolUse;
 use crate::transcript::users_words::{asks_user, carries_words_of_user};
@@ -39,6 +40,8 @@ pub(crate) struct Scene<'s, 'a> {
     pub(crate) except: &'s [String],
     /// The archive of removed content, as notes name it.
     pub(crate) archive: Option<&'s str>,
+    /// The record of this conversation in that archive, where it has records.
+    pub(crate) record: Option<RecordId>,
     results: OnceCell<Vec<ToolResult<'s, 'a>>>,
     /// The media of its messages, in order.
     media: OnceCell<Vec<SceneMedium<'a>>>,
@@ -99,6 +102,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             reader: None,
             except: &[],
             archive: None,
+            record: None,
             results: OnceCell::new(),
             media: OnceCell::new(),
         }

@@ -20,6 +20,8 @@ pub(crate) struct StateUpdates {
     pub(crate) conversation: usize,
     /// The line of the conversation, if its text holds one a line.
     pub(crate) line: Option<usize>,
+    /// Its place among the conversations that begin on that line, counted from 1.
+    pub(crate) nth_of_line: usize,
     /// The number of messages that are removed.
     pub(crate) removed: usize,
     /// The number of messages that others replace.
@@ -56,11 +58,18 @@ pub(crate) fn state_updates<'a>(
     from: Option<&'static dyn Format>,
     lines: Option<Lines>,
 ) -> Result<Vec<StateUpdates>, UnknownId> {
-    let lists = lists(json, from, lines).into_iter().enumerate();
-    // Reading the text returns the error of a list that cannot be found.
-    let lists = lists.filter_map(|(at, list)| Some((at, list.ok()?)));
-    let updated = lists.filter(|(_, list)| list.values.clone().any(|value| removed_id(value).is_some()));
-    updated.map(|(at, list)| of_list(&json.text, at, &list)).collect()
+    let mut updates = Vec::new();
+    let (mut line, mut nth_of_line) = (None, 0);
+    for (at, list) in lists(json, from, lines).into_iter().enumerate() {
+        // Reading the text returns the error of a list that cannot be found.
+        let Ok(list) = list else { continue };
+        nth_of_line = if list.line == line { nth_of_line + 1 } else { 1 };
+        line = list.line;
+        if list.values.clone().any(|value| removed_id(value).is_some()) {
+            updates.push(StateUpdates { nth_of_line, ..of_list(&json.text, at, &list)? });
+        }
+    }
+    Ok(updates)
 }
 
 fn of_list(source: &str, conversation: usize, list: &List<'_>) -> Result<StateUpdates, UnknownId> {
@@ -114,7 +123,7 @@ fn of_list(source: &str, conversation: usize, list: &List<'_>) -> Result<StateUp
     let first = values.first().map_or(0, |first| first.span().start);
     let start = list.envelope.map_or_else(|| source[..first].rfind('[').unwrap_or(first), |around| around.span().start);
     let (removed, replaced) = (removed.len(), taken.len());
-    Ok(StateUpdates { conversation, line: list.line, removed, replaced, edits, start, entry: first })
+    Ok(StateUpdates { conversation, line: list.line, nth_of_line: 1, removed, replaced, edits, start, entry: first })
 }
 
 /// The id that a `RemoveMessage` names, in any encoding of `LangChain` or as a role; `None` for other values.

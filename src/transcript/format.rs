@@ -28,6 +28,7 @@ use crate::transcript::order::{MessageOrder, ResultPlacement};
 pub(crate) use crate::transcript::outputs::CallMembers;
 use crate::transcript::outputs::{CallOutput, HostedResult};
 use crate::transcript::pairing::Pairing;
+use crate::transcript::record_id::RecordId;
 use crate::transcript::usage::UsageReader;
 
 /// A transcript format.
@@ -341,6 +342,8 @@ pub(crate) struct Transcript<'a> {
     pub(crate) nth_of_line: usize,
     /// How often tcompact has compacted it before, as far as its summaries tell.
     pub(crate) earlier_rounds: u32,
+    /// The id of its record, where an archive will have one.
+    pub(crate) record_id: Option<RecordId>,
     /// What [`Transcript::is_ascii`] found: it reads all messages.
     pub(crate) ascii: OnceLock<bool>,
 }

@@ -259,6 +259,7 @@ impl<'a> List<'a> {
             line: self.line,
             nth_of_line: 1,
             earlier_rounds: 0,
+            record_id: None,
             ascii: OnceLock::new(),
         })
     }

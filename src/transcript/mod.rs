@@ -30,6 +30,7 @@ pub(crate) mod pairing;
 pub(crate) mod pieces;
 pub(crate) mod provider_texts;
 mod read_error;
+pub(crate) mod record_id;
 pub(crate) mod recorded;
 pub(crate) mod source;
 pub(crate) mod speaker;

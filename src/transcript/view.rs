@@ -46,7 +46,7 @@ pub(crate) fn view<'t>(
     let marks = transcript.messages.iter().map(|message| (message.earlier, message.round, message.mask));
     messages.iter_mut().zip(marks).for_each(|(message, marks)| (message.earlier, message.round, message.mask) = marks);
     messages.iter_mut().zip(&transcript.messages).for_each(|(message, before)| leave_out_again(message, before));
-    let Transcript { format, order, envelope, state, line, nth_of_line, earlier_rounds, .. } = *transcript;
+    let Transcript { format, order, envelope, state, line, nth_of_line, earlier_rounds, record_id, .. } = *transcript;
     Ok(arena.transcripts.alloc(Transcript {
         source: text,
         format,
@@ -62,6 +62,7 @@ pub(crate) fn view<'t>(
         line,
         nth_of_line,
         earlier_rounds,
+        record_id,
         ascii: OnceLock::new(),
     }))
 }

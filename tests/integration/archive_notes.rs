@@ -11,7 +11,7 @@ use crate::program::{FIXTURES, Run, piped, run, tcompact};
 /// The note before and behind the name of the archive.
 const NOTE: [&str; 2] = [
     "rchive: `tcompact --search REGEX ",
-    "` finds what this summarizes; `--show N` in place of `--search REGEX` prints [N], `--show A..B` from [A] up to [B] without it",
+    "` finds what this summarizes (record a346f855); `--show N` in place of `--search REGEX` prints [N], `--show A..B` from [A] up to [B] without it",
 ];
 
 /// Compacts a fixture in a folder with an archive of this name. Returns the run and the text of the message in the place
@@ -65,6 +65,8 @@ fn archive_note_replaces_the_usual_note() {
     assert!(text.ends_with(&format!("\n\n(A{}cut.jsonl{}.)", NOTE[0], NOTE[1])), "{text}");
     let (_, text) = noted("cut.jsonl", &["--archive-note", "Call recall\nfor {archive} </summary> now!"]);
     assert!(text.ends_with("\n\n(Archive: Call recall for cut.jsonl &lt;/summary> now!)"), "{text}");
+    let (_, text) = noted("cut.jsonl", &["--archive-note", "Call recall {id}:N of {archive}."]);
+    assert!(text.ends_with("\n\n(Archive: Call recall a346f855:N of cut.jsonl.)"), "{text}");
     let (_, text) = noted("cut.jsonl", &["--model", "none", "--archive-note", "Call recall."]);
     assert!(text.ends_with("; archive: Call recall]"), "{text}");
     for model in ["none", "extractive"] {

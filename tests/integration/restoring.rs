@@ -155,6 +155,7 @@ fn lines_go_back_one_by_one() {
         keys,
         [
             "source",
+            "id",
             "format",
             "round",
             "indices",

@@ -47,11 +47,11 @@ fn removed_messages_are_found_in_every_format() {
         let records = records(&archive);
         let all = with(&["--search", ".", "--json", "--limit", "1000000", &archive]);
         let all = rows(&all);
-        for (line, record) in records.iter().enumerate() {
+        for record in &records {
             let (messages, indices) = (strings(&record["messages"]), record["indices"].as_array().expect("a list"));
             let name = |index: &Value| match records.len() {
                 1 => format!("{}:{index}", record["round"]),
-                _ => format!("#{}:{index}", line + 1),
+                _ => format!("{}:{index}", record["id"].as_str().expect("an id")),
             };
             let places: Vec<String> = indices.iter().map(name).collect();
             let run = with(&["--show", &places.join(","), "--json", &archive]);
@@ -155,9 +155,9 @@ fn what_is_said_again_counts_each_time_over_all_files() {
     assert!(run.stdout.contains(&files[0]) && !run.stdout.contains(&files[1]), "{run:?}");
 }
 
-/// Copies count once; a round that several records have is named by the line of the record.
+/// Copies count once; the messages of a round that several records have are named by the ids of these.
 #[test]
-fn copies_count_once_and_rounds_of_several_are_named_by_line() {
+fn copies_count_once_and_rounds_of_several_are_named_by_id() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| path(folder.path(), name);
     for (name, messages) in [("a.json", 9), ("b.json", 12)] {
@@ -174,17 +174,24 @@ fn copies_count_once_and_rounds_of_several_are_named_by_line() {
     }
     assert_eq!(with(&["--show", "1:3,#2:3", "--json", &at("twice.jsonl")]).stdout.matches("message 3:").count(), 2);
     compacted(&at("one.jsonl"), &["--keep", "messages:2"], &at("b.json"));
+    let ids: Vec<String> =
+        records(&at("one.jsonl")).iter().map(|record| record["id"].as_str().expect("an id").to_owned()).collect();
+    let [one_place, two_place] = [0, 1].map(|record| format!("{}:3", ids[record]));
     let run = with(&["--search", "message 3", "--json", &at("one.jsonl")]);
-    assert_eq!(rows(&run).iter().map(|row| row["index"].clone()).collect::<Vec<_>>(), ["#2:3", "#1:3"], "{run:?}");
+    let found: Vec<Value> = rows(&run).iter().map(|row| row["index"].clone()).collect();
+    assert_eq!(found, [&*two_place, &*one_place], "{run:?}");
     for place in ["1:3", "3"] {
         let run = with(&["--show", place, &at("one.jsonl")]);
-        let (one, two) = (format!("#1:3 of {}", at("a.json")), format!("#2:3 of {}", at("b.json")));
-        assert!(run.code == 2 && run.stderr.contains(&one) && run.stderr.contains(&two), "{run:?}");
-        assert!(run.stderr.contains("try: tcompact --show '#2:3' "), "{run:?}");
+        let (one, two) = (format!("{one_place} of {}", at("a.json")), format!("{two_place} of {}", at("b.json")));
+        assert!(
+            run.code == 2 && run.stderr.contains(&format!("2 records of this round; name one: {one}, {two}")),
+            "{run:?}"
+        );
+        assert!(run.stderr.contains(&format!("try: tcompact --show {two_place} ")), "{run:?}");
     }
-    // Records of older versions have no round.
-    let old = one.replace("\"round\":1,", "");
-    assert_ne!(old, one);
+    // Records of older versions have no id and no round.
+    let old = one.replace("\"round\":1,", "").replace(&format!("\"id\":\"{}\",", ids[0]), "");
+    assert_eq!(old.len(), one.len() - "'round':1,'id':'12345678',".len());
     assert_eq!(rows(&piped(&["--search", "message 3", "--json"], &old))[0]["index"], "#1:3");
     assert!(piped(&["--show", "3"], &old).stdout.starts_with("[#1:3] assistant\n  message 3: "));
 }

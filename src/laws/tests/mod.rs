@@ -26,6 +26,7 @@ mod presets;
 mod pruning;
 mod reading_again;
 mod reasoning;
+mod record_ids;
 mod recorded;
 mod repair;
 mod resets;
