@@ -1,4 +1,4 @@
-//! Appends whole sections to an archive, and writes whole files beside it.
+//! Appends whole sections to an archive, and writes whole files beside it. A compressed archive grows by whole members.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -12,22 +12,27 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::files::atomic::private;
+use crate::files::compression::Compression;
 use crate::files::output;
 use crate::files::paths::{FileId, folder};
 
+use crate::compact::archive_extension;
 pub(crate) use crate::compact::{Section, is_lines};
 
 /// Why a file cannot take the place of another.
 const TAKEN: &str = "it is there already and holds something else; move it away";
 
-/// Refuses an archive with an unknown extension, one that is one of `others`, and one that cannot be written.
+/// Refuses an archive with an unknown extension, one that is one of `others`, one that cannot be written, and one whose
+/// content is compressed otherwise than its name says, or damaged.
 ///
 /// # Errors
 /// Which of these, and what to do.
 pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
     let name = file.display();
-    if !is_lines(file) && !file.extension().is_some_and(|end| end.eq_ignore_ascii_case("md")) {
-        let message = format!("--archive {name}: expected a name that ends in .md, for reading, or in .jsonl");
+    if !is_lines(file) && !archive_extension(file).is_some_and(|end| end.eq_ignore_ascii_case("md")) {
+        let message = format!(
+            "--archive {name}: expected a name that ends in .md, for reading, or in .jsonl; .gz or .zst can follow"
+        );
         return Err(Failure::usage(message).into());
     }
     if others.iter().flatten().any(|other| output::same_place(file, other)) {
@@ -42,7 +47,24 @@ pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
             output::can_make_files_in(there.unwrap_or(Path::new("")))
         }
     };
-    Ok(writable.map_err(|error| unwritable(file, &error))?)
+    writable.map_err(|error| unwritable(file, &error))?;
+    check_end(file)
+}
+
+/// Refuses an archive to which nothing can be appended because of what it holds.
+fn check_end(file: &Path) -> Result<()> {
+    // One that only its owner may write, and one that is not there yet, are looked at when they are appended to.
+    let Ok(archive) = File::open(file) else { return Ok(()) };
+    // Another run that is appending has not written the whole member.
+    let locked = accept_missing_locks(archive.lock_shared());
+    let ends = locked.and_then(|()| ends_a_line(&archive, Compression::of_name(file)));
+    match ends {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let message = format!("--archive {}: {}; name another file", file.display(), wording::reason(&error));
+            Err(Failure::usage(message).about("archive").into())
+        }
+    }
 }
 
 fn write_sections(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
@@ -163,11 +185,17 @@ fn now() -> String {
 fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Appended> {
     make_folder_of(file)?;
     let is_new = fs::symlink_metadata(file).is_err();
-    let mut archive = open_locked(file)?;
+    let archive = open_locked(file)?;
     let before = archive.metadata()?.len();
-    let begin: &[u8] = if ends_a_line(&mut archive, before)? { b"" } else { b"\n" };
+    let compression = Compression::of_name(file);
+    let begin: &[u8] = if ends_a_line(&archive, compression)? { b"" } else { b"\n" };
     let mut out = BufWriter::with_capacity(1 << 16, &archive);
-    let written = out.write_all(begin).and_then(|()| write(&mut out)).and_then(|()| out.flush());
+    let write = |out: &mut dyn Write| out.write_all(begin).and_then(|()| write(out));
+    let written = match compression {
+        Some(compression) => compression.write_member(&mut out, write),
+        None => write(&mut out),
+    };
+    let written = written.and_then(|()| out.flush());
     // What a failed write has left is not written when the buffer goes.
     drop(out.into_parts());
     let written = written.and_then(|()| archive.sync_all());
@@ -212,15 +240,41 @@ fn accept_missing_locks(locked: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Whether a file of `length` bytes is empty or ends with a line end.
-fn ends_a_line(file: &mut File, length: u64) -> io::Result<bool> {
+/// Whether the text of an archive is empty or ends with a line end.
+///
+/// # Errors
+/// It cannot be read; or its content is not of this compression, or is cut off or damaged, so that nothing behind it could
+/// be read.
+fn ends_a_line(mut archive: &File, compression: Option<Compression>) -> io::Result<bool> {
+    let length = archive.metadata()?.len();
     if length == 0 {
         return Ok(true);
     }
-    let mut last = [0];
-    file.seek(SeekFrom::Start(length - 1))?;
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
+    let mut begin = Vec::new();
+    archive.rewind()?;
+    archive.take(4).read_to_end(&mut begin)?;
+    match (compression, Compression::of_bytes(&begin)) {
+        (None, None) => {
+            let mut last = [0];
+            archive.seek(SeekFrom::Start(length - 1))?;
+            archive.read_exact(&mut last)?;
+            Ok(last == *b"\n")
+        }
+        (Some(named), Some(found)) if named == found => named.ends_a_line(archive).map_err(|error| {
+            let name = named.name();
+            let why = match error.kind() {
+                ErrorKind::UnexpectedEof => format!("its {name} data is cut off"),
+                ErrorKind::FileTooLarge => return error,
+                _ => format!("its {name} data is damaged"),
+            };
+            io::Error::other(format!("{why}, and what is behind that could not be read"))
+        }),
+        (_, Some(found)) => {
+            let (name, end) = (found.name(), found.extension());
+            Err(io::Error::other(format!("it holds {name} data, which only a name that ends in .{end} shows")))
+        }
+        (Some(named), None) => Err(io::Error::other(format!("its name says {}, and it is not compressed", named.name()))),
+    }
 }
 
 /// Writes whole new files. A file that exists is never changed; the same content needs no writing.
