@@ -356,7 +356,8 @@ fn unreadable(path: &Path, what: &str) -> Failure {
 }
 
 fn not_unpacked(path: &Path, error: &io::Error) -> Failure {
-    let what = format!("it is compressed, and there is no place to unpack it ({}); TMPDIR names a folder", reason(error));
+    let what =
+        format!("it is compressed, and there is no place to unpack it ({}); TMPDIR names a folder", reason(error));
     unreadable(path, &what)
 }
 

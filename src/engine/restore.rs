@@ -98,8 +98,9 @@ fn check(settings: &RestoreSettings, path: Option<&Path>, output: Option<&Path>,
         return Err(Failure::usage("--in-place: name the transcript that is put back").into());
     }
     if !append::is_lines(archive) {
-        let message =
-            format!("--restore {shown}: only an archive whose name ends in .jsonl, also with .gz or .zst behind it, holds what can be put back");
+        let message = format!(
+            "--restore {shown}: only an archive whose name ends in .jsonl, .jsonl.gz or .jsonl.zst holds what can be put back"
+        );
         return Err(Failure::usage(message).into());
     }
     if let Some(output) = output.filter(|_| !is_in_place) {

@@ -57,7 +57,7 @@ fn check_end(file: &Path) -> Result<()> {
     let Ok(archive) = File::open(file) else { return Ok(()) };
     // Another run that is appending has not written the whole member.
     let locked = accept_missing_locks(archive.lock_shared());
-    let ends = locked.and_then(|()| ends_a_line(&archive, Compression::of_name(file)));
+    let ends = locked.and_then(|()| ends_a_line(&archive, Compression::of_name(file), true));
     match ends {
         Ok(_) => Ok(()),
         Err(error) => {
@@ -188,7 +188,7 @@ fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
     let archive = open_locked(file)?;
     let before = archive.metadata()?.len();
     let compression = Compression::of_name(file);
-    let begin: &[u8] = if ends_a_line(&archive, compression)? { b"" } else { b"\n" };
+    let begin: &[u8] = if ends_a_line(&archive, compression, false)? { b"" } else { b"\n" };
     let mut out = BufWriter::with_capacity(1 << 16, &archive);
     let write = |out: &mut dyn Write| out.write_all(begin).and_then(|()| write(out));
     let written = match compression {
@@ -240,12 +240,13 @@ fn accept_missing_locks(locked: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Whether the text of an archive is empty or ends with a line end.
+/// Whether the text of an archive is empty or ends with a line end. `is_checked` unpacks all of a compressed one; without it,
+/// the mark behind what a run appended is enough, so that a run that appends often reads it once.
 ///
 /// # Errors
 /// It cannot be read; or its content is not of this compression, or is cut off or damaged, so that nothing behind it could
 /// be read.
-fn ends_a_line(mut archive: &File, compression: Option<Compression>) -> io::Result<bool> {
+fn ends_a_line(mut archive: &File, compression: Option<Compression>, is_checked: bool) -> io::Result<bool> {
     let length = archive.metadata()?.len();
     if length == 0 {
         return Ok(true);
@@ -260,6 +261,7 @@ fn ends_a_line(mut archive: &File, compression: Option<Compression>) -> io::Resu
             archive.read_exact(&mut last)?;
             Ok(last == *b"\n")
         }
+        (Some(named), Some(found)) if named == found && !is_checked && named.has_end_mark(archive)? => Ok(true),
         (Some(named), Some(found)) if named == found => named.ends_a_line(archive).map_err(|error| {
             let name = named.name();
             let why = match error.kind() {
@@ -273,7 +275,9 @@ fn ends_a_line(mut archive: &File, compression: Option<Compression>) -> io::Resu
             let (name, end) = (found.name(), found.extension());
             Err(io::Error::other(format!("it holds {name} data, which only a name that ends in .{end} shows")))
         }
-        (Some(named), None) => Err(io::Error::other(format!("its name says {}, and it is not compressed", named.name()))),
+        (Some(named), None) => {
+            Err(io::Error::other(format!("its name says {}, and it is not compressed", named.name())))
+        }
     }
 }
 
@@ -331,6 +335,7 @@ mod tests {
     use rustix::io::Errno;
 
     use super::*;
+    use crate::files::input;
 
     #[test]
     fn a_file_system_without_locks_is_no_error() {
@@ -344,28 +349,82 @@ mod tests {
         }
     }
 
+    /// The text of an archive, unpacked.
+    fn text(archive: &Path) -> String {
+        input::read(Some(archive)).expect("there").text
+    }
+
     #[test]
     fn what_is_taken_back_takes_nothing_of_others_along() {
+        for name in ["archive.jsonl", "archive.jsonl.gz", "archive.jsonl.zst"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let archive = folder.path().join(name);
+            let line = |text: &'static str| append(&archive, |out| out.write_all(text.as_bytes()));
+            let first = line("first\n").expect("written");
+            std::thread::scope(|scope| {
+                // It waits for the lock of an archive that is gone when it gets it.
+                let second = scope.spawn(|| line("second\n").map(drop));
+                std::thread::sleep(Duration::from_millis(50));
+                assert!(first.take_back());
+                drop(first);
+                second.join().expect("no panic").expect("written");
+            });
+            let third = line("third\n").expect("written");
+            third.unlock();
+            drop(line("fourth\n").expect("written"));
+            assert!(!third.take_back());
+            assert_eq!(text(&archive), "second\nthird\nfourth\n");
+            drop(third);
+            assert!(line("fifth\n").expect("written").take_back());
+            assert_eq!(text(&archive), "second\nthird\nfourth\n");
+            // A member that fails in the middle leaves nothing, and what does not end a line is ended by the next one.
+            let failed =
+                append(&archive, |out| out.write_all(b"half").and_then(|()| Err(ErrorKind::StorageFull.into())));
+            assert_eq!(failed.expect_err("it fails").kind(), ErrorKind::StorageFull);
+            drop(line("sixth\n").expect("written"));
+            assert_eq!(text(&archive), "second\nthird\nfourth\nsixth\n");
+            check_end(&archive).expect("whole");
+        }
+    }
+
+    #[test]
+    fn nothing_is_appended_behind_what_cannot_be_read() {
         let folder = tempfile::tempdir().expect("a folder");
-        let archive = folder.path().join("archive.jsonl");
-        let line = |text: &'static str| append(&archive, |out| out.write_all(text.as_bytes()));
-        let first = line("first\n").expect("written");
-        std::thread::scope(|scope| {
-            // It waits for the lock of an archive that is gone when it gets it.
-            let second = scope.spawn(|| line("second\n").map(drop));
-            std::thread::sleep(Duration::from_millis(50));
-            assert!(first.take_back());
-            drop(first);
-            second.join().expect("no panic").expect("written");
-        });
-        let third = line("third\n").expect("written");
-        third.unlock();
-        drop(line("fourth\n").expect("written"));
-        assert!(!third.take_back());
-        assert_eq!(fs::read_to_string(&archive).expect("there"), "second\nthird\nfourth\n");
-        drop(third);
-        assert!(line("fifth\n").expect("written").take_back());
-        assert_eq!(fs::read_to_string(&archive).expect("there"), "second\nthird\nfourth\n");
+        let file = |name: &str| folder.path().join(name);
+        let packed = |name: &str, text: &str| {
+            drop(append(&file(name), |out| out.write_all(text.as_bytes())).expect("written"));
+            fs::read(file(name)).expect("there")
+        };
+        let texts = ["{\"source\":\"a\"}\n", "{\"source\":\"b\"}"];
+        for text in texts {
+            let [gzip, zstd] = ["a.jsonl.gz", "a.jsonl.zst"].map(|name| packed(name, text));
+            fs::remove_file(file("a.jsonl.gz")).and_then(|()| fs::remove_file(file("a.jsonl.zst"))).expect("removed");
+            for (name, bytes, refused) in [
+                ("b.jsonl", &gzip[..], true),
+                ("b.jsonl", &zstd, true),
+                ("b.md", &zstd, true),
+                ("b.jsonl.gz", &zstd, true),
+                ("b.jsonl.zst", &gzip, true),
+                ("b.jsonl.gz", text.as_bytes(), true),
+                ("b.md.zst", text.as_bytes(), true),
+                ("b.jsonl.gz", &gzip[..gzip.len() - 1], true),
+                ("b.jsonl.zst", &zstd[..zstd.len() - 1], true),
+                ("b.jsonl.zst", b"\x28", true),
+                ("b.jsonl", text.as_bytes(), false),
+                ("b.JSONL.GZ", &gzip, false),
+                ("b.md.gz", &gzip, false),
+                ("b.jsonl.zst", &zstd, false),
+                ("b.jsonl.zst", b"", false),
+            ] {
+                fs::write(file(name), bytes).expect("written");
+                let is_refused = check_end(&file(name)).is_err();
+                let appended = append(&file(name), |out| out.write_all(b"{}\n")).map(drop);
+                assert_eq!((is_refused, appended.is_err()), (refused, refused), "{name} {text}");
+                let after = fs::read(file(name)).expect("there");
+                assert_eq!(after == bytes, refused, "{name} {text}");
+                fs::remove_file(file(name)).expect("removed");
+            }
+        }
     }
 
     #[test]

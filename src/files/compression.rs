@@ -18,7 +18,7 @@ use flate2::write::GzEncoder;
 use crate::wording;
 
 /// The length that any file may unpack to: a tool that prints one line again and again compresses without limit.
-const MUCH: u64 = 64 << 20;
+const MUCH: u64 = 32 << 20;
 
 /// A writer that compresses, and must be ended.
 pub(super) trait Compressor: Write + Send {
@@ -105,15 +105,19 @@ impl Compression {
         Ok(Box::new(Bounded { reader, packed, unpacked: 0, much: MUCH, compression: self }))
     }
 
-    /// A writer that compresses. The same bytes give the same result: it has no time in it.
+    /// A writer that compresses. The same bytes give the same result: it has no time in it. A checksum tells damage.
     ///
     /// # Errors
     /// There is not enough memory.
     pub(super) fn writer<'w>(self, to: impl Write + Send + 'w) -> io::Result<Box<dyn Compressor + 'w>> {
-        Ok(match self {
-            Compression::Gzip => Box::new(GzEncoder::new(to, flate2::Compression::default())),
-            Compression::Zstandard => Box::new(zstd::Encoder::new(to, zstd::DEFAULT_COMPRESSION_LEVEL)?),
-        })
+        match self {
+            Compression::Gzip => Ok(Box::new(GzEncoder::new(to, flate2::Compression::default()))),
+            Compression::Zstandard => {
+                let mut encoder = zstd::Encoder::new(to, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+                encoder.include_checksum(true)?;
+                Ok(Box::new(encoder))
+            }
+        }
     }
 
     /// What stands behind a member that ends a line: an empty member with a field of ours in its header, or a frame that
@@ -137,20 +141,24 @@ impl Compression {
         to.write_all(self.end_mark())
     }
 
-    /// Whether the unpacked text of a file ends a line. The file is unpacked only where it does not end with our mark.
+    /// Whether a file ends with a whole member of ours, and so with a line end.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn has_end_mark(self, mut file: &File) -> io::Result<bool> {
+        let mark = self.end_mark();
+        let Some(start) = file.metadata()?.len().checked_sub(mark.len() as u64) else { return Ok(false) };
+        let mut end = Vec::new();
+        file.seek(SeekFrom::Start(start))?;
+        file.take(mark.len() as u64).read_to_end(&mut end)?;
+        Ok(end == mark)
+    }
+
+    /// Unpacks a file, and returns whether its text ends with a line end.
     ///
     /// # Errors
     /// It cannot be read, or is not whole members.
     pub(super) fn ends_a_line(self, mut file: &File) -> io::Result<bool> {
-        let mark = self.end_mark();
-        if file.metadata()?.len() >= mark.len() as u64 {
-            let mut end = vec![0; mark.len()];
-            file.seek(SeekFrom::End(-(mark.len() as i64)))?;
-            file.read_exact(&mut end)?;
-            if end == mark {
-                return Ok(true);
-            }
-        }
         file.rewind()?;
         let mut reader = self.reader(BufReader::new(file))?;
         let mut buffer = vec![0; 1 << 16];
@@ -229,7 +237,7 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        for (compression, name) in [(Compression::Gzip, "a.json.gz"), (Compression::Zstandard, "a.jsonl.zst")] {
+        for (compression, name) in [(Compression::Gzip, "a.json.gz"), (Compression::Zstandard, "a.JSONL.ZST")] {
             assert_eq!(Compression::of_name(Path::new(name)), Some(compression));
             let mut packed = Vec::new();
             let mut packing = compression.writer(&mut packed).expect("a writer");
@@ -241,6 +249,42 @@ mod tests {
         }
         assert_eq!(Compression::of_bytes(b"{}"), None);
         assert_eq!(Compression::of_name(Path::new("a.json")), None);
+        // The frames that pzstd writes in front.
+        assert_eq!(Compression::of_bytes(b"\x50\x2a\x4d\x18\x04\0\0\0"), Some(Compression::Zstandard));
+    }
+
+    /// Members of ours, of others and empty ones.
+    #[test]
+    fn a_file_that_ends_anywhere_but_behind_a_member_is_cut_off() {
+        for compression in [Compression::Gzip, Compression::Zstandard] {
+            let mut members = Vec::new();
+            for text in ["{\"source\":1}\n", "", "no line end", "\n", "{\"source\":2}\n{\"source\":3}\n"] {
+                let mut ours = Vec::new();
+                compression.write_member(&mut ours, |out| out.write_all(text.as_bytes())).expect("packed");
+                let theirs = ours[..ours.len() - compression.end_mark().len()].to_vec();
+                members.extend([(theirs, text), (ours, text)]);
+            }
+            // Where a file can end, each with whether its text ends a line.
+            let (mut all, mut ends_a_line, mut ends) = (Vec::new(), true, Vec::new());
+            for (member, text) in &members {
+                let mark = if member.ends_with(compression.end_mark()) { compression.end_mark().len() } else { 0 };
+                all.extend_from_slice(member);
+                ends_a_line = text.chars().last().map_or(ends_a_line, |last| last == '\n');
+                ends.extend([(all.len() - mark, ends_a_line), (all.len(), ends_a_line)]);
+            }
+            let mut file = tempfile::tempfile().expect("a file");
+            file.write_all(&all).expect("written");
+            for length in (1..=all.len()).rev() {
+                file.set_len(length as u64).expect("cut");
+                let expected = ends.iter().find(|(end, _)| *end == length).map(|(_, ends_a_line)| *ends_a_line);
+                let found = compression.ends_a_line(&file);
+                let is_cut_off = found.as_ref().is_err_and(|error| error.kind() == ErrorKind::UnexpectedEof);
+                assert_eq!(found.ok(), expected, "{compression:?} {length}");
+                assert!(expected.is_some() || is_cut_off, "{compression:?} {length}");
+                let is_marked = compression.has_end_mark(&file).expect("read");
+                assert_eq!(is_marked, all[..length].ends_with(compression.end_mark()), "{compression:?} {length}");
+            }
+        }
     }
 
     #[test]
