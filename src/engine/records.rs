@@ -64,8 +64,7 @@ impl UnreadableLines {
 impl RecordLines {
     pub(super) fn new(lines: LineReader) -> Self {
         let next = RecordPlace { offset: 0, line: 1 };
-        let unreadable = UnreadableLines::default();
-        RecordLines { lines, text: String::new(), done: 0, next, unreadable }
+        RecordLines { lines, text: String::new(), done: 0, next, unreadable: UnreadableLines::default() }
     }
 
     /// The next line that is not blank, and its place; nothing at the end, and where compressed data is damaged.

@@ -11,12 +11,12 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::compact::archive_extension;
 use crate::files::atomic::private;
 use crate::files::compression::Compression;
 use crate::files::output;
 use crate::files::paths::{FileId, folder};
 
-use crate::compact::archive_extension;
 pub(crate) use crate::compact::{Section, is_lines};
 
 /// Why a file cannot take the place of another.
@@ -61,7 +61,7 @@ fn check_end(file: &Path) -> Result<()> {
     match ends {
         Ok(_) => Ok(()),
         Err(error) => {
-            let message = format!("--archive {}: {}; name another file", file.display(), wording::reason(&error));
+            let message = format!("--archive {}: {}, or name another file", file.display(), wording::reason(&error));
             Err(Failure::usage(message).about("archive").into())
         }
     }
@@ -240,13 +240,13 @@ fn accept_missing_locks(locked: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Whether the text of an archive is empty or ends with a line end. `is_checked` unpacks all of a compressed one; without it,
-/// the mark behind what a run appended is enough, so that a run that appends often reads it once.
+/// Whether the text of an archive is empty or ends with a line end. `unpacks_all` looks for damage anywhere in a compressed
+/// one; without it, the mark behind what a run appended is enough, so that a run that appends often reads it once.
 ///
 /// # Errors
 /// It cannot be read; or its content is not of this compression, or is cut off or damaged, so that nothing behind it could
 /// be read.
-fn ends_a_line(mut archive: &File, compression: Option<Compression>, is_checked: bool) -> io::Result<bool> {
+fn ends_a_line(mut archive: &File, compression: Option<Compression>, unpacks_all: bool) -> io::Result<bool> {
     let length = archive.metadata()?.len();
     if length == 0 {
         return Ok(true);
@@ -261,7 +261,7 @@ fn ends_a_line(mut archive: &File, compression: Option<Compression>, is_checked:
             archive.read_exact(&mut last)?;
             Ok(last == *b"\n")
         }
-        (Some(named), Some(found)) if named == found && !is_checked && named.has_end_mark(archive)? => Ok(true),
+        (Some(named), Some(found)) if named == found && !unpacks_all && named.has_end_mark(archive)? => Ok(true),
         (Some(named), Some(found)) if named == found => named.ends_a_line(archive).map_err(|error| {
             let name = named.name();
             let why = match error.kind() {
@@ -269,14 +269,15 @@ fn ends_a_line(mut archive: &File, compression: Option<Compression>, is_checked:
                 ErrorKind::FileTooLarge => return error,
                 _ => format!("its {name} data is damaged"),
             };
-            io::Error::other(format!("{why}, and what is behind that could not be read"))
+            io::Error::other(format!("{why}, and nothing behind that could be read; move it away"))
         }),
         (_, Some(found)) => {
             let (name, end) = (found.name(), found.extension());
-            Err(io::Error::other(format!("it holds {name} data, which only a name that ends in .{end} shows")))
+            Err(io::Error::other(format!("it holds {name} data; rename it so that it ends in .{end}")))
         }
         (Some(named), None) => {
-            Err(io::Error::other(format!("its name says {}, and it is not compressed", named.name())))
+            let end = named.extension();
+            Err(io::Error::other(format!("it is not compressed; rename it so that it does not end in .{end}")))
         }
     }
 }

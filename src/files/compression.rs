@@ -100,7 +100,13 @@ impl Compression {
         let from = Packed { from, count: Arc::clone(&packed) };
         let reader: Box<dyn Read + Send> = match self {
             Compression::Gzip => Box::new(MultiGzDecoder::new(from)),
-            Compression::Zstandard => Box::new(zstd::Decoder::with_buffer(from)?),
+            Compression::Zstandard => {
+                let mut decoder = zstd::Decoder::with_buffer(from)?;
+                // Those of `zstd --long=31`. Memory is only used for what is unpacked, and that has a bound here. A system of
+                // 32 bits has no such windows, and keeps the usual limit.
+                let _ = decoder.window_log_max(31);
+                Box::new(decoder)
+            }
         };
         Ok(Box::new(Bounded { reader, packed, unpacked: 0, much: MUCH, compression: self }))
     }

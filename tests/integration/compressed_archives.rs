@@ -150,11 +150,11 @@ fn an_archive_that_cannot_grow_is_refused() {
         damaged[middle] ^= 0xff;
         let plain_behind = [&whole[..], b"{\"source\":\"x\",\"messages\":[]}\n"].concat();
         for (name, bytes, why) in [
-            ("plain.jsonl".to_owned(), &whole, "only a name that ends in ."),
-            ("plain.md".to_owned(), &whole, "only a name that ends in ."),
+            ("plain.jsonl".to_owned(), &whole, "data; rename it so that it ends in ."),
+            ("plain.md".to_owned(), &whole, "data; rename it so that it ends in ."),
             (format!("text.jsonl.{end}"), &text.clone().into_bytes(), "it is not compressed"),
             (format!("text.md.{end}"), &b"## Summarized\n".to_vec(), "it is not compressed"),
-            (format!("other.jsonl.{other}"), &whole, "only a name that ends in ."),
+            (format!("other.jsonl.{other}"), &whole, "data; rename it so that it ends in ."),
             (format!("cut.jsonl.{end}"), &whole[..whole.len() - 3].to_vec(), "is cut off"),
             (format!("half.jsonl.{end}"), &whole[..middle].to_vec(), "is cut off"),
             (format!("damaged.jsonl.{end}"), &damaged, "data is damaged"),
