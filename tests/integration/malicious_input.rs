@@ -88,8 +88,12 @@ fn decompression_bombs_end_soon() {
 fn large_compressed_files_are_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "lines.jsonl.zst");
-    let line = |number: usize| {
-        let text = format!("{number} all work {}", "and no play ".repeat(50)).repeat(20);
+    let line = |number: u64| {
+        // Times and ids differ, as in any transcript.
+        let part = |part: u64| {
+            format!("{:016x} {}", (number * 20 + part).wrapping_mul(0x9e37_79b9_7f4a_7c15), "all work ".repeat(50))
+        };
+        let text: String = (0..20).map(part).collect();
         format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{text}\"}}]}}\n")
     };
     let lines: String = (0..20_000).map(line).collect();
