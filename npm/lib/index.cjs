@@ -1,14 +1,14 @@
 "use strict";
 const fs = require("node:fs/promises");
-const os = require("node:os");
 const path = require("node:path");
 const { isRegExp } = require("node:util/types");
 const { dumped } = require("./messages.cjs");
 const { TcompactError, argumentsOf, run } = require("./program.cjs");
 const { commandFor, serve } = require("./summarizer.cjs");
+const { makeFolder } = require("./temporary.cjs");
 
 async function compact(messages, { summarizer, ...options } = {}) {
-  const folder = await fs.mkdtemp(path.join(os.tmpdir(), "tcompact-"));
+  const folder = await makeFolder({ socket: Boolean(summarizer) });
   let served;
   try {
     served = summarizer && (await serve(summarizer, folder));

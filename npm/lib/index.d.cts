@@ -33,7 +33,7 @@ export interface Rules extends Flags {
   preset?: string;
   /** What the next work is about. */
   focus?: string;
-  /** A file that keeps what is cut away; `search` and `show` read one that ends in `.jsonl`. */
+  /** A file that keeps what is cut away; `search` and `show` read one that ends in `.jsonl`, also with `.gz` or `.zst`. */
   archive?: string;
 }
 

@@ -69,10 +69,24 @@ test("2: a wrong option", async () => {
       new RegExp(`^${name}: this flag decides`),
     );
   }
-  for (const key of ["output=x.json", "output ", "--output", "-o", "keep=messages:4", "keep\n", ""]) {
-    const error = await failure(compact(messages, { [key]: true }));
-    assert.deepEqual([error.exitCode, error.message], [2, `${JSON.stringify(key)} is not the name of an option`]);
+  const calls = {
+    compact: (options) => compact(messages, options),
+    plan: (options) => plan(messages, options),
+    check: (options) => check(messages, options),
+    repair: (options) => repair(messages, "drop", options),
+    search: (options) => search("a", "none.jsonl", options),
+    show: (options) => show("none.jsonl", 1, options),
+  };
+  const keys = "output=x.json,output ,--output,-o,keep=messages:4,keep\n,,Output,9,ke.ep,kéep,keep\0,output\u00a0=x,__proto__";
+  for (const [name, call] of Object.entries(calls)) {
+    for (const key of keys.split(",")) {
+      const error = await failure(call({ [key]: true }));
+      const expected = [2, `${JSON.stringify(key)} is not the name of an option`];
+      assert.deepEqual([error.exitCode, error.message], expected, name);
+    }
+    assert.match((await failure(call({ output: "x.json" }))).message, /^output: this flag decides/, name);
   }
+  assert.ok(!fs.existsSync("x.json"));
   for (const key of ["output-dir", "output_dir", "in_place"]) {
     assert.match((await failure(compact(messages, { [key]: true }))).message, /this flag decides/);
   }

@@ -137,3 +137,36 @@ test("whoever connects keeps nobody waiting", { skip: isWindows }, async (t) => 
     }
   }
 });
+
+test("a folder for temporary files that cannot be used is not needed", { skip: isWindows }, async (t) => {
+  const folder = folderOf(t);
+  const deep = (length) => {
+    let deepest = folder;
+    while (deepest.length < length) deepest = path.join(deepest, "d".repeat(Math.min(199, length - deepest.length)));
+    fs.mkdirSync(deepest, { recursive: true });
+    return deepest;
+  };
+  fs.writeFileSync(path.join(folder, "file"), "");
+  fs.mkdirSync(path.join(folder, "closed"), { mode: 0o500 });
+  fs.mkdirSync(path.join(folder, "relative"));
+  const usable = [deep(210), deep(4010)];
+  const unusable = ["missing", "file", "closed"].map((name) => path.join(folder, name));
+  for (const TMPDIR of [...usable, ...unusable, `/${"m/".repeat(2500)}`, "relative", ""]) {
+    for (const code of [use, use.replace(/, summarizer: .*? };/, ' , preset: "langchain", model: "extractive" };')]) {
+      const done = await ran(process.execPath, ["-e", code], { cwd: folder, env: { ...process.env, TMPDIR } });
+      assert.deepEqual([done.out.trim() !== "", done.err], [true, ""], TMPDIR.slice(-40));
+      assert.ok(code !== use || done.out === `${NOTES}\n`, done.out);
+    }
+  }
+  for (const left of [...usable, path.join(folder, "relative")]) {
+    const names = fs.readdirSync(left).filter((name) => !name.startsWith("d"));
+    assert.deepEqual(names, [], "nothing is left behind");
+  }
+});
+
+test("where no folder for temporary files can be made, the error says what to do", { skip: isWindows }, async () => {
+  const refuse = `const fs = require("node:fs/promises");
+    fs.mkdtemp = () => Promise.reject(Object.assign(new Error("EACCES: denied"), { code: "EACCES" }));`;
+  const done = await ran(process.execPath, ["-e", refuse + use], {});
+  assert.match(done.out, /^no temporary folder can be made: EACCES; set TMPDIR to one with a short path/);
+});

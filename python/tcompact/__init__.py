@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -20,7 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from tcompact import _program
+from tcompact import _program, _temporary
 from tcompact._messages import Messages
 from tcompact._program import __version__
 from tcompact._sizes import Size, Trigger
@@ -223,7 +222,7 @@ def run_compaction(
     if summarizer:
         once.__qualname__ = getattr(summarizer, "__qualname__", type(summarizer).__qualname__)
     options, own = _program.options(rules), ["--quiet", *_own(given, rules)]
-    with tempfile.TemporaryDirectory() as folder:
+    with _temporary.folder() as folder:
         is_cached = rules.get("cache") is not None
         if with_summary and not is_cached and (rules.get("preset") or rules.get("summary_prefix")):
             # A second run below finds the summary there.

@@ -96,15 +96,15 @@ class _Peer:
 
 
 class _Listener:
-    """A socket in a folder of this user; on Windows, one that only this machine reaches."""
+    """A socket in a folder of this user, which it removes; on Windows, one that only this machine reaches."""
 
-    def __init__(self) -> None:
+    def __init__(self, make_folder: Callable[[], str]) -> None:
         if _IS_WINDOWS:
             self._folder: str | None = None
             self._socket = socket.create_server(("127.0.0.1", 0), backlog=_MOST_WAITING)
             self.address = str(self._socket.getsockname()[1])
         else:
-            self._folder = tempfile.mkdtemp(prefix="tcompact-")
+            self._folder = make_folder()
             self._socket = socket.socket(socket.AF_UNIX)
             self.address = str(Path(self._folder, "socket"))
             try:
@@ -132,14 +132,19 @@ class _Listener:
 class Server:
     """Answers the prompts and texts of one run of the program with functions, in the thread that runs it."""
 
-    def __init__(self, summarizer: Callable[[str], str] | None, counter: Callable[[str], int] | None = None) -> None:
+    def __init__(
+        self,
+        summarizer: Callable[[str], str] | None,
+        counter: Callable[[str], int] | None = None,
+        make_folder: Callable[[], str] = tempfile.mkdtemp,
+    ) -> None:
         self._summarizer, self._counter = summarizer, counter
         self._key = secrets.token_bytes(32)
         self._asked: queue.SimpleQueue[tuple[_Peer, bytes] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._strangers: list[_Peer] = []
         self._is_closing = False
-        self._listener = _Listener()
+        self._listener = _Listener(make_folder)
         self.error: Exception | None = None
         """What `summarizer` raised last."""
         self.counter_error: Exception | None = None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tcompact import _callback, _sentences, _sizes
+from tcompact import _callback, _sentences, _sizes, _temporary
 from tcompact.errors import TcompactError, UsageError, from_program
 
 __version__ = "0.1.0"
@@ -159,7 +159,7 @@ def run(
         )
         code, out, err = done.returncode, done.stdout, done.stderr
     else:
-        with _callback.Server(summarizer, counter) as server:
+        with _callback.Server(summarizer, counter, _temporary.make_for_socket) as server:
             own = [*own, *server.flags]
             code, out, err = server.run([program, *own, *given], text, environment(), NO_WINDOW)
         if server.counter_error is not None:

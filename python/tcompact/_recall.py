@@ -12,6 +12,8 @@ from tcompact.errors import TcompactError
 
 NAME = "recall"
 THREAD = "{thread_id}"
+# Of archives that can be read back.
+ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 DESCRIPTION = (
     "Looks up messages that were cut from this conversation, word for word. A place as a summary or a note writes it reads "
     "these messages: [2:17], 17, 2:17..20, 3fa81c02:15. Anything else is a regular expression that they are searched for; "

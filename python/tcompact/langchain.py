@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -25,7 +24,7 @@ from langgraph.runtime import Runtime
 from pydantic import BeforeValidator
 
 import tcompact
-from tcompact import RefusedError, TcompactError, UsageError, _program, _recall
+from tcompact import RefusedError, TcompactError, UsageError, _program, _recall, _temporary
 from tcompact._messages import Messages
 from tcompact._planner import surely_unchanged
 from tcompact._sentences import MIDDLEWARE
@@ -94,7 +93,9 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         super().__init__()
         self._archive = None if archive is None else str(archive)
-        if recall and not (self._archive and _recall.THREAD in self._archive and self._archive.endswith(".jsonl")):
+        if recall and not (
+            self._archive and _recall.THREAD in self._archive and self._archive.endswith(_recall.ENDINGS)
+        ):
             raise UsageError(
                 "recall: it needs an archive of its own for each thread", 2, 'archive="archives/{thread_id}.jsonl"'
             )
@@ -251,7 +252,7 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         if self._summary_prompt is None:
             yield flags
             return
-        with tempfile.TemporaryDirectory() as folder:
+        with _temporary.folder() as folder:
             path = Path(folder, "prompt.txt")
             path.write_text(self._summary_prompt, "utf-8")
             try:

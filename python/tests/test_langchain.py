@@ -206,6 +206,8 @@ class Updates(unittest.TestCase):
             {"trigger": ("messages", 5), "keep": ("messages", 0)},
             {"trigger": ("messages", 5), "token_counter": 5},
             {"trigger": ("messages", 5), "no_such_flag": 1},
+            {"trigger": ("messages", 5), "output=x.json": True},
+            {"trigger": ("messages", 5), "output": "x.json"},
             {"trigger": ("messages", 5), "summary_prompt": "no place for the history"},
             {"trigger": ("messages", 5), "summarizer": lambda messages: ""},
             {"trigger": 0},

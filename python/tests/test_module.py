@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import stat
@@ -11,7 +12,7 @@ import tempfile
 import threading
 import time
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -183,19 +184,33 @@ class Failing(unittest.TestCase):
     def test_flags_of_the_command_line_are_refused(self) -> None:
         for flag in ["emit", "output", "in_place", "json", "dry_run", "check", "restore", "generate", "force"]:
             self.fails(UsageError, 2, chat(), **{flag: True})
-        for key in [
+
+    def test_what_is_not_the_name_of_an_option_is_refused_everywhere(self) -> None:
+        calls: dict[str, Callable[..., object]] = {
+            "compact": functools.partial(compact, chat()),
+            "plan": functools.partial(plan, chat()),
+            "check": functools.partial(check, chat()),
+            "repair": functools.partial(repair, chat()),
+            "search": functools.partial(search, "a", "none.jsonl"),
+            "show": functools.partial(show, "none.jsonl", 1),
+        }
+        keys = [
             "output=x.json",
             "output-dir",
             "in-place",
             "keep=messages:4",
             "-o",
             "--output",
+            "_output",
             "Keep",
             "o x",
-            "keep\n",
-            "",
-        ]:
-            self.fails(UsageError, 2, chat(), **{key: True})
+        ]
+        for key in [*keys, "keep\n", "keep\0", "kéep", "9", "", "_", "output\xa0=x.json"]:
+            for name, call in calls.items():
+                with self.subTest(key=key, call=name), self.assertRaises(UsageError) as caught:
+                    call(**{key: "x.json"})
+                self.assertEqual(caught.exception.exit_code, 2)
+        self.assertFalse(Path("x.json").exists())
 
     def test_what_is_not_json(self) -> None:
         with self.assertRaisesRegex(TypeError, "object of object"):

@@ -49,6 +49,45 @@ def hostile_folder() -> Iterator[Path]:
             os.chdir(before)
 
 
+class TemporaryFolders(unittest.TestCase):
+    def run_with(self, folder: str) -> None:
+        with mock.patch.dict(os.environ, {"TMPDIR": folder}), mock.patch.object(tempfile, "tempdir", None):
+            done = compact(chat(), keep="messages:4", summarizer=lambda _: NOTES, ledger="off")
+            self.assertEqual(done.summary, NOTES)
+            counted = compact(chat(), keep="messages:4", token_counter=len, summary_prefix="Notes:\n")
+            self.assertEqual(counted.status, "compacted")
+
+    def test_one_that_cannot_be_used_is_not_needed(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            real = Path(name).resolve()
+            (real / "file").touch()
+            (real / "closed").mkdir(mode=0o500)
+            long = [real, real]
+            for at, length in enumerate((210, 4010)):
+                while len(str(long[at])) < length:
+                    long[at] /= "d" * min(199, length - len(str(long[at])))
+                long[at].mkdir(parents=True, exist_ok=True)
+            unusable = [str(real / name) for name in ("file", "closed", "missing")]
+            for folder in [*map(str, long), *unusable, "/" + "m/" * 2500]:
+                with self.subTest(folder=folder[-30:]):
+                    self.run_with(folder)
+            for folder in map(str, long):
+                self.assertEqual([left for left in Path(folder).iterdir() if not left.name.startswith("d")], [])
+
+    def test_without_any_the_error_says_what_to_do(self) -> None:
+        denied = PermissionError(13, "Permission denied")
+        with mock.patch.object(tempfile, "mkdtemp", side_effect=denied):
+            for summarizer in (None, str):
+                with self.assertRaisesRegex(
+                    TcompactError, "be made: Permission denied; set TMPDIR to one with a short"
+                ):
+                    compact(chat(), keep="messages:4", summarizer=summarizer)
+            with self.assertRaisesRegex(TcompactError, "set TMPDIR"):
+                plan(chat(), token_counter=len)
+        with mock.patch.object(tempfile, "gettempdir", side_effect=FileNotFoundError("none")):
+            self.assertRaisesRegex(TcompactError, "there is none that can be written to", compact, chat())
+
+
 class WorkingDirectory(unittest.TestCase):
     def test_nothing_of_the_working_directory_is_run(self) -> None:
         program = _program.find()

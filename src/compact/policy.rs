@@ -1,5 +1,6 @@
 //! The policy of a compaction: where conversations are cut, how they are counted, and how summaries are requested.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
@@ -322,7 +323,14 @@ pub(crate) enum Emit {
 
 /// Whether an archive has records, one per line, instead of text for reading.
 pub(crate) fn is_lines(file: &Path) -> bool {
-    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
+    archive_extension(file).is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
+}
+
+/// The extension of an archive's name, without that of its compression.
+pub(crate) fn archive_extension(file: &Path) -> Option<&OsStr> {
+    let last = file.extension()?;
+    let is_packed = ["gz", "zst"].iter().any(|end| last.eq_ignore_ascii_case(end));
+    if is_packed { Path::new(file.file_stem()?).extension() } else { Some(last) }
 }
 
 /// The model that summarizes, as far as it is known.

@@ -340,7 +340,7 @@ impl<'s> Lookup<'s> {
             }
         }
         let what = if contents.is_archive { "record" } else { "conversation" };
-        self.damage.extend(lines.unreadable.sentence(readable_source(&name), what));
+        self.damage.extend(lines.damaged(readable_source(&name), what));
         Ok(())
     }
 

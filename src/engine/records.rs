@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::mem::take;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::compact::{CompactionPolicy, is_lines};
 use crate::exit::Failure;
 use crate::files::input::{InputPiece, LineReader};
+use crate::files::paths::folder;
 use crate::hash::{Hasher, sha256};
 use crate::plan::summaries::number_rounds;
 use crate::rewrite::restoring::{Record, file_of_source, path_components};
@@ -68,7 +69,7 @@ impl RecordLines {
         RecordLines { lines, text: String::new(), done: 0, next, unreadable: UnreadableLines::default() }
     }
 
-    /// The next line that is not blank, and its place; nothing at the end.
+    /// The next line that is not blank, and its place; nothing at the end, and where compressed data is damaged.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -84,7 +85,11 @@ impl RecordLines {
                 }
             }
             self.done = 0;
-            match self.lines.next(false, take(&mut self.text).into_bytes())? {
+            let piece = match self.lines.next(false, take(&mut self.text).into_bytes()) {
+                Err(_) if self.lines.damage.is_some() => None,
+                piece => piece?,
+            };
+            match piece {
                 None => return Ok(None),
                 Some(InputPiece::Lines(lines)) => self.text = lines.text,
                 Some(InputPiece::NotUtf8 { line, .. }) => {
@@ -110,6 +115,14 @@ impl RecordLines {
         }
         Ok(None)
     }
+
+    /// Describes what cannot be read; nothing where all can. `what` each line should be.
+    pub(super) fn damaged(&self, file: impl Display, what: &str) -> Option<String> {
+        let lines = self.unreadable.sentence(&file, what);
+        let Some(damage) = &self.lines.damage else { return lines };
+        let damage = format!("{file} cannot be read from line {} on: {damage}", self.next.line);
+        Some(lines.map_or(damage.clone(), |lines| format!("{lines}; {damage}")))
+    }
 }
 
 /// An archive, and where its records are.
@@ -130,7 +143,8 @@ pub(super) struct Archive<'p> {
     irreversible: usize,
     /// The number of records that tell no list, such as those of older versions: they restore only what did not grow.
     without_list: usize,
-    unreadable: UnreadableLines,
+    /// What of it cannot be read.
+    damaged: Option<String>,
 }
 
 /// Where a record is.
@@ -235,11 +249,17 @@ struct Head {
 }
 
 impl<'p> Archive<'p> {
+    /// Opens an archive. A compressed one is unpacked once, into a file without a name, where single records can be found.
+    ///
+    /// # Errors
+    /// It cannot be read, or there is no place to unpack it.
     pub(super) fn open(path: &'p Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| unreadable(path, &reason(&error)))?;
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Err(unreadable(path, "it is not a file").into());
         }
+        let lines = LineReader::open(path).map_err(|error| Failure::unreadable(format!("--restore {error}")))?;
+        let mut unpacked = if lines.compression.is_some() { Some(UnpackedRecords::beside(path)?) } else { None };
         let mut archive = Archive {
             path,
             file: BufReader::new(file),
@@ -250,17 +270,23 @@ impl<'p> Archive<'p> {
             has_lines: false,
             irreversible: 0,
             without_list: 0,
-            unreadable: UnreadableLines::default(),
+            damaged: None,
         };
-        let lines = LineReader::open(path).map_err(|error| Failure::unreadable(format!("--restore {error}")))?;
-        if lines.compression.is_some() {
-            return Err(unreadable(path, "it is compressed; unpack it first").into());
-        }
         let mut lines = RecordLines::new(lines);
-        while let Some((head, place)) = lines.next()? {
+        while let Some((line, mut place)) = lines.next_line()? {
+            let Ok(head) = serde_json::from_str(line) else {
+                lines.unreadable.add(place.line);
+                continue;
+            };
+            if let Some(unpacked) = &mut unpacked {
+                place.offset = unpacked.add(line).map_err(|error| not_unpacked(path, &error))?;
+            }
             archive.add(head, place);
         }
-        archive.unreadable = lines.unreadable;
+        if let Some(unpacked) = unpacked {
+            archive.file = unpacked.end().map_err(|error| not_unpacked(path, &error))?;
+        }
+        archive.damaged = lines.damaged(path.display(), "record");
         Ok(archive)
     }
 
@@ -343,9 +369,9 @@ impl<'p> Archive<'p> {
         Ok(records)
     }
 
-    /// Describes the lines of the archive that cannot be read.
-    pub(super) fn damaged(&self) -> Option<String> {
-        self.unreadable.sentence(self.path.display(), "record")
+    /// Describes what of the archive cannot be read.
+    pub(super) fn damaged(&self) -> Option<&str> {
+        self.damaged.as_deref()
     }
 
     pub(super) fn no_record_message(&self, name: &str) -> String {
@@ -370,6 +396,41 @@ impl<'p> Archive<'p> {
 
 fn unreadable(path: &Path, what: &str) -> Failure {
     Failure::unreadable(format!("--restore {} cannot be read: {what}", path.display()))
+}
+
+fn not_unpacked(path: &Path, error: &io::Error) -> Failure {
+    let what =
+        format!("it is compressed, and there is no place to unpack it ({}); TMPDIR names a folder", reason(error));
+    unreadable(path, &what)
+}
+
+/// The records of a compressed archive in a file without a name, which only this process can read.
+struct UnpackedRecords {
+    file: BufWriter<File>,
+    length: u64,
+}
+
+impl UnpackedRecords {
+    /// In the folder for temporary files or, where that cannot be used, in the folder of the archive.
+    ///
+    /// # Errors
+    /// No file can be made in either.
+    fn beside(archive: &Path) -> Result<Self> {
+        let file = tempfile::tempfile().or_else(|error| tempfile::tempfile_in(folder(archive)).map_err(|_| error));
+        let file = file.map_err(|error| not_unpacked(archive, &error))?;
+        Ok(UnpackedRecords { file: BufWriter::with_capacity(1 << 16, file), length: 0 })
+    }
+
+    /// Adds a line, and returns where it begins.
+    fn add(&mut self, line: &str) -> io::Result<u64> {
+        self.file.write_all(line.as_bytes())?;
+        self.length += line.len() as u64;
+        Ok(self.length - line.len() as u64)
+    }
+
+    fn end(self) -> io::Result<BufReader<File>> {
+        Ok(BufReader::new(self.file.into_inner().map_err(io::IntoInnerError::into_error)?))
+    }
 }
 
 /// The rounds of the summaries in the archive of a run, which is read once.

@@ -69,8 +69,7 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     }
     if settings.volume > Volume::Quiet {
         let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
-        let damaged = archive.damaged();
-        let restored = Event::Restored { archive: archive.path, done: &done, all, damaged: damaged.as_deref() };
+        let restored = Event::Restored { archive: archive.path, done: &done, all, damaged: archive.damaged() };
         reporter.handle(&restored);
     }
     Ok(Exit::Success)
@@ -87,8 +86,9 @@ fn check(settings: &RestoreSettings, path: Option<&Path>, output: Option<&Path>,
         return Err(Failure::usage("--in-place: name the transcript that is put back").into());
     }
     if !append::is_lines(archive) {
-        let message =
-            format!("--restore {shown}: only an archive whose name ends in .jsonl holds what can be put back");
+        let message = format!(
+            "--restore {shown}: only an archive whose name ends in .jsonl, .jsonl.gz or .jsonl.zst holds what can be put back"
+        );
         return Err(Failure::usage(message).into());
     }
     if let Some(output) = output.filter(|_| !is_in_place) {

@@ -222,7 +222,10 @@ impl<'r> Workers<'r> {
     /// One result of all lines together; if one of them is bad, a result of each line up to the bad one.
     fn results_of_lines(&self, sink: &Sink<'_>, lines: &Input) -> Vec<TaskResult> {
         if lines.text.trim_ascii().is_empty() {
-            return vec![TaskResult { content: lines.text.clone().into(), ..TaskResult::default() }];
+            // What only looks prints nothing for them.
+            let is_read_only = self.run.settings.action.is_read_only();
+            let text = if is_read_only { String::new() } else { lines.text.clone() };
+            return vec![TaskResult { content: text.into(), ..TaskResult::default() }];
         }
         let result = result_of(sink, lines);
         if result.error.is_none() {

@@ -1,4 +1,4 @@
-//! Appends whole sections to an archive, and writes whole files beside it.
+//! Appends whole sections to an archive, and writes whole files beside it. A compressed archive grows by whole members.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -9,7 +9,9 @@ use crate::exit::Failure;
 use crate::{interrupt, wording};
 use anyhow::Result;
 
+use crate::compact::archive_extension;
 use crate::files::atomic::private;
+use crate::files::compression::Compression;
 use crate::files::output;
 use crate::files::paths::{FileId, folder};
 
@@ -18,14 +20,17 @@ pub(crate) use crate::compact::{Section, is_lines};
 /// Why a file cannot take the place of another.
 const TAKEN: &str = "it is there already and holds something else; move it away";
 
-/// Refuses an archive with an unknown extension, one that is one of `others`, and one that cannot be written.
+/// Refuses an archive with an unknown extension, one that is one of `others`, one that cannot be written, and one whose
+/// content is compressed otherwise than its name says, or damaged.
 ///
 /// # Errors
 /// Which of these, and what to do.
 pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
     let name = file.display();
-    if !is_lines(file) && !file.extension().is_some_and(|end| end.eq_ignore_ascii_case("md")) {
-        let message = format!("--archive {name}: expected a name that ends in .md, for reading, or in .jsonl");
+    if !is_lines(file) && !archive_extension(file).is_some_and(|end| end.eq_ignore_ascii_case("md")) {
+        let message = format!(
+            "--archive {name}: expected a name that ends in .md, for reading, or in .jsonl; .gz or .zst can follow"
+        );
         return Err(Failure::usage(message).into());
     }
     if others.iter().flatten().any(|other| output::same_place(file, other)) {
@@ -40,7 +45,24 @@ pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
             output::can_make_files_in(there.unwrap_or(Path::new("")))
         }
     };
-    Ok(writable.map_err(|error| unwritable(file, &error))?)
+    writable.map_err(|error| unwritable(file, &error))?;
+    check_end(file)
+}
+
+/// Refuses an archive to which nothing can be appended because of what it holds.
+fn check_end(file: &Path) -> Result<()> {
+    // One that only its owner may write, and one that is not there yet, are looked at when they are appended to.
+    let Ok(archive) = File::open(file) else { return Ok(()) };
+    // Another run that is appending has not written the whole member.
+    let locked = accept_missing_locks(archive.lock_shared());
+    let ends = locked.and_then(|()| ends_a_line(&archive, Compression::of_name(file), true));
+    match ends {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let message = format!("--archive {}: {}, or name another file", file.display(), wording::reason(&error));
+            Err(Failure::usage(message).about("archive").into())
+        }
+    }
 }
 
 fn write_sections(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
@@ -154,11 +176,17 @@ fn now() -> String {
 fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Appended> {
     make_folder_of(file)?;
     let is_new = fs::symlink_metadata(file).is_err();
-    let mut archive = open_locked(file)?;
+    let archive = open_locked(file)?;
     let before = archive.metadata()?.len();
-    let begin: &[u8] = if ends_a_line(&mut archive, before)? { b"" } else { b"\n" };
+    let compression = Compression::of_name(file);
+    let begin: &[u8] = if ends_a_line(&archive, compression, false)? { b"" } else { b"\n" };
     let mut out = BufWriter::with_capacity(1 << 16, &archive);
-    let written = out.write_all(begin).and_then(|()| write(&mut out)).and_then(|()| out.flush());
+    let write = |out: &mut dyn Write| out.write_all(begin).and_then(|()| write(out));
+    let written = match compression {
+        Some(compression) => compression.write_member(&mut out, write),
+        None => write(&mut out),
+    };
+    let written = written.and_then(|()| out.flush());
     // What a failed write has left is not written when the buffer goes.
     drop(out.into_parts());
     let written = written.and_then(|()| archive.sync_all());
@@ -203,15 +231,46 @@ fn accept_missing_locks(locked: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Whether a file of `length` bytes is empty or ends with a line end.
-fn ends_a_line(file: &mut File, length: u64) -> io::Result<bool> {
+/// Whether the text of an archive is empty or ends with a line end. `unpacks_all` looks for damage anywhere in a compressed
+/// one; without it, the mark behind what a run appended is enough, so that a run that appends often reads it once.
+///
+/// # Errors
+/// It cannot be read; or its content is not of this compression, or is cut off or damaged, so that nothing behind it could
+/// be read.
+fn ends_a_line(mut archive: &File, compression: Option<Compression>, unpacks_all: bool) -> io::Result<bool> {
+    let length = archive.metadata()?.len();
     if length == 0 {
         return Ok(true);
     }
-    let mut last = [0];
-    file.seek(SeekFrom::Start(length - 1))?;
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
+    let mut begin = Vec::new();
+    archive.rewind()?;
+    archive.take(4).read_to_end(&mut begin)?;
+    match (compression, Compression::of_bytes(&begin)) {
+        (None, None) => {
+            let mut last = [0];
+            archive.seek(SeekFrom::Start(length - 1))?;
+            archive.read_exact(&mut last)?;
+            Ok(last == *b"\n")
+        }
+        (Some(named), Some(found)) if named == found && !unpacks_all && named.has_end_mark(archive)? => Ok(true),
+        (Some(named), Some(found)) if named == found => named.ends_a_line(archive).map_err(|error| {
+            let name = named.name();
+            let why = match error.kind() {
+                ErrorKind::UnexpectedEof => format!("its {name} data is cut off"),
+                ErrorKind::FileTooLarge => return error,
+                _ => format!("its {name} data is damaged"),
+            };
+            io::Error::other(format!("{why}, and nothing behind that could be read; move it away"))
+        }),
+        (_, Some(found)) => {
+            let (name, end) = (found.name(), found.extension());
+            Err(io::Error::other(format!("it holds {name} data; rename it so that it ends in .{end}")))
+        }
+        (Some(named), None) => {
+            let end = named.extension();
+            Err(io::Error::other(format!("it is not compressed; rename it so that it does not end in .{end}")))
+        }
+    }
 }
 
 /// Writes whole new files. A file that exists is never changed; the same content needs no writing.
@@ -268,6 +327,7 @@ mod tests {
     use rustix::io::Errno;
 
     use super::*;
+    use crate::files::input;
 
     #[test]
     fn a_file_system_without_locks_is_no_error() {
@@ -281,28 +341,82 @@ mod tests {
         }
     }
 
+    /// The text of an archive, unpacked.
+    fn text(archive: &Path) -> String {
+        input::read(Some(archive)).expect("there").text
+    }
+
     #[test]
     fn what_is_taken_back_takes_nothing_of_others_along() {
+        for name in ["archive.jsonl", "archive.jsonl.gz", "archive.jsonl.zst"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let archive = folder.path().join(name);
+            let line = |text: &'static str| append(&archive, |out| out.write_all(text.as_bytes()));
+            let first = line("first\n").expect("written");
+            std::thread::scope(|scope| {
+                // It waits for the lock of an archive that is gone when it gets it.
+                let second = scope.spawn(|| line("second\n").map(drop));
+                std::thread::sleep(Duration::from_millis(50));
+                assert!(first.take_back());
+                drop(first);
+                second.join().expect("no panic").expect("written");
+            });
+            let third = line("third\n").expect("written");
+            third.unlock();
+            drop(line("fourth\n").expect("written"));
+            assert!(!third.take_back());
+            assert_eq!(text(&archive), "second\nthird\nfourth\n");
+            drop(third);
+            assert!(line("fifth\n").expect("written").take_back());
+            assert_eq!(text(&archive), "second\nthird\nfourth\n");
+            // A member that fails in the middle leaves nothing, and what does not end a line is ended by the next one.
+            let failed =
+                append(&archive, |out| out.write_all(b"half").and_then(|()| Err(ErrorKind::StorageFull.into())));
+            assert_eq!(failed.expect_err("it fails").kind(), ErrorKind::StorageFull);
+            drop(line("sixth\n").expect("written"));
+            assert_eq!(text(&archive), "second\nthird\nfourth\nsixth\n");
+            check_end(&archive).expect("whole");
+        }
+    }
+
+    #[test]
+    fn nothing_is_appended_behind_what_cannot_be_read() {
         let folder = tempfile::tempdir().expect("a folder");
-        let archive = folder.path().join("archive.jsonl");
-        let line = |text: &'static str| append(&archive, |out| out.write_all(text.as_bytes()));
-        let first = line("first\n").expect("written");
-        std::thread::scope(|scope| {
-            // It waits for the lock of an archive that is gone when it gets it.
-            let second = scope.spawn(|| line("second\n").map(drop));
-            std::thread::sleep(Duration::from_millis(50));
-            assert!(first.take_back());
-            drop(first);
-            second.join().expect("no panic").expect("written");
-        });
-        let third = line("third\n").expect("written");
-        third.unlock();
-        drop(line("fourth\n").expect("written"));
-        assert!(!third.take_back());
-        assert_eq!(fs::read_to_string(&archive).expect("there"), "second\nthird\nfourth\n");
-        drop(third);
-        assert!(line("fifth\n").expect("written").take_back());
-        assert_eq!(fs::read_to_string(&archive).expect("there"), "second\nthird\nfourth\n");
+        let file = |name: &str| folder.path().join(name);
+        let packed = |name: &str, text: &str| {
+            drop(append(&file(name), |out| out.write_all(text.as_bytes())).expect("written"));
+            fs::read(file(name)).expect("there")
+        };
+        let texts = ["{\"source\":\"a\"}\n", "{\"source\":\"b\"}"];
+        for text in texts {
+            let [gzip, zstd] = ["a.jsonl.gz", "a.jsonl.zst"].map(|name| packed(name, text));
+            fs::remove_file(file("a.jsonl.gz")).and_then(|()| fs::remove_file(file("a.jsonl.zst"))).expect("removed");
+            for (name, bytes, refused) in [
+                ("b.jsonl", &gzip[..], true),
+                ("b.jsonl", &zstd, true),
+                ("b.md", &zstd, true),
+                ("b.jsonl.gz", &zstd, true),
+                ("b.jsonl.zst", &gzip, true),
+                ("b.jsonl.gz", text.as_bytes(), true),
+                ("b.md.zst", text.as_bytes(), true),
+                ("b.jsonl.gz", &gzip[..gzip.len() - 1], true),
+                ("b.jsonl.zst", &zstd[..zstd.len() - 1], true),
+                ("b.jsonl.zst", b"\x28", true),
+                ("b.jsonl", text.as_bytes(), false),
+                ("b.JSONL.GZ", &gzip, false),
+                ("b.md.gz", &gzip, false),
+                ("b.jsonl.zst", &zstd, false),
+                ("b.jsonl.zst", b"", false),
+            ] {
+                fs::write(file(name), bytes).expect("written");
+                let is_refused = check_end(&file(name)).is_err();
+                let appended = append(&file(name), |out| out.write_all(b"{}\n")).map(drop);
+                assert_eq!((is_refused, appended.is_err()), (refused, refused), "{name} {text}");
+                let after = fs::read(file(name)).expect("there");
+                assert_eq!(after == bytes, refused, "{name} {text}");
+                fs::remove_file(file(name)).expect("removed");
+            }
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::sync::lock;
 use crate::transcript::framing;
 use crate::wording::{readable_source, reason};
 
-use crate::files::compression::{Compression, Unpacked};
+use crate::files::compression::Compression;
 
 /// A text and its origin.
 #[derive(Debug, Default, Clone)]
@@ -121,7 +121,7 @@ pub(crate) fn open(path: Option<&Path>, reading: ReadOptions) -> Result<(Opened,
 
 fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<ReadHash>) -> Result<Opened> {
     let name = path.map_or("-".to_owned(), |path| path.display().to_string());
-    let (mut reader, compression, unpacked) = unpacking(path, &name, hash)?;
+    let (mut reader, compression) = unpacking(path, &name, hash)?;
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
     let first = reader.fill_buf().map_err(damaged)?;
     if reading.may_be_other && !begins_as_json(first) && !has_records(&name, first) {
@@ -140,6 +140,7 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<ReadHash>) -> 
             break;
         }
         lines += 1;
+        take_blank_lines(&mut reader, &mut head, start);
         // A single line is a document.
         let mut is_last = || {
             if !more {
@@ -161,7 +162,7 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<ReadHash>) -> 
         };
     }
     if decided == Some(framing::Lines::Conversations) {
-        return Ok(Opened::Lines(LineReader { name, compression, reader, unpacked, head, done: 0 }));
+        return Ok(Opened::Lines(LineReader { name, compression, reader, head, done: 0, damage: None }));
     }
     if more {
         if let Some(length) = path.filter(|_| compression.is_none()).and_then(|path| fs::metadata(path).ok()) {
@@ -193,11 +194,7 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
 }
 
 /// A reader of the unpacked bytes of a file.
-fn unpacking(
-    path: Option<&Path>,
-    name: &str,
-    hash: Option<ReadHash>,
-) -> Result<(Reader, Option<Compression>, Unpacked)> {
+fn unpacking(path: Option<&Path>, name: &str, hash: Option<ReadHash>) -> Result<(Reader, Option<Compression>)> {
     let raw: Box<dyn Read + Send> = match path {
         Some(path) => {
             let file = File::open(path).map_err(|error| unreadable(name, &reason(&error)))?;
@@ -217,9 +214,9 @@ fn unpacking(
     };
     let mut raw = BufReader::with_capacity(AT_ONCE, raw);
     let compression = Compression::of_bytes(raw.fill_buf().map_err(|error| unreadable(name, &reason(&error)))?);
-    let Some(compression) = compression else { return Ok((raw, None, Unpacked::default())) };
-    let (reader, unpacked) = compression.reader(raw).map_err(|error| unreadable(name, &reason(&error)))?;
-    Ok((BufReader::with_capacity(AT_ONCE, reader), Some(compression), unpacked))
+    let Some(compression) = compression else { return Ok((raw, None)) };
+    let reader = compression.reader(raw).map_err(|error| unreadable(name, &reason(&error)))?;
+    Ok((BufReader::with_capacity(AT_ONCE, reader), Some(compression)))
 }
 
 type Reader = BufReader<Box<dyn Read + Send>>;
@@ -250,6 +247,20 @@ fn read_lines(reader: &mut Reader, several: bool, bytes: &mut Vec<u8>) -> io::Re
     }
 }
 
+/// Takes along the blank lines behind a blank line that begins at `start`, as far as they are in the buffer: one by one,
+/// millions of them take long.
+fn take_blank_lines(reader: &mut Reader, bytes: &mut Vec<u8>, start: usize) {
+    let line = &bytes[start..];
+    if !line.ends_with(b"\n") || !line.trim_ascii().is_empty() {
+        return;
+    }
+    let read = reader.buffer();
+    let blank = &read[..read.len() - read.trim_ascii_start().len()];
+    let taken = memchr::memrchr(b'\n', blank).map_or(0, |end| end + 1);
+    bytes.extend_from_slice(&read[..taken]);
+    reader.consume(taken);
+}
+
 fn begins_as_json(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     text.is_empty() || text.starts_with(b"[") || text.starts_with(b"{")
@@ -276,12 +287,12 @@ pub(crate) struct LineReader {
     /// The compression of the file.
     pub(crate) compression: Option<Compression>,
     reader: Reader,
-    /// The count of unpacked bytes.
-    unpacked: Unpacked,
     /// The bytes that were read to detect the kind of input.
     head: Vec<u8>,
     /// The number of lines that were passed on.
     done: usize,
+    /// What the last error was, if its compressed data is cut off or damaged: the lines before that hold.
+    pub(crate) damage: Option<String>,
 }
 
 impl LineReader {
@@ -291,24 +302,28 @@ impl LineReader {
     /// As for [`open`].
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
-        let (reader, compression, unpacked) = unpacking(Some(path), &name, None)?;
-        Ok(LineReader { name, compression, reader, unpacked, head: Vec::new(), done: 0 })
+        let (reader, compression) = unpacking(Some(path), &name, None)?;
+        Ok(LineReader { name, compression, reader, head: Vec::new(), done: 0, damage: None })
     }
 
-    /// The next line, or with `several` as many short lines as the buffer holds; nothing at the end. Reads into
-    /// `buffer`, whose content is dropped.
+    /// The next line, or with `several` as many short lines as the buffer holds; nothing at the end. Blank lines come
+    /// together. Reads into `buffer`, whose content is dropped.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub(crate) fn next(&mut self, several: bool, mut buffer: Vec<u8>) -> Result<Option<InputPiece>> {
-        let damaged = |error: io::Error| unreadable(&self.name, &damage(&error, self.compression));
         buffer.clear();
         let mut bytes = if self.head.is_empty() { buffer } else { std::mem::take(&mut self.head) };
         if bytes.last() != Some(&b'\n') {
-            read_lines(&mut self.reader, several, &mut bytes).map_err(damaged)?;
+            if let Err(error) = read_lines(&mut self.reader, several, &mut bytes) {
+                let why = damage(&error, self.compression);
+                let failure = unreadable(&self.name, &why);
+                let is_damaged = self.compression.is_some() && error.kind() != ErrorKind::FileTooLarge;
+                self.damage = is_damaged.then_some(why);
+                return Err(failure.into());
+            }
+            take_blank_lines(&mut self.reader, &mut bytes, 0);
         }
-        // Only one line is in memory at a time.
-        self.unpacked.reset();
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -356,6 +371,9 @@ fn unreadable(name: &str, what: &str) -> Failure {
 fn damage(error: &io::Error, compression: Option<Compression>) -> String {
     match compression {
         Some(_) if error.kind() == ErrorKind::FileTooLarge => reason(error),
+        Some(compression) if error.kind() == ErrorKind::UnexpectedEof => {
+            format!("its {} data is cut off", compression.name())
+        }
         Some(compression) => format!("its {} data is damaged: {}", compression.name(), reason(error)),
         None => reason(error),
     }

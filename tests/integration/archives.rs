@@ -147,62 +147,68 @@ fn a_restore_reads_no_settings_and_takes_no_rules() {
     }
 }
 
+/// Names of an archive, plain and compressed.
+const NAMES: [&str; 3] = ["archive.jsonl", "archive.jsonl.gz", "archive.jsonl.zst"];
+
 /// Each writer waits for the others, so every record is complete.
 #[test]
 fn several_processes_write_one_archive() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let archive = path(folder.path(), "archive.jsonl");
-    let (processes, times) = (8, share(50));
-    std::thread::scope(|scope| {
-        for process in 0..processes {
-            let archive = &archive;
-            scope.spawn(move || {
-                for time in 0..times {
-                    let said = format!("echo {process} {time}");
-                    let arguments = ["--keep", "messages:2", "--summarizer-cmd", &said, "--accept", "any"];
-                    compacted(archive, &arguments, "openai-chat/conversations.jsonl");
-                }
-            });
-        }
-    });
-    let records = records(&archive);
-    assert_eq!(records.len(), processes * times * 2, "two conversations each");
-    let text = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/conversations.jsonl")).expect("a fixture");
-    let arguments =
-        ["-q", "--keep", "messages:2", "--summarizer-cmd", "echo 3 2", "--accept", "any", "--archive", "ARCHIVE"];
-    let arguments = arguments.map(|argument| if argument == "ARCHIVE" { archive.as_str() } else { argument });
-    let result = with(&[&arguments[..], &["openai-chat/conversations.jsonl"]].concat()).stdout;
-    assert_goes_back(&archive, &result, &text, "one of them");
+    let (processes, times) = (8, share(30));
+    for name in NAMES {
+        let folder = tempfile::tempdir().expect("a folder");
+        let archive = path(folder.path(), name);
+        std::thread::scope(|scope| {
+            for process in 0..processes {
+                let archive = &archive;
+                scope.spawn(move || {
+                    for time in 0..times {
+                        let said = format!("echo {process} {time}");
+                        let arguments = ["--keep", "messages:2", "--summarizer-cmd", &said, "--accept", "any"];
+                        compacted(archive, &arguments, "openai-chat/conversations.jsonl");
+                    }
+                });
+            }
+        });
+        let records = records(&archive);
+        assert_eq!(records.len(), processes * times * 2, "two conversations each");
+        let text = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/conversations.jsonl")).expect("a fixture");
+        let arguments = ["--keep", "messages:2", "--summarizer-cmd", "echo 3 2", "--accept", "any"];
+        let result = compacted(&archive, &arguments, "openai-chat/conversations.jsonl");
+        assert_goes_back(&archive, &result, &text, "one of them");
+    }
 }
 
 /// If the disk is full for one process, the records of the others are unaffected, and no partial record remains.
 #[test]
 fn half_written_records_are_removed_while_others_write() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let archive = path(folder.path(), "archive.jsonl");
-    let large = path(folder.path(), "large.json");
-    let history = "a long history ".repeat(2_000);
-    fs::write(&large, format!(r#"[{{"role":"user","content":"{history}"}},{{"role":"user","content":"last"}}]"#))
-        .expect("written");
-    let program = env!("CARGO_BIN_EXE_tcompact");
-    let limited = format!("trap '' XFSZ; ulimit -f 64; {program} -q --keep messages:1 --archive {archive} {large}");
-    let (times, mut written) = (40, 0);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
+    // Hexadecimal digits of hashes compress to half.
+    let history: String = (0..400).map(|number| sha256(&format!("{number}"))).collect();
+    for name in NAMES {
+        let folder = tempfile::tempdir().expect("a folder");
+        let archive = path(folder.path(), name);
+        let large = path(folder.path(), "large.json");
+        fs::write(&large, format!(r#"[{{"role":"user","content":"{history}"}},{{"role":"user","content":"last"}}]"#))
+            .expect("written");
+        let program = env!("CARGO_BIN_EXE_tcompact");
+        let limited = format!("trap '' XFSZ; ulimit -f 64; {program} -q --keep messages:1 --archive {archive} {large}");
+        let (times, mut written) = (20, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..times {
+                    compacted(&archive, &["--keep", "messages:1"], "openai-chat/plain.json");
+                }
+            });
             for _ in 0..times {
-                compacted(&archive, &["--keep", "messages:1"], "openai-chat/plain.json");
+                let mut bash = std::process::Command::new("bash");
+                let run = run(bash.args(["-c", &limited]).envs(crate::program::own_settings()), b"");
+                assert!(run.code == 0 || run.code == 1 && run.stdout.is_empty(), "{run:?}");
+                written += usize::from(run.code == 0);
             }
         });
-        for _ in 0..times {
-            let mut bash = std::process::Command::new("bash");
-            let run = run(bash.args(["-c", &limited]).envs(crate::program::own_settings()), b"");
-            assert!(run.code == 0 || run.code == 1 && run.stdout.is_empty(), "{run:?}");
-            written += usize::from(run.code == 0);
-        }
-    });
-    let of_large = records(&archive).iter().filter(|record| record["source"] == large.as_str()).count();
-    assert!((1..times).contains(&written), "{written}");
-    assert_eq!((of_large, records(&archive).len()), (written, written + times));
+        let of_large = records(&archive).iter().filter(|record| record["source"] == large.as_str()).count();
+        assert!((1..times).contains(&written), "{name}: {written}");
+        assert_eq!((of_large, records(&archive).len()), (written, written + times), "{name}");
+    }
 }
 
 #[test]

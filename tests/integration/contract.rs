@@ -117,7 +117,7 @@ fn compressed_files_are_read_and_written_as_such() {
         fs::write(&from, &bytes[..bytes.len() - 5]).expect("written");
         let run = with(&["-n", &from]);
         assert_eq!((run.code, run.stdout.as_str()), (1, ""));
-        assert!(run.stderr.contains("data is damaged"), "{}", run.stderr);
+        assert!(run.stderr.contains("data is cut off"), "{}", run.stderr);
     }
 }
 

@@ -12,6 +12,7 @@ mod cases;
 mod clock;
 mod compactions;
 mod completions;
+mod compressed_archives;
 mod contract;
 #[cfg(unix)]
 mod counting;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::batch::{logs, tree, within};
 use crate::invalid_input::assert_fails;
-use crate::program::{Run, path, piped, run, tcompact, with};
+use crate::program::{FIXTURES, Run, path, piped, run, tcompact, with};
 use crate::server::{Server, Step, completion};
 use crate::summary_requests::{ask, assert_fails as assert_answers_fail, status, summary_of};
 
@@ -33,10 +33,11 @@ fn packed(end: &str, mebibytes: usize, begin: &str) -> Vec<u8> {
 #[test]
 fn decompression_bombs_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (end, begin) in [("gz", "[\n"), ("zst", "{\"messages\":[]}\n{\"messages\":[")] {
+    for (end, times, begin) in [("gz", "400", "[\n"), ("zst", "1,000", "{\"messages\":[]}\n{\"messages\":[")] {
         let file = path(folder.path(), &format!("bomb.json.{end}"));
-        fs::write(&file, packed(end, 320, begin)).expect("written");
-        let words = ["bomb.json", "cannot be read: it unpacks to more than 1,000 times its size", "standard input"];
+        fs::write(&file, packed(end, 80, begin)).expect("written");
+        let sentence = format!("cannot be read: it unpacks to more than {times} times its size");
+        let words = ["bomb.json", &sentence, "-d first"];
         let output = path(folder.path(), "out.json");
         assert_fails(&with(&["--model", "extractive", &file, "-o", &output]), 1, &words);
         assert!(!Path::new(&output).exists());
@@ -46,8 +47,40 @@ fn decompression_bombs_are_refused() {
     fs::rename(folder.path().join("bomb.json.gz"), logs.path().join("logs/bomb.json.gz")).expect("moved");
     let run = within(logs.path(), &["--model", "extractive", "--keep", "messages:4", "-O", "out", "logs"]);
     assert_eq!(run.code, 7, "{run:?}");
-    assert!(run.stderr.contains("1,000 times its size") && run.stderr.contains(" 1 failed"), "{run:?}");
+    assert!(run.stderr.contains("400 times its size") && run.stderr.contains(" 1 failed"), "{run:?}");
     assert_eq!(tree(&logs.path().join("out")).len(), 4);
+    let found = within(logs.path(), &["--search", "(?i)the", "--count", "logs"]);
+    assert!(found.code == 7 && found.stderr.contains("400 times its size"), "{found:?}");
+    assert_eq!(found.stdout.lines().count(), 4, "{found:?}");
+}
+
+/// Each kind of bomb ends soon, whatever reads it: zeros, brackets, and lines without anything.
+#[test]
+fn decompression_bombs_end_soon() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "bomb.jsonl.zst");
+    let plain = fs::read(Path::new(FIXTURES).join("openai-chat/plain.json")).expect("a fixture");
+    for text in ["\0", "[", "\n", " \n", "{\"messages\":["] {
+        let part = zstd::encode_all(text.repeat((16 << 20) / text.len()).as_bytes(), 1).expect("packed");
+        let bomb = part.repeat(200);
+        fs::write(&archive, &bomb).expect("written");
+        for (arguments, input, code) in [
+            (&["--restore", &archive][..], &plain, &[1][..]),
+            (&["--search", "x", &archive], &plain, &[1]),
+            (&["--show", "0", &archive], &plain, &[1]),
+            (&["--keep", "messages:2", "--archive", &archive], &plain, &[2]),
+            (&["--count"], &bomb, &[1]),
+            (&["--check", "--lines", "conversations"], &bomb, &[1]),
+            (&["--keep", "messages:2", "--lines", "conversations"], &bomb, &[1, 7]),
+        ] {
+            let start = Instant::now();
+            let run = run(tcompact().args(arguments), input);
+            assert!(code.contains(&run.code), "{text:?} {arguments:?}: {} {}", run.code, run.stderr);
+            assert!(run.stdout.len() <= 32 << 20, "{text:?} {arguments:?}: {}", run.stdout.len());
+            // 3 GB would take minutes.
+            assert!(start.elapsed() < Duration::from_secs(20), "{text:?} {arguments:?}: {:?}", start.elapsed());
+        }
+    }
 }
 
 #[test]
@@ -55,9 +88,16 @@ fn decompression_bombs_are_refused() {
 fn large_compressed_files_are_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "lines.jsonl.zst");
-    let line = format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{}\"}}]}}\n", "all work ".repeat(2_000));
-    let lines = zstd::encode_all(line.repeat(400).as_bytes(), 3).expect("packed").repeat(50);
-    fs::write(&file, lines).expect("written");
+    let line = |number: u64| {
+        // Times and ids differ, as in any transcript.
+        let part = |part: u64| {
+            format!("{:016x} {}", (number * 20 + part).wrapping_mul(0x9e37_79b9_7f4a_7c15), "all work ".repeat(50))
+        };
+        let text: String = (0..20).map(part).collect();
+        format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{text}\"}}]}}\n")
+    };
+    let lines: String = (0..20_000).map(line).collect();
+    fs::write(&file, zstd::encode_all(lines.as_bytes(), 3).expect("packed")).expect("written");
     let run = with(&["-n", &file]);
     assert_eq!((run.code, run.stdout.lines().count()), (0, 20_000), "{}", run.stderr);
 }

@@ -11,7 +11,8 @@ use crate::fixtures;
 use crate::program::{FIXTURES, Run, path, run, tcompact, with};
 
 pub(crate) fn records(archive: &str) -> Vec<Value> {
-    let text = fs::read_to_string(archive).expect("an archive");
+    let ending = Path::new(archive).extension().expect("an extension").to_str().expect("UTF-8");
+    let text = unpack(&fs::read(archive).expect("an archive"), ending);
     text.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
 }
 
@@ -195,7 +196,7 @@ fn equal_results_are_told_apart_by_their_lines() {
 }
 
 /// Packs a text as files with this extension are.
-fn pack(text: &str, ending: &str) -> Vec<u8> {
+pub(crate) fn pack(text: &str, ending: &str) -> Vec<u8> {
     match ending {
         "gz" => {
             let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -207,10 +208,10 @@ fn pack(text: &str, ending: &str) -> Vec<u8> {
     }
 }
 
-fn unpack(bytes: &[u8], ending: &str) -> String {
+pub(crate) fn unpack(bytes: &[u8], ending: &str) -> String {
     let mut text = String::new();
     match ending {
-        "gz" => flate2::read::GzDecoder::new(bytes).read_to_string(&mut text),
+        "gz" => flate2::read::MultiGzDecoder::new(bytes).read_to_string(&mut text),
         "zst" => zstd::Decoder::new(bytes).expect("a frame").read_to_string(&mut text),
         _ => return String::from_utf8(bytes.to_vec()).expect("UTF-8"),
     }
