@@ -36,7 +36,9 @@ fn contents(archive: &str) -> Vec<Value> {
     let mut records = records(archive);
     for record in &mut records {
         let record = record.as_object_mut().expect("an object");
-        record.retain(|key, _| !key.ends_with("_sha256") && key != "summarized_at" && key != "put_back");
+        record.retain(|key, _| {
+            !key.ends_with("_sha256") && !["summarized_at", "put_back", "left", "before"].contains(&key.as_str())
+        });
     }
     records
 }
