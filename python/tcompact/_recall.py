@@ -15,9 +15,9 @@ THREAD = "{thread_id}"
 # Of archives that can be read back.
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 DESCRIPTION = (
-    "Looks up messages that were cut from this conversation, word for word. A place as a summary or a note writes it reads "
-    "these messages: [2:17], 17, 2:17..20, 3fa81c02:15. Anything else is a regular expression that they are searched for; "
-    r"(?i) ignores case. A number alone is a place: search for it as \b404\b."
+    "Looks up messages that were cut from this conversation, word for word. A place as a summary or a note writes it "
+    "reads these messages: [2:17], 17, 2:17..20, 3fa81c02:15. Anything else is a regular expression that they are "
+    r"searched for; (?i) ignores case. A number alone is a place: search for it as \b404\b."
 )
 NOTE = f"the tool {NAME} finds what this summarizes by a regular expression, and shows a message by its place, as [12]."
 _PLACE = re.compile(r"(#?\d+:|[\da-fA-F]{8}:|~)?\d+(\.\.(#?\d+:|[\da-fA-F]{8}:)?\d+)?")

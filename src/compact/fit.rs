@@ -27,7 +27,7 @@ use crate::transcript::view::{Arena, edited};
 use crate::compact::decide::{Decided, decide};
 use crate::compact::limit::{Fit, LEFT_FOREIGN, ReachableSizes, Unmet, limit_name};
 use crate::compact::message::message_bytes;
-use crate::compact::policy::{CompactionPolicy, SummarizerKind};
+use crate::compact::policy::{CompactionPolicy, Emit, SummarizerKind};
 
 pub(super) use bytes::fit_bytes;
 pub(super) use search::largest;
@@ -245,6 +245,18 @@ impl<'t> Fitted<'t> {
     /// Whether the plan changes anything.
     pub(crate) fn is_change(&self) -> bool {
         self.plan.cutoff > 0 || !self.pruned.is_empty()
+    }
+
+    /// The messages that are removed or pruned, in order, for an archive that nothing is restored from. With `--emit
+    /// summary`, what is pruned beside the summary is not written, so all of it stays.
+    pub(super) fn cut_messages(&self) -> Vec<usize> {
+        let mut cut = self.plan.removed();
+        if self.decided.policy.emit != Emit::Summary {
+            cut.extend(self.pruned.sizes.keys());
+            cut.sort_unstable();
+            cut.dedup();
+        }
+        cut
     }
 
     /// The messages between the summary and the kept part that are not pinned, in order; none without pruning.

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::compact::archive::{self, Files, MEDIA, RESULTS, Section, shown};
+use crate::compact::archive::{self, Files, MEDIA, RESULTS, Record, Section, shown};
 use crate::compact::compaction::Edits;
 use crate::compact::context::{CompactionContext, CompactionEvent};
 use crate::compact::decide::Decided;
 use crate::compact::fit::Fitted;
 use crate::compact::limit::{Fit, limit_name, tokens_failure};
 use crate::compact::message::message_bytes;
-use crate::compact::policy::{CompactionPolicy, SummarizerKind, is_lines};
+use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 use crate::compact::summarize::Summary;
 use crate::exit::{Exit, Failure};
 use crate::plan::size::Size;
@@ -181,12 +181,20 @@ fn stays(transcript: &Transcript<'_>, plan: &Plan, edit: &Edit) -> bool {
     index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok()
 }
 
-/// The content for the archive of a conversation that was only pruned: the pruned messages as they were, where the
-/// archive is for reading. An archive of records gets them with the changes that restoring undoes.
+/// The content for the archive of a conversation that was only pruned: the pruned messages as they were, where nothing is
+/// restored from the archive. Otherwise it gets them with the changes that restoring undoes.
 fn pruned_sections(policy: &CompactionPolicy, source: &str, fitted: &Fitted<'_>) -> Vec<Section> {
-    let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
-    let touched = fitted.pruned.sizes.keys().map(|&index| &fitted.decided.unmasked.messages[index]);
-    for_reading.map(|_| Section::readable(source, touched)).into_iter().collect()
+    if policy.archive.is_none() || policy.has_records() {
+        return Vec::new();
+    }
+    let (transcript, cut) = (fitted.decided.unmasked, fitted.cut_messages());
+    if cut.is_empty() {
+        return Vec::new();
+    }
+    if policy.writes_records() {
+        return vec![Record::new(transcript, source.to_owned(), cut, None).section()];
+    }
+    vec![Section::readable(source, cut.iter().map(|&index| &transcript.messages[index]))]
 }
 
 /// The files with the bytes of pruned media.

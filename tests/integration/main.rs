@@ -54,6 +54,7 @@ mod reading_again;
 mod readme;
 mod reasoning;
 mod recipes;
+mod record_ids;
 mod redaction;
 mod rejected_parameters;
 mod repair;

@@ -86,7 +86,7 @@ fn a_key_stands_nowhere_however_a_run_fails() {
                 let folder = tempfile::tempdir().expect("a folder");
                 let mut command = tcompact();
                 command.current_dir(folder.path()).env("OPENAI_API_KEY", MARKER).env("RUST_BACKTRACE", "full");
-                command.args(["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:2", "--verbose"]);
+                command.args(["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:1", "--verbose"]);
                 command.args(["--retries", "1", "--timeout", "1", "--on-error", on_error, "--report", "report.jsonl"]);
                 command.args(["--cache", "cache", "--archive", if in_batch { "cut.md" } else { "cut.jsonl" }]);
                 command.arg(Path::new(FIXTURES).join("openai-chat/plain.json"));

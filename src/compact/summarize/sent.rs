@@ -91,21 +91,22 @@ impl Summarization<'_, '_> {
 }
 
 impl Summarization<'_, '_> {
-    /// The removed messages for the archive, where there is one. Records with all that restoring needs are made once
+    /// The removed and pruned messages for the archive, where there is one. Records with all that restoring needs are made once
     /// all conversations of a file are changed.
     pub(super) fn archived(&self, summary: &Placed) -> Archived {
         let Some(place) = self.archive.filter(|_| !self.policy.has_records()) else { return Archived::default() };
         let transcript = self.fitted.decided.unmasked;
-        let removed = self.fitted.plan.removed();
+        let cut = self.fitted.cut_messages();
         let section = if is_lines(&place.file) {
             let summary = whole_text(transcript, summary);
-            Record::new(transcript, self.source.to_owned(), removed, summary.as_deref()).section()
+            Record::new(transcript, self.source.to_owned(), cut, summary.as_deref()).section()
         } else if self.policy.habits.files {
+            let removed = self.fitted.plan.removed();
             let messages = removed.iter().map(|&index| &self.unmasked.messages[index]);
             let messages = messages.filter(|message| !is_earlier_summary(message));
             Section::Text(self.policy.summary.recipe.buffer.write(messages))
         } else {
-            let messages = removed.iter().map(|&index| &transcript.messages[index]);
+            let messages = cut.iter().map(|&index| &transcript.messages[index]);
             Section::readable(self.source, messages)
         };
         Archived { sections: vec![section], files: Vec::new() }
