@@ -241,7 +241,7 @@ pub fn restore(text: &str, records: &[Value]) -> Result<String, Failure> {
         let own = named.map_or_else(|| by_line.values().flatten().copied().collect(), Vec::clone);
         let own: Vec<Record> = own
             .into_iter()
-            .map(|record| serde_json::from_value(record.clone()))
+            .map(|record| Record::read(record.to_string().as_bytes()))
             .collect::<Result<_, _>>()
             .map_err(|error| Failure::unreadable(format!("a record is not as tcompact writes them ({error})")))?;
         let original = restoring::restore_original(part.as_bytes(), line, own);

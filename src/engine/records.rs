@@ -358,12 +358,11 @@ impl<'p> Archive<'p> {
             sought
                 .and_then(|_| self.file.read_until(b'\n', &mut line))
                 .map_err(|error| unreadable(self.path, &reason(&error)))?;
-            let mut record: Record = serde_json::from_slice(&line).map_err(|error| {
+            let mut record = Record::read(&line).map_err(|error| {
                 let what = format!("the record in line {number} is not as tcompact writes them ({error})");
                 unreadable(self.path, &what)
             })?;
             record.number = number;
-            record.changed = serde_json::from_slice(&line).ok();
             records.push(record);
         }
         Ok(records)

@@ -153,7 +153,7 @@ fn restore_text(outcome: &Processed, text: &str) -> String {
         let hash = sha256(part.as_bytes());
         let matching = records.iter().filter(|record| record["result_sha256"] == hash.as_str());
         let matching: Vec<Record> =
-            matching.map(|record| serde_json::from_value(record.clone()).expect("a record")).collect();
+            matching.map(|record| Record::read(record.to_string().as_bytes()).expect("a record")).collect();
         if matching.is_empty() {
             part.to_owned()
         } else {

@@ -1,15 +1,15 @@
 //! Puts back what a run took from a text that has grown since: entries stand behind those that the run left.
 //!
 //! Nothing is looked for. The text must begin with what the run left, value for value, and what the run changed beside its
-//! lists must be as it was left. What comes out is proved too: by the hash of the original text where the bytes are still
-//! those of the run, else by the hashes of the values.
+//! lists must be as it was left. What is put back is proved too: by the hash of the original text where the bytes are still
+//! those of the run, else by the hash of what the record holds.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::hash::sha256;
 use crate::rewrite::elements::removal_edits;
-use crate::rewrite::lists::{EntryBefore, OutsideValue, add_outside, only_value, value_at};
+use crate::rewrite::lists::{EntryBefore, OutsideValue, hash_before, only_value, value_at};
 use crate::rewrite::restoring::{Record, RestoreError, restore_original};
 use crate::rewrite::value_hash::{ListHash, value_hash};
 use crate::rewrite::{Edit, apply, sort};
@@ -104,12 +104,10 @@ impl<'a> TextLists<'a> {
     /// # Errors
     /// The records do not fit, or do not give the original.
     pub(crate) fn put_back(&mut self, records: &[Record]) -> Result<String, RestoreError> {
-        let text = match self.put_back_bytes(records) {
-            Some(text) => text,
-            None => self.put_back_values(records)?,
-        };
-        check_before(&text, records)?;
-        Ok(text)
+        match self.put_back_bytes(records) {
+            Some(text) => Ok(text),
+            None => self.put_back_values(records),
+        }
     }
 
     /// Puts back to the byte: without what has grown, the text is the one that the run wrote.
@@ -149,6 +147,10 @@ impl<'a> TextLists<'a> {
         let mut edits = Vec::new();
         for record in records {
             let changed = record.changed.as_ref().ok_or(RestoreError::DoesNotFit)?;
+            let message = |index: usize| record.messages.get(index).map(String::as_str);
+            if hash_before(&changed.before, &changed.outside, message).as_ref() != Some(&changed.before_sha256) {
+                return Err(RestoreError::NotTheOriginal);
+            }
             let list = self.at(changed.list.as_deref());
             let spans: Vec<Range<usize>> = list.entries.iter().map(|entry| entry.span()).collect();
             let of_left = changed.left.len();
@@ -227,31 +229,4 @@ fn entries_before<'r>(record: &'r Record, text: &'r str, left: &[Range<usize>]) 
         }
     }
     (!entries.is_empty()).then_some(entries)
-}
-
-/// Proves that a text begins with what the records say stood there before the run.
-fn check_before(text: &str, records: &[Record]) -> Result<(), RestoreError> {
-    let source = Source::of_file(text).map_err(|_| RestoreError::NotTheOriginal)?;
-    let mut lists = TextLists::new(text, &source);
-    for record in records {
-        let changed = record.changed.as_ref().ok_or(RestoreError::DoesNotFit)?;
-        let mut count: usize = 0;
-        for before in &changed.before {
-            let entries = if let EntryBefore::Messages([_, count]) = before { *count } else { 1 };
-            count = count.saturating_add(entries);
-        }
-        let may_differ = usize::from(changed.left.first().is_some_and(Option::is_none));
-        let list = lists.at(changed.list.as_deref());
-        let before = list.hashes.get(may_differ..count).ok_or(RestoreError::NotTheOriginal)?;
-        let mut hash = ListHash::default();
-        before.iter().for_each(|entry| hash.add(entry));
-        for value in &changed.outside {
-            let now = lists.root.and_then(|root| value_at(root, &value.pointer));
-            add_outside(&mut hash, now.map(|value| value.raw())).ok_or(RestoreError::NotTheOriginal)?;
-        }
-        if hash.end() != changed.before_sha256 {
-            return Err(RestoreError::NotTheOriginal);
-        }
-    }
-    Ok(())
 }

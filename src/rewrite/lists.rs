@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hash::Hasher;
 use crate::rewrite::value_hash::{ListHash, SHORT, value_hash};
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
@@ -26,7 +27,7 @@ pub(crate) struct ChangedList {
     pub(crate) left_sha256: String,
     /// The entries that stood there before.
     pub(crate) before: Vec<EntryBefore>,
-    /// The hash of the hashes of those, and of what stood outside, each but for the system message.
+    /// The hash of those, and of `outside`, as [`hash_before`] makes it.
     pub(crate) before_sha256: String,
     /// The values beside the lists of the text that the run changed. Of several lists, the first one has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -34,6 +35,9 @@ pub(crate) struct ChangedList {
     /// The number of lists in the text that the run changed, where there are several.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(crate) lists: usize,
+    /// For each text of `before`, its index there and its span in the text.
+    #[serde(skip)]
+    pub(crate) text_spans: Vec<(usize, Range<usize>)>,
 }
 
 fn one() -> usize {
@@ -88,6 +92,7 @@ pub(crate) fn changed_lists(
     edits: &[Range<usize>],
     places: &[ListPlace],
 ) -> Option<Vec<ChangedList>> {
+    let text = before;
     let (before, left) = (Source::of_file(before).ok()?, Source::of_file(left).ok()?);
     let mut comparison = Comparison { places, lists: BTreeMap::new(), outside: Vec::new() };
     if let [place] = places
@@ -107,7 +112,7 @@ pub(crate) fn changed_lists(
     for (place, list) in places.iter().zip(comparison.lists.into_values()) {
         // The first list has what is outside of all.
         let outside = std::mem::take(&mut outside);
-        changed.push(list.changed(place, edits, outside, places.len())?);
+        changed.push(list.changed(text, place, edits, outside, places.len())?);
     }
     Some(changed)
 }
@@ -239,6 +244,7 @@ pub(crate) fn value_at<'a>(root: Json<'a>, pointer: &str) -> Option<Json<'a>> {
 impl ComparedList<'_> {
     fn changed(
         self,
+        text: &str,
         place: &ListPlace,
         edits: &[Range<usize>],
         outside: Vec<OutsideValue>,
@@ -248,7 +254,7 @@ impl ComparedList<'_> {
         let mut before = Vec::new();
         let mut next = 0;
         let mut messages = place.messages.iter().enumerate().peekable();
-        let mut before_hash = ListHash::default();
+        let mut text_spans = Vec::new();
         let mut may_differ = false;
         for (index, entry) in self.before.iter().enumerate() {
             let span = entry.span();
@@ -265,23 +271,21 @@ impl ComparedList<'_> {
                     next += 1;
                 }
                 may_differ |= index == 0 && next == 0 && place.has_system && self.left.len() > 1;
-                if index > 0 || !may_differ {
-                    before_hash.add(&hashes[next]);
-                }
                 before.push(EntryBefore::Left(next));
                 next += 1;
                 continue;
             }
-            before_hash.add(&value_hash(*entry));
             match (message, before.last_mut()) {
                 (Some(at), Some(EntryBefore::Messages([first, count]))) if *first + *count == at => *count += 1,
                 (Some(at), _) => before.push(EntryBefore::Messages([at, 1])),
-                (None, _) => before.push(EntryBefore::Text(entry.raw().to_owned())),
+                (None, _) => {
+                    text_spans.push((before.len(), span));
+                    before.push(EntryBefore::Text(entry.raw().to_owned()));
+                }
             }
         }
-        for value in &outside {
-            add_outside(&mut before_hash, value.before.as_deref())?;
-        }
+        let before_sha256 =
+            hash_before(&before, &outside, |index| place.messages.get(index).map(|span| &text[span.clone()]))?;
         let mut left = Vec::with_capacity(hashes.len());
         let mut left_hash = ListHash::default();
         for (index, hash) in hashes.into_iter().enumerate() {
@@ -297,9 +301,10 @@ impl ComparedList<'_> {
             left,
             left_sha256: left_hash.end(),
             before,
-            before_sha256: before_hash.end(),
+            before_sha256,
             outside,
             lists,
+            text_spans,
         })
     }
 }
@@ -310,11 +315,37 @@ fn is_untouched(entry: &Range<usize>, edits: &[Range<usize>]) -> bool {
     edits.get(next).is_none_or(|edit| edit.start >= entry.end)
 }
 
-/// Adds a value outside of the lists, or that there is none.
-pub(crate) fn add_outside(hash: &mut ListHash, value: Option<&str>) -> Option<()> {
-    match value {
-        Some(text) => hash.add(&value_hash(Source::of(text).ok()?.first()?)),
-        None => hash.add("none"),
+/// The hash of what a record puts back: entries, and values outside of the list. `message` is the text of the message with an
+/// index in the record. Nothing where one is not there.
+pub(crate) fn hash_before<'t>(
+    before: &[EntryBefore],
+    outside: &[OutsideValue],
+    message: impl Fn(usize) -> Option<&'t str>,
+) -> Option<String> {
+    let mut hasher = Hasher::default();
+    let mut add = |kind: &str, text: &str| {
+        hasher.add(format!("{kind} {} ", text.len()).as_bytes());
+        hasher.add(text.as_bytes());
+    };
+    for entry in before {
+        match entry {
+            EntryBefore::Left(index) => add("left", &index.to_string()),
+            EntryBefore::Text(text) => add("entry", text),
+            EntryBefore::Messages([first, count]) => {
+                for index in *first..first.checked_add(*count)? {
+                    add("entry", message(index)?);
+                }
+            }
+        }
     }
-    Some(())
+    for OutsideValue { pointer, left, before } in outside {
+        add("at", pointer);
+        for value in [left, before] {
+            match value {
+                Some(text) => add("value", text),
+                None => add("none", ""),
+            }
+        }
+    }
+    Some(hasher.end())
 }

@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 
 use crate::hash::{Hasher, sha256};
-use crate::rewrite::lists::{ChangedList, ListPlace, changed_lists};
+use crate::rewrite::lists::{ChangedList, EntryBefore, ListPlace, changed_lists};
 use crate::rewrite::{self, Edit, Replaces};
 use crate::transcript::{Role, Transcript};
 
@@ -63,6 +63,8 @@ pub(crate) struct Replacement {
 enum RestoredPiece {
     /// Messages of the record, so that none is stored twice.
     Messages(MessageRun),
+    /// Other entries of the list, which stand in `before` of the record.
+    Entries(EntryRun),
     /// The message at this index of the record, as older versions wrote it.
     Message(usize),
     /// Text between messages.
@@ -79,6 +81,30 @@ struct MessageRun {
     count: usize,
     /// The text between any two.
     between: String,
+}
+
+/// Entries of `before` that follow each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct EntryRun {
+    /// The index of the first one.
+    entry: usize,
+    count: usize,
+    /// The text between any two.
+    between: String,
+}
+
+/// What a record holds already, with its span in the source.
+struct Stored {
+    span: Range<usize>,
+    what: StoredText,
+}
+
+#[derive(Clone, Copy)]
+enum StoredText {
+    /// The message with this index in the record.
+    Message(usize),
+    /// The entry with this index in `before`.
+    Entry(usize),
 }
 
 pub(crate) fn without_end(line: &[u8]) -> &[u8] {
@@ -124,15 +150,6 @@ pub(crate) fn restore_infos(source: &[u8], changes: &[ConversationChange]) -> Ve
         let (original_sha256, result_sha256) = hashes.entry(text.start).or_insert_with(hash).clone();
         ways.push(RestoreInfo { line: *line, original_sha256, result_sha256, put_back: Vec::new(), changed: None });
     }
-    for (at, (owner, edit)) in edits.iter().enumerate() {
-        let text = &texts[*owner].1;
-        let start = in_result(text.start, edits_of(text).start);
-        ways[*owner].put_back.push(Replacement {
-            offset: in_result(edit.range.start, at) - start,
-            bytes: edit.text.len(),
-            pieces: pieces(source, &edit.range, &changes[*owner].messages),
-        });
-    }
     let mut of_texts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (owner, (_, text)) in texts.iter().enumerate() {
         of_texts.entry(text.start).or_default().push(owner);
@@ -145,7 +162,35 @@ pub(crate) fn restore_infos(source: &[u8], changes: &[ConversationChange]) -> Ve
             ways[owners[owner]].changed = Some(list);
         }
     }
+    let stored: Vec<Vec<Stored>> = ways
+        .iter()
+        .zip(changes)
+        .zip(&texts)
+        .map(|((way, change), (_, text))| stored(way, change, text.start))
+        .collect();
+    for (at, (owner, edit)) in edits.iter().enumerate() {
+        let text = &texts[*owner].1;
+        let start = in_result(text.start, edits_of(text).start);
+        ways[*owner].put_back.push(Replacement {
+            offset: in_result(edit.range.start, at) - start,
+            bytes: edit.text.len(),
+            pieces: pieces(source, &edit.range, &stored[*owner]),
+        });
+    }
     ways
+}
+
+/// What a record holds already of its text, which begins at `start` in the source, in order.
+fn stored(way: &RestoreInfo, change: &ConversationChange, start: usize) -> Vec<Stored> {
+    let mut stored = Vec::new();
+    for (index, span) in change.messages.iter().enumerate() {
+        stored.push(Stored { span: span.clone(), what: StoredText::Message(index) });
+    }
+    for (index, span) in way.changed.iter().flat_map(|changed| &changed.text_spans) {
+        stored.push(Stored { span: span.start + start..span.end + start, what: StoredText::Entry(*index) });
+    }
+    stored.sort_by_key(|one| one.span.start);
+    stored
 }
 
 /// What edits change in the lists of a text, which is a range of the source, each with the number of its change.
@@ -214,29 +259,49 @@ fn line_of(source: &[u8], change: &ConversationChange) -> Option<(Option<usize>,
     change.edits.iter().all(is_on_line).then_some((Some(change.line?), start..end))
 }
 
-/// Splits a range of the source into messages by index and the text between them.
-fn pieces(source: &[u8], range: &Range<usize>, messages: &[Range<usize>]) -> Vec<RestoredPiece> {
-    let first = messages.partition_point(|message| message.start < range.start);
-    let behind = first + messages[first..].partition_point(|message| message.end <= range.end);
+/// Splits a range of the source into what its record holds already, and the text between.
+fn pieces(source: &[u8], range: &Range<usize>, stored: &[Stored]) -> Vec<RestoredPiece> {
+    let first = stored.partition_point(|one| one.span.start < range.start);
     let mut pieces = Vec::new();
     let mut done = range.start;
-    for index in first..behind {
-        let between = &source[done..messages[index].start];
-        done = messages[index].end;
-        match (pieces.last_mut(), str::from_utf8(between)) {
-            (Some(RestoredPiece::Messages(run)), Ok(between)) if run.count == 1 || run.between == between => {
-                run.between = between.to_owned();
-                run.count += 1;
-            }
-            _ => {
-                push_text(&mut pieces, between);
-                let run = MessageRun { first: index, count: 1, between: String::new() };
-                pieces.push(RestoredPiece::Messages(run));
-            }
+    for Stored { span, what } in &stored[first..] {
+        // An entry inside of a message is a part of it.
+        if span.end > range.end || span.start < done {
+            continue;
         }
+        let between = &source[done..span.start];
+        done = span.end;
+        if pieces.last_mut().is_some_and(|last| continues(last, *what, between)) {
+            continue;
+        }
+        push_text(&mut pieces, between);
+        pieces.push(match *what {
+            StoredText::Message(first) => {
+                RestoredPiece::Messages(MessageRun { first, count: 1, between: String::new() })
+            }
+            StoredText::Entry(entry) => RestoredPiece::Entries(EntryRun { entry, count: 1, between: String::new() }),
+        });
     }
     push_text(&mut pieces, &source[done..range.end]);
     pieces
+}
+
+/// Adds what follows a run of the same kind to it, behind the same text as between any two of the run.
+fn continues(last: &mut RestoredPiece, what: StoredText, between: &[u8]) -> bool {
+    let (first, count, known, next) = match (last, what) {
+        (RestoredPiece::Messages(run), StoredText::Message(next)) => {
+            (run.first, &mut run.count, &mut run.between, next)
+        }
+        (RestoredPiece::Entries(run), StoredText::Entry(next)) => (run.entry, &mut run.count, &mut run.between, next),
+        _ => return false,
+    };
+    let Ok(between) = str::from_utf8(between) else { return false };
+    if first + *count != next || *count > 1 && known != between {
+        return false;
+    }
+    *known = between.to_owned();
+    *count += 1;
+    true
 }
 
 fn push_text(pieces: &mut Vec<RestoredPiece>, bytes: &[u8]) {
@@ -426,6 +491,16 @@ pub(crate) fn file_of_source(source: &str) -> &str {
 }
 
 impl Record {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// It is not as tcompact writes them.
+    pub(crate) fn read(text: &[u8]) -> serde_json::Result<Self> {
+        let mut record: Record = serde_json::from_slice(text)?;
+        record.changed = serde_json::from_slice(text).ok();
+        Ok(record)
+    }
+
     /// Its source, with its line in the archive, where it is known.
     pub(crate) fn name(&self) -> String {
         match self.number {
@@ -442,7 +517,7 @@ impl Record {
     /// The edits that restore the original; `None` if tcompact cannot have written the record.
     fn edits(&self) -> Option<Vec<PutBack>> {
         // Each message at most once and in order, so a short record cannot grow without bounds.
-        let mut next = 0;
+        let (mut next, mut next_entry) = (0, 0);
         let mut edit = |put_back: &Replacement| {
             let mut bytes = Vec::new();
             for piece in &put_back.pieces {
@@ -458,7 +533,15 @@ impl Record {
                         let messages = self.messages.get(*first..next)?;
                         bytes.extend(messages.join(between).as_bytes());
                     }
-                    RestoredPiece::Message(_) | RestoredPiece::Messages(_) => return None,
+                    RestoredPiece::Entries(EntryRun { entry, count, between }) if *entry >= next_entry => {
+                        next_entry = entry.checked_add(*count)?;
+                        for (at, before) in self.changed.as_ref()?.before.get(*entry..next_entry)?.iter().enumerate() {
+                            let EntryBefore::Text(text) = before else { return None };
+                            bytes.extend(if at > 0 { between.as_bytes() } else { &[] });
+                            bytes.extend(text.as_bytes());
+                        }
+                    }
+                    RestoredPiece::Message(_) | RestoredPiece::Messages(_) | RestoredPiece::Entries(_) => return None,
                 }
             }
             Some(PutBack { range: put_back.offset..put_back.offset.checked_add(put_back.bytes)?, bytes })

@@ -9,7 +9,7 @@ use crate::laws::tests::{cases, conversations};
 use crate::laws::transcripts::read;
 use crate::plan::plan;
 use crate::presets::recipe::moved_cut;
-use crate::rewrite::restoring::{ConversationChange, restore_infos, restore_original};
+use crate::rewrite::restoring::{ConversationChange, Record, restore_infos, restore_original};
 use crate::rewrite::{apply, splice};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::formats::FORMATS;
@@ -34,12 +34,12 @@ proptest! {
         let mut record = serde_json::to_value(&ways[0]).expect("a record");
         record["messages"] = json!(messages);
         let record = record.to_string();
-        let parsed = serde_json::from_str(&record).expect("a record");
+        let parsed = Record::read(record.as_bytes()).expect("a record");
         let line = ways[0].line;
         let text = |of: &str| line.map_or(of.to_owned(), |line| of.lines().nth(line - 1).expect("a line").to_owned());
         prop_assert_eq!(restore_original(text(&result).as_bytes(), line, vec![parsed]), Ok(text(&source).into_bytes()));
         let changed = changes.iter().fold(record, |record, change| change.apply_to(&record));
-        if let Ok(parsed) = serde_json::from_str(&changed) && let Ok(back) = restore_original(text(&result).as_bytes(), line, vec![parsed]) {
+        if let Ok(parsed) = Record::read(changed.as_bytes()) && let Ok(back) = restore_original(text(&result).as_bytes(), line, vec![parsed]) {
             prop_assert_eq!(back, text(&source).into_bytes(), "{}", changed);
         }
     }
