@@ -51,7 +51,7 @@ pub(crate) struct MessagePlace {
 /// Which messages of a transcript, a round or a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Indices {
-    /// From an index up to another one, which is not among them. It can be in front of the first, as the user typed it.
+    /// From an index up to another one, which is not among them.
     Range { first: usize, end: usize },
     /// The last one, whatever its index.
     Last,
@@ -80,7 +80,7 @@ impl fmt::Display for MessagePlace {
         match self.indices {
             Indices::Last => out.write_str(&self.origin.place(LAST)),
             Indices::Range { first, end } if end == first + 1 => out.write_str(&self.origin.place(first)),
-            Indices::Range { first, end } => write!(out, "{}..{end}", self.origin.place(first)),
+            Indices::Range { first, end } => write!(out, "{}-{}", self.origin.place(first), end.saturating_sub(1)),
         }
     }
 }
@@ -119,7 +119,7 @@ fn place(part: &str) -> Result<MessagePlace, Diagnostic> {
         return Err(Diagnostic::new(what));
     }
     let wrong = || {
-        Diagnostic::new("expected INDEX, last, ROUND:INDEX, ID:INDEX or #RECORD:INDEX, or a range of them as in 2:3..9")
+        Diagnostic::new("expected INDEX, last, ROUND:INDEX, ID:INDEX or #RECORD:INDEX, or a range of them as in 2:3-9")
     };
     if let Some(before) = plain.strip_suffix(LAST) {
         let origin = match before.strip_suffix(':') {
@@ -128,14 +128,21 @@ fn place(part: &str) -> Result<MessagePlace, Diagnostic> {
         };
         return Ok(MessagePlace { origin: origin.ok_or_else(wrong)?, indices: Indices::Last });
     }
-    let (first, end) = plain.split_once("..").map_or((&*plain, None), |(first, end)| (first, Some(end)));
+    let older = plain.split_once("..");
+    let (first, last) = older.or_else(|| plain.split_once('-')).unwrap_or((&plain, &plain));
     let (origin, first) = one(first).ok_or_else(wrong)?;
-    let end = match end.map(one) {
-        None => first.checked_add(1),
-        Some(Some((of_end, end))) if of_end == PlaceOrigin::Last || of_end == origin => Some(end),
-        Some(_) => None,
-    };
-    Ok(MessagePlace { origin, indices: Indices::Range { first, end: end.ok_or_else(wrong)? } })
+    let (of_last, last) = one(last).ok_or_else(wrong)?;
+    if of_last != PlaceOrigin::Last && of_last != origin {
+        return Err(wrong());
+    }
+    if older.is_some() {
+        // An older digest says so, where the end is not part of the range.
+        let indices = Indices::Range { first, end: last.max(first.saturating_add(1)) };
+        let meant = MessagePlace { origin, indices };
+        return Err(Diagnostic::new(format!("a range is FIRST-LAST, with both ends: {meant}")));
+    }
+    let end = last.checked_add(1).filter(|end| *end > first).ok_or_else(wrong)?;
+    Ok(MessagePlace { origin, indices: Indices::Range { first, end } })
 }
 
 fn one(text: &str) -> Option<(PlaceOrigin, usize)> {
@@ -229,15 +236,15 @@ mod tests {
             ("#3.2:last,0", "#3.2:last,0"),
             ("[2:17]", "2:17"),
             ("#3:4", "#3:4"),
-            ("[#3.2:4..9]", "#3.2:4..9"),
-            ("2:3..9", "2:3..9"),
-            ("[3..19], [22]", "3..19,22"),
-            ("2:3..2:9,#1:0", "2:3..9,#1:0"),
+            ("[#3.2:4-9]", "#3.2:4-9"),
+            ("2:3-9", "2:3-9"),
+            ("3-3", "3"),
+            ("[3-19], [22]", "3-19,22"),
+            ("2:3-2:9,#1:0", "2:3-9,#1:0"),
             ("3fa81c02:15", "3fa81c02:15"),
-            ("[3FA81C02:15..3fa81c02:20]", "3fa81c02:15..20"),
+            ("[3FA81C02:15-3fa81c02:20]", "3fa81c02:15-20"),
             ("12345678:last", "12345678:last"),
             ("1234567:0", "1234567:0"),
-            ("9..3", "9..3"),
         ] {
             let Places(places) = text.parse().unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
             assert_eq!(places.iter().map(MessagePlace::to_string).collect::<Vec<_>>().join(","), printed, "{text}");
@@ -249,17 +256,20 @@ mod tests {
             "2:",
             "2last",
             ":last",
-            "1..last",
+            "1-last",
+            "9-3",
             ":2",
             "#:2",
             "#2",
             "1:2:3",
-            "1:2..3:4",
+            "1:2-3:4",
             "3fa81c02",
             "3fa81c0:15",
             "3fa81c021:15",
-            "3fa81c02:1..3fa81c03:2",
+            "3fa81c02:1-3fa81c03:2",
             "#3fa81c02:15",
+            "1-",
+            "-2",
             "1..",
             "..2",
             "1,,2",
@@ -267,6 +277,10 @@ mod tests {
             "18446744073709551616",
         ] {
             assert!(text.parse::<Places>().is_err(), "{text}");
+        }
+        for (older, meant) in [("12..14", "12-13"), ("[2:3..9]", "2:3-8"), ("3..4", "3"), ("9..3", "9")] {
+            let wrong = older.parse::<Places>().expect_err("a range of older versions").to_string();
+            assert!(wrong.contains(&format!("with both ends: {meant}")), "{older}: {wrong}");
         }
         assert!(usize::MAX.to_string().parse::<Places>().is_err(), "nothing is behind it");
     }

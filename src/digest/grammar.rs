@@ -73,8 +73,8 @@ pub(super) struct SourcePlace {
 }
 
 impl SourcePlace {
-    /// Reads a place: an index or a range of these, alone or behind the number of an earlier round. `~` marks an earlier
-    /// round in digests of older versions. `None` if it is not a place.
+    /// Reads a place: an index or a range of these, alone or behind the number of an earlier round. In digests of older
+    /// versions, `~` marks an earlier round, and the end of `3..6` is not part of it. `None` if it is not a place.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let number = |text: &str| text.parse::<usize>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
         let (round, indices) = match (text.strip_prefix('~'), text.split_once(':')) {
@@ -82,9 +82,11 @@ impl SourcePlace {
             (_, Some((round, indices))) => (Some(number(round)?.try_into().ok()?), indices),
             _ => (None, text),
         };
-        let (index, end) = match indices.split_once("..") {
-            Some((index, end)) => (number(index)?, number(end)?),
-            None => (number(indices)?, number(indices)?.checked_add(1)?),
+        let (index, end) = if let Some((index, end)) = indices.split_once("..") {
+            (number(index)?, number(end)?)
+        } else {
+            let (index, last) = indices.split_once('-').unwrap_or((indices, indices));
+            (number(index)?, number(last)?.checked_add(1)?)
         };
         (index < end).then_some(SourcePlace { round, index, end })
     }
@@ -123,7 +125,7 @@ impl std::fmt::Display for SourcePlace {
             Some(round) => write!(out, "{round}:")?,
         }
         write!(out, "{}", self.index)?;
-        if self.end > self.index + 1 { write!(out, "..{}", self.end) } else { Ok(()) }
+        if self.end > self.index + 1 { write!(out, "-{}", self.end - 1) } else { Ok(()) }
     }
 }
 

@@ -65,10 +65,6 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
                 return Err(Failure::usage(why).about("show").into());
             }
             notices.push(why);
-        } else if let Indices::Range { first, end } = place.indices
-            && end > first + 1
-        {
-            notices.push(format!("--show {place}: a range ends before its last index, {end}"));
         }
         let tokens = u64::from(arguments.reading.limit_tokens);
         let draw = |(found, text): (Found, String)| drawn(&found, contents.origin_of(&found), &text, tokens);
@@ -125,7 +121,6 @@ fn meant(
             let what = if contents.is_archive { "records of this round" } else { "conversations" };
             return Err(ambiguous(place, several, what, contents, name));
         }
-        _ if place.indices.count() == 0 => "the range is empty, as its end is not part of it",
         _ if matches!(place.origin, PlaceOrigin::Round(_)) && !contents.is_archive => {
             "only an archive has rounds, and --archive FILE names one"
         }

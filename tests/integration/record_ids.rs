@@ -173,7 +173,7 @@ fn equal_ids_are_of_one_text() {
     let id = first["id"].as_str().expect("an id");
     let shown = |places: &str| tcompact_in(folder, &["--show", places, "--json", "h.jsonl"]);
     assert_eq!(shown(&format!("{id}:2")).stdout, format!("[{}]\n", messages[2]));
-    assert_eq!(shown(&format!("{id}:2..4")).stdout, format!("[{},\n{}]\n", messages[2], messages[3]));
+    assert_eq!(shown(&format!("{id}:2-3")).stdout, format!("[{},\n{}]\n", messages[2], messages[3]));
     let last = second["messages"].as_array().and_then(|all| all.last()).and_then(Value::as_str).expect("a message");
     assert_eq!(shown(&format!("{id}:last")).stdout, format!("[{last}]\n"));
     // Places of a search lead to one record.

@@ -164,10 +164,8 @@ impl Item {
 pub(super) fn range_of(place: &str) -> Option<(bool, Range<usize>)> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
     let (round, indices) = place.split_once(':').map_or((None, place), |(round, indices)| (Some(round), indices));
-    let (start, end) = match indices.split_once("..") {
-        Some((start, end)) => (number(start)?, number(end)?),
-        None => (number(indices)?, number(indices)? + 1),
-    };
+    let (start, last) = indices.split_once('-').unwrap_or((indices, indices));
+    let (start, end) = (number(start)?, number(last)? + 1);
     (start < end && round.is_none_or(|round| number(round).is_some())).then_some((round.is_some(), start..end))
 }
 

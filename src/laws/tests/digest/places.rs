@@ -41,10 +41,10 @@ fn a_place_leads_to_what_its_line_tells() {
         // A run has the place of its result, and of the failure before it.
         "- [8] `make check` → at [2] exit 1: bed 7 is dry; later exit 0: all is well",
         // A file has its edits, of which two stand beside each other.
-        "- Changed: src/beds.rs [3..6,9]",
+        "- Changed: src/beds.rs [3-5,9]",
         "- [9] Edits of src/beds.rs:",
         // A call whose label is cut has its own place, too.
-        "- [11..13] `./deploy --to bed-of-the-garden",
+        "- [11-12] `./deploy --to bed-of-the-garden",
         // Names and texts stand as they were.
         "- [14] mcp:garden:book(bed=a -> b -> c) → booked",
     ] {
