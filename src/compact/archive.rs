@@ -210,11 +210,12 @@ impl ArchivePlace {
                 let masked = if self.masks { " --redact" } else { "" };
                 // Several conversations have the same round.
                 let shown = if *is_shared || self.line.is_some() {
-                    "`--show PLACE` in place of `--search REGEX` prints a message by the place that it names"
+                    format!("`{PROGRAM} show PLACE {file}{masked}` prints a message by the place that it names")
                 } else {
-                    "`--show N` in place of `--search REGEX` prints [N], `--show A..B` from [A] up to [B] without it"
+                    let show = format!("`{PROGRAM} show N {file}{masked}` prints [N]");
+                    format!("{show}, `A..B` in place of N from [A] up to [B] without it")
                 };
-                format!("`{PROGRAM} --search REGEX {file}{masked}` finds what this summarizes; {shown}.")
+                format!("`{PROGRAM} search REGEX {file}{masked}` finds what this summarizes; {shown}.")
             }
             ArchiveNote::Text(text) => text.replace("{archive}", &self.file.display().to_string()),
         };

@@ -235,7 +235,7 @@ impl<'p> Archive<'p> {
             irreversible: 0,
             unreadable: UnreadableLines::default(),
         };
-        let lines = LineReader::open(path).map_err(|error| Failure::unreadable(format!("--restore {error}")))?;
+        let lines = LineReader::open(path).map_err(|error| Failure::unreadable(format!("restore {error}")))?;
         if lines.compression.is_some() {
             return Err(unreadable(path, "it is compressed; unpack it first").into());
         }
@@ -325,7 +325,7 @@ impl<'p> Archive<'p> {
 }
 
 fn unreadable(path: &Path, what: &str) -> Failure {
-    Failure::unreadable(format!("--restore {} cannot be read: {what}", path.display()))
+    Failure::unreadable(format!("restore {} cannot be read: {what}", path.display()))
 }
 
 /// The rounds of the summaries in the archive of a run, which is read once.

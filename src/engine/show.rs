@@ -1,4 +1,4 @@
-//! `--show`: prints messages of a transcript, or of what an archive holds.
+//! `show`: prints messages of a transcript, or of what an archive holds.
 
 use std::io::{self, IsTerminal};
 
@@ -12,7 +12,7 @@ use crate::files::output;
 use crate::redact::{cut_before, cut_behind};
 use crate::report::reporter::Reporter;
 use crate::sanitize::{reveal_line, sanitize_json};
-use crate::settings::{LookupSettings, Volume};
+use crate::settings::{ShowSettings, Volume};
 use crate::tokens::Counter;
 use crate::transcript::media::without_data;
 use crate::wording::{grouped_and_counted, readable_source};
@@ -27,13 +27,10 @@ const MOST_LISTED: usize = 8;
 ///
 /// # Errors
 /// A place has no message, or several; the file cannot be read.
-pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result<Exit> {
-    let (arguments, paths) = (&settings.arguments, &settings.input.paths);
+pub(super) fn show(settings: &ShowSettings) -> Result<Exit> {
+    let ShowSettings { lookup: settings, places, limit_tokens: tokens } = settings;
     // Beside an archive, a transcript is what was kept.
-    if paths.len() > 1 + usize::from(arguments.archive.is_some()) {
-        return Err(Failure::usage("--show: it shows messages of one file; name one").about("show").into());
-    }
-    let file = Entry::named(paths.first());
+    let file = Entry::named(settings.input.paths.first());
     let mut lookup = Lookup::new(settings);
     // For each place, the messages that it may mean: the rounds of an archive are known at its end.
     let mut found: Vec<Vec<(Found, String)>> = places.iter().map(|_| Vec::new()).collect();
@@ -43,7 +40,7 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
             let wanted = (0..all).filter(|at| place.indices.contain(part.index(*at), at + 1 == all));
             found.extend(wanted.map(|at| {
                 let message = &part.messages[at];
-                (part.found(at), if arguments.json { message.json.raw().to_owned() } else { masks.text(message) })
+                (part.found(at), if settings.json { message.json.raw().to_owned() } else { masks.text(message) })
             }));
         }
     })?;
@@ -60,27 +57,26 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
         };
         if meant.len() < place.indices.count() {
             let all = listed(contents.listing());
-            let why = format!("--show {place}: not all of these are there; {name} has {all}");
-            if arguments.json {
-                return Err(Failure::usage(why).about("show").into());
+            let why = format!("show {place}: not all of these are there; {name} has {all}");
+            if settings.json {
+                return Err(Failure::usage(why).into());
             }
             notices.push(why);
         } else if let Indices::Range { first, end } = place.indices
             && end > first + 1
         {
-            notices.push(format!("--show {place}: a range ends before its last index, {end}"));
+            notices.push(format!("show {place}: a range ends before its last index, {end}"));
         }
-        let tokens = u64::from(arguments.reading.limit_tokens);
-        let draw = |(found, text): (Found, String)| drawn(&found, contents.origin_of(&found), &text, tokens);
-        out.extend(meant.into_iter().map(|one| if arguments.json { one.1 } else { draw(one) }));
+        let draw = |(found, text): (Found, String)| drawn(&found, contents.origin_of(&found), &text, *tokens);
+        out.extend(meant.into_iter().map(|one| if settings.json { one.1 } else { draw(one) }));
     }
     // A person is shown those of several places that are there, and a program all or none.
-    if !failures.is_empty() && (out.is_empty() || arguments.json) {
+    if !failures.is_empty() && (out.is_empty() || settings.json) {
         return Err(failures.swap_remove(0).into());
     }
     notices.extend(failures.iter().map(ToString::to_string));
-    let shown = if arguments.json { format!("[{}]\n", out.join(",\n")) } else { out.concat() };
-    let is_for_a_person = arguments.json && io::stdout().is_terminal();
+    let shown = if settings.json { format!("[{}]\n", out.join(",\n")) } else { out.concat() };
+    let is_for_a_person = settings.json && io::stdout().is_terminal();
     output::print(&if is_for_a_person { sanitize_json(&shown) } else { shown })?;
     if settings.volume > Volume::Quiet {
         let reporter = Reporter::new(settings.volume);
@@ -118,9 +114,10 @@ fn meant(
             let all = several.iter().map(|part| one(part.origin) + &of(&part.source)).collect();
             let what = if contents.is_archive { "records of this round" } else { "conversations" };
             let number = several.len();
-            let why = format!("--show {place}: {name} has {number} {what}; name one by its line: {}", listed(all));
-            let advice = Advice::command(["--show".to_owned(), one(last.origin)]);
-            return Err(Failure::usage(why).about("show").try_next(advice));
+            let why = format!("show {place}: {name} has {number} {what}; name one by its line: {}", listed(all));
+            let file = if name == readable_source("-") { "-" } else { name };
+            let advice = Advice::command(["show".to_owned(), one(last.origin), file.to_owned()]);
+            return Err(Failure::usage(why).try_next(advice));
         }
         _ if place.indices.count() == 0 => "the range is empty, as its end is not part of it",
         _ if matches!(place.origin, PlaceOrigin::Round(_)) && !contents.is_archive => {
@@ -140,8 +137,8 @@ fn meant(
         None if !found.is_empty() => return Ok(found),
         _ => "there is no such message",
     };
-    let what = format!("--show {place}: {why}; {name} has {}", listed(contents.listing()));
-    Err(Failure::usage(what).about("show"))
+    let what = format!("show {place}: {why}; {name} has {}", listed(contents.listing()));
+    Err(Failure::usage(what))
 }
 
 /// Joins names for a sentence, the first ones of many.

@@ -9,10 +9,7 @@ use serde_json::Value;
 use crate::program::{FIXTURES, Run, piped, run, tcompact};
 
 /// The note before and behind the name of the archive.
-const NOTE: [&str; 2] = [
-    "rchive: `tcompact --search REGEX ",
-    "` finds what this summarizes; `--show N` in place of `--search REGEX` prints [N], `--show A..B` from [A] up to [B] without it",
-];
+const NOTE: [&str; 2] = ["rchive: `tcompact search REGEX ", "` finds what this summarizes; `tcompact show N "];
 
 /// Compacts a fixture in a folder with an archive of this name. Returns the run and the text of the message in the place
 /// of the history.
@@ -56,7 +53,7 @@ fn a_shell_reads_the_name_of_the_archive() {
         }
     }
     let (_, text) = noted("-x.jsonl", &[]);
-    assert!(text.contains("--search REGEX ./-x.jsonl`"), "{text}");
+    assert!(text.contains("search REGEX ./-x.jsonl`"), "{text}");
 }
 
 #[test]

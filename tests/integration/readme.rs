@@ -184,7 +184,7 @@ fn the_first_command_of_the_readme_compacts_to_8000_tokens() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let result = tempfile::NamedTempFile::new().expect("a file");
     fs::write(result.path(), &output.stdout).expect("written");
-    let count = run_command(&format!("tcompact --count {}", result.path().display()));
+    let count = run_command(&format!("tcompact count {}", result.path().display()));
     let tokens: u64 = String::from_utf8_lossy(&count.stdout).trim().parse().expect("a number");
     assert!((4_000..=8_000).contains(&tokens), "{tokens}");
 }
