@@ -24,8 +24,8 @@ _PLACE = re.compile(r"(#?\d+:|~)?\d+(\.\.(#?\d+:)?\d+)?")
 _LIMIT, _TOKENS, _CHARACTERS, _OF_AN_ERROR = 10, 1500, 16_000, 1000
 # No flag helps the agent, which has one text to give.
 _CLIPPED = re.compile(r"^(\[[^]\n]*\] … [\d,]+ tokens); --limit-tokens \d+ .*$", re.MULTILINE)
-_LINES = re.compile(r"^(  … [\d,]+ more); --show '([^'\n]*)' shows all$", re.MULTILINE)
-_FLAG = re.compile(r"^show (?=\S+: )| for '(?:search|show)'")
+_LINES = re.compile(r"^(  … [\d,]+ more); tcompact show '([^'\n]*)' prints all$", re.MULTILINE)
+_FLAG = re.compile(r"^show (?=\S+: )| for '<(?:PATTERN|INDEXES)>'")
 _MORE = re.compile(r"^tcompact: ([\d,]+) more; --limit ", re.MULTILINE)
 # No system refuses a file's name of this length.
 _LONGEST = 160
@@ -48,11 +48,10 @@ def recalled(archive: Path, asked: str, flags: Sequence[str]) -> str:
     if not archive.is_file():
         return "Nothing was cut from this conversation yet: all of it is in front of you."
     place = _place(asked)
-    own = [f"--show={place}", f"--limit-tokens={_TOKENS}"] if place else [f"--search={asked}", f"--limit={_LIMIT}"]
+    own = ["show", f"--limit-tokens={_TOKENS}"] if place else ["search", f"--limit={_LIMIT}"]
+    words = [*own, *flags, "--", place or asked, str(archive)]
     try:
-        code, out, printed = _program.run(
-            NAME, [], [*own, *flags, "--", str(archive)], b"", passes=frozenset({3}), logs=False
-        )
+        code, out, printed = _program.run(NAME, [], words, b"", passes=frozenset({3}), logs=False)
     except TcompactError as error:
         # The program's own sentence, which can quote the text.
         why = _FLAG.sub("", str(error.args[0]), count=1).replace("; search finds ", "; a pattern finds ")

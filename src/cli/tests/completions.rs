@@ -6,6 +6,7 @@ use crate::cli::commands::{CommandName, joined};
 use crate::presets::PRESETS;
 use crate::prune::KINDS;
 use crate::transcript::formats::FORMATS;
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, ValueHint};
 use clap_complete::Shell;
 
@@ -60,10 +61,7 @@ fn offers(command: &Command) -> Vec<(&Arg, &str, Offer)> {
 }
 
 /// The words that a command takes first, where they are a few known ones.
-fn first_words(name: CommandName, command: &Command) -> Vec<String> {
-    if name == CommandName::Help {
-        return command_words();
-    }
+fn first_words(command: &Command) -> Vec<String> {
     let first = command.get_positionals().next();
     let values = first.map(Arg::get_possible_values).unwrap_or_default();
     values.iter().map(|value| value.get_name().to_owned()).collect()
@@ -86,6 +84,9 @@ fn flags(command: &Command) -> String {
 /// A command as its own script has it: with `--help`.
 fn built(name: CommandName) -> Command {
     let mut command = if name == CommandName::Compact { without_version() } else { name.command() };
+    if name == CommandName::Help {
+        command = command.mut_arg("command", |arg| arg.value_parser(PossibleValuesParser::new(command_words())));
+    }
     command.build();
     command
 }
@@ -123,7 +124,7 @@ fn bash() -> String {
                 values.push(case);
             }
         }
-        let words = first_words(name, &command);
+        let words = first_words(&command);
         if !words.is_empty() {
             firsts.push_str(&format!("        {}) words=\"{}\" ;;\n", name.word(), words.join(" ")));
         }
@@ -327,7 +328,7 @@ end
     for name in [CommandName::Compact].into_iter().chain(CommandName::NAMED) {
         let command = built(name);
         let word = if name == CommandName::Compact { "none" } else { name.word() };
-        let words = first_words(name, &command);
+        let words = first_words(&command);
         if !words.is_empty() {
             let condition = format!("'__tcompact_is {word}; and __tcompact_is_first 2'");
             out.push_str(&format!("complete -c tcompact -n {condition} -f -a \"{}\"\n", words.join(" ")));
