@@ -244,7 +244,7 @@ impl Settings {
         Settings::for_action(action, resolved, variable)
     }
 
-    /// The same for an action that not the arguments say, but the command.
+    /// The same for an action that the command decides, and not the arguments.
     ///
     /// # Errors
     /// The first value that cannot be used.

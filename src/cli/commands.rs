@@ -271,7 +271,7 @@ pub(crate) struct MendingFlags {
 /// Search transcripts and archives for a regular expression.
 ///
 /// Prints each message that it matches, the newest message of each file first, and exits with 3 if nothing is found.
-/// The first words in brackets are the place, which `tcompact show` takes.
+/// The place in brackets is what `tcompact show` takes.
 #[derive(Debug, Parser)]
 #[command(
     after_help = "Examples:\n  tcompact search '(?i)timeout' removed.jsonl\n  tcompact search 'lamps?' logs/\n  \
@@ -419,3 +419,6 @@ pub(crate) struct HelpArguments {
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Option<String>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -145,3 +145,114 @@ fn known_flags(target: &Command) -> Command {
     }
     known
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::commands::FORMER_FLAGS;
+    use crate::cli::errors::describe;
+    use crate::diagnostic::joined;
+
+    fn told(words: &[&str]) -> String {
+        let words = ["tcompact"].iter().chain(words).map(|word| (*word).to_owned()).collect();
+        let typed = Typed { words, by_variable: Vec::new() };
+        let error = parsed(CommandName::Compact, typed.rest()).expect_err("there is no such flag");
+        describe(&error, &typed)
+    }
+
+    /// Whatever stands beside it, the command to try has the words that were typed, and is understood.
+    #[test]
+    fn a_flag_that_is_a_command_is_answered_in_the_users_words() {
+        const BESIDE: [&[&str]; 7] = [
+            &[],
+            &["-q"],
+            &["--from", "openai-chat"],
+            &["--from=pi", "-v"],
+            &["-qi=.bak"],
+            &["--keep", "turns:3"],
+            &["--color=never", "-ev"],
+        ];
+        let mut tried = 0;
+        for (flag, name) in FORMER_FLAGS {
+            let values: &[&str] = match name {
+                CommandName::Search => &["error", "a b", "-x", "(?i)it's"],
+                CommandName::Show => &["12", "2:3..9,last"],
+                CommandName::Restore => &["removed.jsonl"],
+                CommandName::List => &["models"],
+                CommandName::Completions => &["zsh"],
+                _ => &[""],
+            };
+            let takes_files = !matches!(name, CommandName::List | CommandName::Completions);
+            for value in values {
+                for beside in BESIDE.iter().filter(|_| takes_files) {
+                    for (before, behind) in [(*beside, &[][..]), (&[][..], *beside)] {
+                        let mut words = before.to_vec();
+                        words.push(flag);
+                        words.extend(Some(*value).filter(|value| !value.is_empty()));
+                        words.extend(behind);
+                        words.push("new.json");
+                        let told = told(&words);
+                        let line = told.lines().last().expect("a line");
+                        let start = format!("try: tcompact {} ", name.word());
+                        assert!(line.starts_with(&start), "{words:?}: {told}");
+                        assert!(
+                            line.ends_with(
+                                &format!("{} new.json", joined(&[(*value).to_owned()])).trim_start_matches("'' ")
+                            ),
+                            "{words:?}: {told}"
+                        );
+                        tried += 1;
+                    }
+                }
+            }
+        }
+        assert!(tried > 60, "{tried}");
+        for (words, line) in [
+            (&["--list", "models"][..], "try: tcompact list models"),
+            (&["--generate", "man"], "try: tcompact man"),
+            (&["--generate=fish"], "try: tcompact completions fish"),
+            (&["--search", "x", "--count", "a", "--", "-b"], "try: tcompact search --count x a -- -b"),
+            (&["--search", "sk-ant-api03-abcdefghijklmnop", "a"], "try: tcompact search --help"),
+        ] {
+            let told = told(words);
+            assert!(told.ends_with(line), "{words:?}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_means_a_command_is_known() {
+        for (word, name) in [
+            ("serach", Some(CommandName::Search)),
+            ("searhc", Some(CommandName::Search)),
+            ("chek", Some(CommandName::Check)),
+            ("counts", Some(CommandName::Count)),
+            ("restor", Some(CommandName::Restore)),
+            ("completion", Some(CommandName::Completions)),
+            ("grep", Some(CommandName::Search)),
+            ("logs", None),
+            ("chat.json", None),
+            ("ma", None),
+            ("compact", None),
+        ] {
+            assert_eq!(resembling(word), name, "{word}");
+        }
+    }
+
+    #[test]
+    fn only_the_first_input_is_taken_for_a_misspelled_command() {
+        let misplaced = |words: &[&str]| {
+            let words = ["tcompact"].iter().chain(words).map(|word| (*word).to_owned()).collect();
+            misplaced(words).map(|failure| failure.shown().join("\n"))
+        };
+        assert_eq!(misplaced(&["serach", "x", "f"]).as_deref(), Some("try: tcompact search x f"));
+        assert_eq!(misplaced(&["-v", "count", "f"]).as_deref(), Some("try: tcompact count -v f"));
+        assert_eq!(misplaced(&["f", "count"]).as_deref(), Some("try: tcompact count f"));
+        assert_eq!(misplaced(&["--keep", "3", "count", "-", "f"]).as_deref(), Some("try: tcompact count - f"));
+        assert_eq!(misplaced(&["--keep", "turns:3", "show", "f"]).as_deref(), Some("try: tcompact show --help"));
+        for words in
+            [&["f", "serach"][..], &["src"], &["Cargo.toml", "counts"], &["-o", "count", "f"], &["./count"], &[]]
+        {
+            assert_eq!(misplaced(words), None, "{words:?}");
+        }
+    }
+}

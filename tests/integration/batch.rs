@@ -414,7 +414,9 @@ fn a_missing_file_stops_no_other() {
     let logs = logs();
     let folder = logs.path();
     for flags in [&["-n"][..], &["count"], &["check"], &["-O", "out"], &["--in-place=.bak"]] {
-        let run = compacted(folder, &[flags, &["no/where.json", "logs/plain.json", "logs/a.json"]].concat());
+        let rules = if flags[0].starts_with('-') { &RULES[..] } else { &[] };
+        let files = ["no/where.json", "logs/plain.json", "logs/a.json"];
+        let run = within(folder, &[flags, rules, &files].concat());
         assert_eq!(run.code, 7, "{flags:?}: {run:?}");
         assert!(run.stderr.contains("no/where.json"), "{flags:?}: {run:?}");
     }

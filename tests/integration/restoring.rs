@@ -232,7 +232,7 @@ fn compressed_files_are_restored() {
 
 /// Runs a command that must end within a minute, and returns its exit code.
 fn run_to_end(arguments: &[&str], folder: &Path) -> i32 {
-    let mut child = tcompact().arg("-q").args(arguments).current_dir(folder).spawn().expect("it runs");
+    let mut child = tcompact().args(arguments).arg("-q").current_dir(folder).spawn().expect("it runs");
     for _ in 0..6_000 {
         if let Some(status) = child.try_wait().expect("a child") {
             return status.code().expect("a code");

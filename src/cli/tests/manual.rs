@@ -5,7 +5,7 @@ use crate::cli::commands::CommandName;
 use crate::cli::help::GROUPS;
 use crate::exit::MEANINGS;
 use crate::llm::providers::PROVIDERS;
-use clap::CommandFactory;
+use clap::{Arg, ArgAction, Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
@@ -133,31 +133,41 @@ fn command(roff: &mut Roff, name: CommandName) {
     let command = name.command();
     let mut words = vec![bold(name.word())];
     for arg in command.get_positionals() {
-        let value = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
-        let many = if arg.get_action().takes_values() && matches!(arg.get_action(), clap::ArgAction::Append) {
-            "..."
-        } else {
-            ""
-        };
+        let value = value_name(arg);
+        let many = if matches!(arg.get_action(), ArgAction::Append) { "..." } else { "" };
         words.push(roman(if arg.is_required_set() { format!(" {value}") } else { format!(" [{value}]{many}") }));
     }
     roff.control("TP", []).text(words);
-    let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
-    roff.text([roman(about.replace("\n\n", " "))]);
+    roff.text([roman(about(&command).replace("\n\n", " "))]);
+    for arg in command.get_positionals().filter(|arg| arg.is_required_set() && arg.get_help().is_some()) {
+        line(roff, value_name(arg), "", arg);
+    }
     for arg in command.get_arguments().filter(|arg| is_own(arg)) {
-        let value = arg.get_value_names().and_then(|names| names.first()).filter(|_| arg.get_action().takes_values());
-        let flag = arg.get_long().map(|long| format!("--{long}")).unwrap_or_default();
-        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        roff.control("br", []).text([
-            bold(flag),
-            roman(value.map(|value| format!(" {value}")).unwrap_or_default()),
-            roman(format!(": {help}")),
-        ]);
+        let value = match arg.get_action().takes_values() {
+            true if arg.is_require_equals_set() => format!("[={}]", value_name(arg)),
+            true => format!(" {}", value_name(arg)),
+            false => String::new(),
+        };
+        line(roff, format!("--{}", arg.get_long().unwrap_or_default()), &value, arg);
     }
 }
 
+/// A line of a command, with the help of an argument.
+fn line(roff: &mut Roff, name: String, value: &str, arg: &Arg) {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    roff.control("br", []).text([bold(name), roman(value), roman(format!(": {help}"))]);
+}
+
+fn about(command: &Command) -> String {
+    command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default()
+}
+
+fn value_name(arg: &Arg) -> String {
+    arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default()
+}
+
 /// Whether compaction has no flag of this name, or another one.
-fn is_own(arg: &clap::Arg) -> bool {
+fn is_own(arg: &Arg) -> bool {
     let Some(long) = arg.get_long().filter(|long| *long != "help") else { return false };
     let compaction = CompactArguments::command();
     let other = compaction.get_arguments().find(|other| other.get_long() == Some(long));
