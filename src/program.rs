@@ -45,7 +45,8 @@ pub fn run_program() -> ExitCode {
 fn not_understood(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let words = words();
-        let is_of_command = CommandName::of_words(&words[1..]) != CommandName::Compact && !cli::asks_for_all(error);
+        let is_of_command = CommandName::of_words(words.get(1..).unwrap_or_default()) != CommandName::Compact
+            && !cli::asks_for_all(error);
         let print = || match error.kind() {
             _ if is_of_command => error.print(),
             _ if cli::asks_briefly(error) => write!(std::io::stdout(), "{}", cli::BRIEF),

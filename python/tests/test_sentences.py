@@ -142,7 +142,7 @@ class Calls(unittest.TestCase):
             with self.subTest(hint=hint):
                 self.assertEqual(self.hint(function, chat(), *given, **options), hint)
         self.assertEqual(self.hint(search, "a(", archive), f'search("a\\\\(", "{archive}")')
-        self.assertEqual(self.hint(show, archive, "x", redact=True), f'show("{archive}", "2:17", redact=True)')
+        self.assertEqual(self.hint(show, archive, "x", redact=True), f'show("{archive}", "last", redact=True)')
         self.assertEqual(self.hint(CompactionMiddleware, trigger="tokns:9", focus="x"),
                          'CompactionMiddleware(..., trigger="tokens:9")')  # fmt: skip
 

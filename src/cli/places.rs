@@ -90,7 +90,7 @@ impl FromStr for Places {
                 .replace(['[', '~', ']'], "")
                 .trim()
                 .parse()
-                .map_or("2:17".to_owned(), |index: usize| format!("#1:{index}"));
+                .map_or("last".to_owned(), |index: usize| format!("#1:{index}"));
             places.push(place(part).map_err(|wrong| wrong.in_part(start, part.len()).example(example))?);
             start += part.len() + 1;
         }

@@ -106,6 +106,22 @@ impl RestoreSettings {
     }
 }
 
+impl SearchSettings {
+    fn new(arguments: SearchArguments) -> Result<Self> {
+        let SearchArguments { pattern, paths, limit, count, json, lookup } = arguments;
+        let lookup = LookupSettings::new(lookup, paths, json)?;
+        Ok(SearchSettings { lookup, pattern, limit: limit as usize, counts: count })
+    }
+}
+
+impl ShowSettings {
+    fn new(arguments: ShowArguments) -> Result<Self> {
+        let ShowArguments { places: Places(places), path, limit_tokens, json, lookup } = arguments;
+        let lookup = LookupSettings::new(lookup, path.into_iter().collect(), json)?;
+        Ok(ShowSettings { lookup, places, limit_tokens: limit_tokens.into() })
+    }
+}
+
 impl LookupSettings {
     fn new(flags: LookupFlags, paths: Vec<PathBuf>, json: bool) -> Result<Self> {
         let LookupFlags { archive, masking, reading, general } = flags;
@@ -130,57 +146,56 @@ impl Invocation {
         colour: impl Fn(When),
     ) -> Result<Self> {
         check_inputs(&mut command_line)?;
-        let variable = &variable;
-        let key = |name: &str| variable(name)?.into_string().ok();
-        let resolver = Resolver { variable, colour: &colour };
-        let (action, resolved) = match command_line.name {
-            CommandName::List => return Ok(Invocation::List(command_line.arguments::<ListArguments>()?.table)),
+        let resolver = Resolver { variable: &variable, colour: &colour };
+        Ok(match command_line.name {
+            CommandName::List => Invocation::List(command_line.arguments::<ListArguments>()?.table),
             CommandName::Completions => {
-                return Ok(Invocation::Completions(command_line.arguments::<CompletionsArguments>()?.shell));
+                Invocation::Completions(command_line.arguments::<CompletionsArguments>()?.shell)
             }
-            CommandName::Man => return Ok(Invocation::Man),
+            CommandName::Man => Invocation::Man,
             CommandName::Restore => {
-                let resolved = resolver.resolve::<RestoreArguments>(command_line)?;
-                return Ok(Invocation::Restore(RestoreSettings::new(resolved.arguments)?));
+                let arguments = resolver.resolve::<RestoreArguments>(command_line)?.arguments;
+                Invocation::Restore(RestoreSettings::new(arguments)?)
             }
             CommandName::Search => {
-                let SearchArguments { pattern, paths, limit, count, json, lookup } =
-                    resolver.resolve::<SearchArguments>(command_line)?.arguments;
-                let lookup = LookupSettings::new(lookup, paths, json)?;
-                let limit = limit as usize;
-                return Ok(Invocation::Search(Box::new(SearchSettings { lookup, pattern, limit, counts: count })));
+                let arguments = resolver.resolve::<SearchArguments>(command_line)?.arguments;
+                Invocation::Search(Box::new(SearchSettings::new(arguments)?))
             }
             CommandName::Show => {
-                let ShowArguments { places: Places(places), path, limit_tokens, json, lookup } =
-                    resolver.resolve::<ShowArguments>(command_line)?.arguments;
-                let lookup = LookupSettings::new(lookup, path.into_iter().collect(), json)?;
-                let limit_tokens = u64::from(limit_tokens);
-                return Ok(Invocation::Show(Box::new(ShowSettings { lookup, places, limit_tokens })));
+                let arguments = resolver.resolve::<ShowArguments>(command_line)?.arguments;
+                Invocation::Show(Box::new(ShowSettings::new(arguments)?))
             }
-            CommandName::Count => {
-                let resolved = resolver.resolve::<CountArguments>(command_line)?;
-                let action = Action::Count { json: resolved.arguments.json, sorted: resolved.arguments.sort.is_some() };
-                (action, resolved.map(of_count))
-            }
-            CommandName::Check => (Action::Check, resolver.resolve::<CheckArguments>(command_line)?.map(of_check)),
-            CommandName::Repair => (Action::Mend, resolver.resolve::<RepairArguments>(command_line)?.map(of_repair)),
-            CommandName::Redact => (Action::Mend, resolver.resolve::<RedactArguments>(command_line)?.map(of_redact)),
-            CommandName::Compact | CommandName::Help => {
-                if let Some(failure) = misplaced(command_line.typed_words()) {
-                    return Err(failure.into());
-                }
-                let resolved = resolver.resolve::<CompactArguments>(command_line)?;
-                return Ok(Invocation::Conversations(Box::new(Settings::new(resolved, key)?)));
-            }
-        };
-        let mut settings = Settings::for_action(action, resolved, key)?;
-        if action == Action::Mend {
-            let what =
-                if settings.repair.is_some() { "there is nothing to repair" } else { "there is no secret to mask" };
-            settings.policy.disabled = Some(what.to_owned());
-        }
-        Ok(Invocation::Conversations(Box::new(settings)))
+            _ => Invocation::Conversations(Box::new(conversations(command_line, &resolver)?)),
+        })
     }
+}
+
+/// The settings of a command that works on conversations.
+fn conversations(command_line: CommandLine, resolver: &Resolver<'_>) -> Result<Settings> {
+    let key = |name: &str| (resolver.variable)(name)?.into_string().ok();
+    let (action, resolved) = match command_line.name {
+        CommandName::Count => {
+            let resolved = resolver.resolve::<CountArguments>(command_line)?;
+            let action = Action::Count { json: resolved.arguments.json, sorted: resolved.arguments.sort.is_some() };
+            (action, resolved.map(of_count))
+        }
+        CommandName::Check => (Action::Check, resolver.resolve::<CheckArguments>(command_line)?.map(of_check)),
+        CommandName::Repair => (Action::Mend, resolver.resolve::<RepairArguments>(command_line)?.map(of_repair)),
+        CommandName::Redact => (Action::Mend, resolver.resolve::<RedactArguments>(command_line)?.map(of_redact)),
+        _ => {
+            if let Some(failure) = misplaced(command_line.typed_words()) {
+                return Err(failure.into());
+            }
+            return Settings::new(resolver.resolve(command_line)?, key);
+        }
+    };
+    let mut settings = Settings::for_action(action, resolved, key)?;
+    if action == Action::Mend {
+        let is_repair = settings.repair.is_some();
+        let what = if is_repair { "there is nothing to repair" } else { "there is no secret to mask" };
+        settings.policy.disabled = Some(what.to_owned());
+    }
+    Ok(settings)
 }
 
 /// Refuses a command without an input where standard input is a terminal: nobody types a transcript.

@@ -85,7 +85,9 @@ fn flags(command: &Command) -> String {
 fn built(name: CommandName) -> Command {
     let mut command = if name == CommandName::Compact { without_version() } else { name.command() };
     if name == CommandName::Help {
-        command = command.mut_arg("command", |arg| arg.value_parser(PossibleValuesParser::new(CommandName::NAMED.map(CommandName::word))));
+        command = command.mut_arg("command", |arg| {
+            arg.value_parser(PossibleValuesParser::new(CommandName::NAMED.map(CommandName::word)))
+        });
     }
     command.build();
     command
