@@ -189,7 +189,8 @@ pub(crate) struct CompactArguments {
     /// Mask secrets in what a summarizer is sent and in the summary; with =all, in everything that is written. An
     /// archive holds what was there. The command redact does only that.
     #[arg(
-        long, value_enum, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent", help_heading = MEND
+        long, value_enum, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
+        help_heading = MEND
     )]
     pub(crate) redact: Option<Redaction>,
 
@@ -255,19 +256,22 @@ pub(crate) struct CompactArguments {
 
     /// The most seconds that a request or a command may take.
     #[arg(
-        long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true, help_heading = RARE_REQUESTS
+        long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true,
+        help_heading = RARE_REQUESTS
     )]
     pub(crate) timeout: f64,
 
     /// How often to retry a request after a transport error or the status 408, 409, 429 or 5xx.
     #[arg(
-        long, value_name = "N", default_value_t = 3, value_parser = number::<0, { u32::MAX }>, allow_negative_numbers = true, help_heading = RARE_REQUESTS
+        long, value_name = "N", default_value_t = 3, value_parser = number::<0, { u32::MAX }>, allow_negative_numbers = true,
+        help_heading = RARE_REQUESTS
     )]
     pub(crate) retries: u32,
 
     /// The most requests a minute [default: no limit].
     #[arg(
-        long, value_name = "N", value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true, help_heading = RARE_REQUESTS
+        long, value_name = "N", value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true,
+        help_heading = RARE_REQUESTS
     )]
     pub(crate) rate: Option<u32>,
 

@@ -25,6 +25,10 @@ struct Description {
 /// Describes an error of clap in lines. The first follows the name of the program.
 pub(crate) fn describe(error: &clap::Error, typed: &Typed) -> String {
     let Description { mut lines, advice, wrong } = description(error, typed);
+    let word = typed.name().word();
+    if !word.is_empty() && Path::new(word).exists() {
+        lines.push(format!("  the file or folder of that name is ./{word}"));
+    }
     lines.extend(advice.iter().flat_map(|advice| completed(advice, &wrong, typed).lines()));
     lines.join("\n")
 }
@@ -286,10 +290,7 @@ fn missing_word(error: &clap::Error, typed: &Typed) -> Option<Description> {
         _ => listed(&values, "or"),
     };
     let word = typed.name().word();
-    let mut lines = vec![format!("{word} needs {}: {what}", missing.trim_matches(['<', '>']))];
-    if Path::new(word).exists() {
-        lines.push(format!("  the file or folder of that name is ./{word}"));
-    }
+    let lines = vec![format!("{word} needs {}: {what}", missing.trim_matches(['<', '>']))];
     // Without an input, the word alone would wait for one.
     let advice = match missing.as_str() {
         "<PATTERN>" => Advice::command(["error", "."]),

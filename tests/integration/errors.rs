@@ -147,6 +147,7 @@ tcompact search --limt 5 x chat.json
 tcompact search --limit 0 x chat.json
 tcompact show
 tcompact show chat.json
+tcompact check -O out
 tcompact show 1..x chat.json
 tcompact show 99 chat.json
 tcompact show 1 chat.json other.json
@@ -299,6 +300,7 @@ fn files(folder: &Path) {
     let breach = r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"1","content":"b"}]"#;
     fs::create_dir(folder.join("folder")).expect("a folder");
     fs::create_dir(folder.join("prose")).expect("a folder");
+    fs::create_dir(folder.join("check")).expect("a folder");
     for (name, text) in [
         ("chat.json", chat.as_str()),
         ("other.json", &chat),
