@@ -133,7 +133,8 @@ Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
             break
         }
         'tcompact;check' {
-            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'The model that reads the transcript, if its rules count: some want their reasoning back')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'The model that reads the transcript: some want their reasoning back')
+            [CompletionResult]::new('--thinking', '--thinking', [CompletionResultType]::ParameterName, 'What becomes of Claude''s signed thinking behind a compaction, which the newest models refuse; with `keep`, it is not a violation')
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages')
             [CompletionResult]::new('--lines', '--lines', [CompletionResultType]::ParameterName, 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides')
             [CompletionResult]::new('--redact', '--redact', [CompletionResultType]::ParameterName, 'Mask secrets in what is shown')
@@ -151,6 +152,8 @@ Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
             break
         }
         'tcompact;repair' {
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'The model that reads the transcript: some want their reasoning back')
+            [CompletionResult]::new('--thinking', '--thinking', [CompletionResultType]::ParameterName, 'What becomes of Claude''s signed thinking behind a compaction, which the newest models refuse; with `keep`, it is not a violation')
             [CompletionResult]::new('--redact', '--redact', [CompletionResultType]::ParameterName, 'With =all, also mask secrets in everything that is written')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write to FILE instead of standard output, whole or not at all')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write to FILE instead of standard output, whole or not at all')

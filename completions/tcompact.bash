@@ -42,8 +42,8 @@ _tcompact() {
         show) flags="--limit-tokens --json --archive --redact --from --lines --config --quiet -q --verbose -v --color --help -h" ;;
         search) flags="--limit --count --json --archive --redact --from --lines --config --quiet -q --verbose -v --color --help -h" ;;
         redact) flags="--output -o --in-place -i --force --output-dir -O --archive --from --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
-        repair) flags="--redact --output -o --in-place -i --force --output-dir -O --archive --from --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
-        check) flags="--for --from --lines --redact --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
+        repair) flags="--for --thinking --redact --output -o --in-place -i --force --output-dir -O --archive --from --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
+        check) flags="--for --thinking --from --lines --redact --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
         count) flags="--sort --json --explain --for --context-window --counter --counter-cmd --overhead-tokens --from --lines --timeout --redact --jobs -j --progress --preset --config --quiet -q --verbose -v --color --help -h" ;;
         *) flags="--trigger --keep --fit --pin --pairs --model -m --for --summarizer-cmd --summary-tokens --focus --on-error --prune --prune-except --thinking --output -o --in-place -i --force --output-dir -O --emit --report --html --dry-run -n --explain --diff --json --archive --archive-note --repair --redact --jobs -j --progress --resume --exit-status -e --preset --config --quiet -q --verbose -v --color --from --lines --context-window --counter --counter-cmd --overhead-tokens --truncate-args --base-url --api-key-env --request-json --prompt-file --trim-tokens --cache --timeout --retries --rate --summary-role --summary-prefix --ledger --accept --help -h --version -V" ;;
     esac

@@ -128,7 +128,8 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'tcompact;check'= {
-            cand --for 'The model that reads the transcript, if its rules count: some want their reasoning back'
+            cand --for 'The model that reads the transcript: some want their reasoning back'
+            cand --thinking 'What becomes of Claude''s signed thinking behind a compaction, which the newest models refuse; with `keep`, it is not a violation'
             cand --from 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages'
             cand --lines 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides'
             cand --redact 'Mask secrets in what is shown'
@@ -145,6 +146,8 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'tcompact;repair'= {
+            cand --for 'The model that reads the transcript: some want their reasoning back'
+            cand --thinking 'What becomes of Claude''s signed thinking behind a compaction, which the newest models refuse; with `keep`, it is not a violation'
             cand --redact 'With =all, also mask secrets in everything that is written'
             cand -o 'Write to FILE instead of standard output, whole or not at all'
             cand --output 'Write to FILE instead of standard output, whole or not at all'

@@ -129,7 +129,10 @@ complete -c tcompact -n '__tcompact_is count' -l explain -d 'Draw the tokens by 
 complete -c tcompact -n '__tcompact_is count' -s q -l quiet -d 'Report only errors'
 complete -c tcompact -n '__tcompact_is count' -s v -l verbose -d 'Report decisions, and settings that differ from the defaults, on standard error'
 complete -c tcompact -n '__tcompact_is count' -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c tcompact -n '__tcompact_is check' -l for -d 'The model that reads the transcript, if its rules count: some want their reasoning back' -r -f -a " (__tcompact_models)"
+complete -c tcompact -n '__tcompact_is check' -l for -d 'The model that reads the transcript: some want their reasoning back' -r -f -a " (__tcompact_models)"
+complete -c tcompact -n '__tcompact_is check' -l thinking -d 'What becomes of Claude\'s signed thinking behind a compaction, which the newest models refuse; with `keep`, it is not a violation' -r -f -a "auto\t'Remove it if its model binds it to the messages before it'
+keep\t'It stays'
+drop\t'It is removed'"
 complete -c tcompact -n '__tcompact_is check' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is check' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
@@ -147,6 +150,10 @@ complete -c tcompact -n '__tcompact_is check' -s q -l quiet -d 'Report only erro
 complete -c tcompact -n '__tcompact_is check' -s v -l verbose -d 'Report decisions, and settings that differ from the defaults, on standard error'
 complete -c tcompact -n '__tcompact_is check' -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tcompact -n '__tcompact_is repair; and __tcompact_is_first 2' -f -a "drop synthesize"
+complete -c tcompact -n '__tcompact_is repair' -l for -d 'The model that reads the transcript: some want their reasoning back' -r -f -a " (__tcompact_models)"
+complete -c tcompact -n '__tcompact_is repair' -l thinking -d 'What becomes of Claude\'s signed thinking behind a compaction, which the newest models refuse; with `keep`, it is not a violation' -r -f -a "auto\t'Remove it if its model binds it to the messages before it'
+keep\t'It stays'
+drop\t'It is removed'"
 complete -c tcompact -n '__tcompact_is repair' -l redact -d 'With =all, also mask secrets in everything that is written' -r -f -a "sent\t'What a summarizer is sent, and the summary'
 all\t'All that is written, kept messages too'"
 complete -c tcompact -n '__tcompact_is repair' -s o -l output -d 'Write to FILE instead of standard output, whole or not at all' -r -F

@@ -26,7 +26,7 @@ use crate::rewrite::thinking::Thinking;
 use crate::transcript::formats::SummaryRole;
 
 use help::{ARCHIVE, CUT, LOOK, MANY, MEND, MODELS, OUTPUT, PRUNE, RARE_COUNTS, RARE_REQUESTS, RARE_SUMMARY, SETTINGS};
-pub(crate) use help::{BRIEF, asks_briefly, asks_for_all, long_help};
+pub(crate) use help::{BRIEF, asks_briefly, asks_for_all};
 pub(crate) use retry::{Typed, value_at};
 pub(crate) use shared::{CountingFlags, GeneralFlags, PlaceFlags, ReadingFlags, WorkFlags};
 pub(crate) use values::{Clause, Facts, MANUAL, RequestJson, Shell, Table, TrimTokens, When, is_variable_name};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 
-use crate::cli::commands::CommandName;
+use crate::cli::commands::{CommandName, long_help};
 use crate::cli::{self, Typed, When};
 use crate::diagnostic::Advice;
 use crate::exit::{Exit, Failure};
@@ -50,7 +50,7 @@ fn not_understood(error: &clap::Error) -> ExitCode {
         let print = || match error.kind() {
             _ if is_of_command => error.print(),
             _ if cli::asks_briefly(error) => write!(std::io::stdout(), "{}", cli::BRIEF),
-            clap::error::ErrorKind::DisplayHelp => write!(anstream::stdout(), "{}", cli::long_help()),
+            clap::error::ErrorKind::DisplayHelp => write!(anstream::stdout(), "{}", long_help()),
             _ => error.print(),
         };
         return match check_stdout().and_then(|()| print()) {

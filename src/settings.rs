@@ -94,6 +94,11 @@ impl Action {
         !matches!(self, Action::Compact | Action::Mend)
     }
 
+    /// Whether it compacts, or shows what that would come to.
+    fn compacts(self) -> bool {
+        matches!(self, Action::Compact | Action::DryRun { .. } | Action::Diff)
+    }
+
     /// Whether it fails where there is no transcript at all: its silence would mean that all is well.
     pub(crate) fn must_read(self) -> bool {
         matches!(self, Action::Check | Action::Count { .. } | Action::Mend)
@@ -279,7 +284,7 @@ impl Settings {
         }
         let mut told = None;
         if disabled.is_none() {
-            if cut.never_triggers() {
+            if cut.never_triggers() && self.action.compacts() {
                 notices.push(format!("{}; the transcript stays unchanged", plan::NEVER));
             }
             if let Some(host) = unencrypted_host(&summarizer.backend) {

@@ -16,6 +16,7 @@ use crate::cli::shared::{CountingFlags, GeneralFlags, PlaceFlags, ReadingFlags, 
 use crate::cli::values::{Shell, Sort, Table, number, search_pattern, seconds};
 use crate::compact::Redaction;
 use crate::rewrite::repair::Repair;
+use crate::rewrite::thinking::Thinking;
 
 /// What the first word of a command line says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +128,11 @@ pub(crate) fn joined() -> Command {
     CommandName::NAMED.into_iter().fold(joined, |joined, name| joined.subcommand(name.command()))
 }
 
+/// The long help of compaction, with all commands.
+pub(crate) fn long_help() -> String {
+    help::with_introductions(&joined().render_long_help().ansi().to_string())
+}
+
 /// Print the tokens of each conversation.
 #[derive(Debug, Parser)]
 #[command(after_help = "Examples:\n  tcompact count chat.json\n  tcompact count --sort size logs/")]
@@ -187,9 +193,8 @@ pub(crate) struct CheckArguments {
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// The model that reads the transcript, if its rules count: some want their reasoning back.
-    #[arg(long = "for", value_name = "MODEL")]
-    pub(crate) for_model: Option<String>,
+    #[command(flatten)]
+    pub(crate) reader: ReaderFlags,
 
     #[command(flatten)]
     pub(crate) reading: ReadingFlags,
@@ -204,6 +209,19 @@ pub(crate) struct CheckArguments {
     pub(crate) general: GeneralFlags,
 }
 
+/// What a provider would refuse depends on the model that reads the transcript.
+#[derive(Debug, Args)]
+pub(crate) struct ReaderFlags {
+    /// The model that reads the transcript: some want their reasoning back.
+    #[arg(long = "for", value_name = "MODEL")]
+    pub(crate) for_model: Option<String>,
+
+    /// What becomes of Claude's signed thinking behind a compaction, which the newest models refuse; with `keep`, it is
+    /// not a violation.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "auto")]
+    pub(crate) thinking: Thinking,
+}
+
 /// Repair what `check` finds. Nothing is cut away.
 #[derive(Debug, Parser)]
 #[command(
@@ -213,6 +231,9 @@ pub(crate) struct RepairArguments {
     /// What to do with calls without a result.
     #[arg(value_enum, value_name = "HOW")]
     pub(crate) how: Repair,
+
+    #[command(flatten)]
+    pub(crate) reader: ReaderFlags,
 
     /// With =all, also mask secrets in everything that is written.
     #[arg(

@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 use anstream::adapter::strip_str;
 use clap::error::ErrorKind;
 
-use crate::cli::commands::joined;
 use crate::exit;
 use crate::llm::providers::PROVIDERS;
 use crate::tokens::{COUNTERS, models};
@@ -147,13 +146,8 @@ pub(crate) fn asks_briefly(error: &clap::Error) -> bool {
     error.kind() == ErrorKind::DisplayHelp && !asks_for_all(error)
 }
 
-/// The long help of compaction, with all commands.
-pub(crate) fn long_help() -> String {
-    with_introductions(&joined().render_long_help().ansi().to_string())
-}
-
 /// A help text with the sentence and the example of each group below its heading.
-fn with_introductions(help: &str) -> String {
+pub(super) fn with_introductions(help: &str) -> String {
     let mut lines = Vec::new();
     for line in help.lines() {
         lines.push(line.to_owned());
@@ -206,7 +200,7 @@ All flags, examples, exit codes: --help
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::commands::CommandName;
+    use crate::cli::commands::{CommandName, long_help};
 
     fn command() -> clap::Command {
         CommandName::Compact.command()

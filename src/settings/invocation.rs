@@ -273,13 +273,28 @@ fn of_count(arguments: CountArguments) -> CompactArguments {
 }
 
 fn of_check(arguments: CheckArguments) -> CompactArguments {
-    let CheckArguments { paths, for_model, reading, masking, work, general } = arguments;
-    CompactArguments { paths, for_model, reading, redact: masking.redact, work, general, ..compaction() }
+    let CheckArguments { paths, reader, reading, masking, work, general } = arguments;
+    CompactArguments {
+        paths,
+        for_model: reader.for_model,
+        thinking: reader.thinking,
+        reading,
+        redact: masking.redact,
+        work,
+        general,
+        ..compaction()
+    }
 }
 
 fn of_repair(arguments: RepairArguments) -> CompactArguments {
-    let RepairArguments { how, redact, mending } = arguments;
-    CompactArguments { repair: Some(how), redact, ..of_mending(mending) }
+    let RepairArguments { how, reader, redact, mending } = arguments;
+    CompactArguments {
+        repair: Some(how),
+        for_model: reader.for_model,
+        thinking: reader.thinking,
+        redact,
+        ..of_mending(mending)
+    }
 }
 
 fn of_redact(arguments: RedactArguments) -> CompactArguments {

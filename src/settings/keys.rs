@@ -44,7 +44,7 @@ pub(super) enum FlagKind {
 const COMMAND_LINE: [&str; 2] = ["config", "force"];
 /// The flags whose settings for compaction hold for all commands that have them: how an input is read and counted, what
 /// protects it, and what is reported. What is written, and where, each command has for itself.
-const SHARED: [&str; 15] = [
+const SHARED: [&str; 16] = [
     "from",
     "lines",
     "for",
@@ -54,6 +54,7 @@ const SHARED: [&str; 15] = [
     "overhead-tokens",
     "timeout",
     "preset",
+    "thinking",
     "redact",
     "jobs",
     "progress",

@@ -58,3 +58,21 @@ fn only_fixtures_of_violations_break_rules() {
         assert_eq!(run.stderr.is_empty(), expected == 0, "{name}: {run:?}");
     }
 }
+
+/// `repair` and `redact` write what the flags of a compaction write where nothing is cut, and `check` finds no more.
+#[test]
+fn the_commands_that_cut_nothing_do_what_the_flags_do() {
+    const NEVER: [&str; 3] = ["-q", "--trigger", "messages:1000000"];
+    for file in all() {
+        let name = file.strip_prefix(FIXTURES).expect("in the folder").to_str().expect("UTF-8");
+        for (command, flag) in [
+            (&["repair", "drop"][..], "--repair=drop"),
+            (&["repair", "synthesize"], "--repair=synthesize"),
+            (&["redact"], "--redact=all"),
+        ] {
+            let by_command = run(tcompact().args(command).args(["-q", name]), b"");
+            let by_flag = run(tcompact().args(NEVER).args([flag, name]), b"");
+            assert_eq!((by_command.code, by_command.stdout), (by_flag.code, by_flag.stdout), "{name} {command:?}");
+        }
+    }
+}

@@ -295,8 +295,14 @@ fn zsh_function(name: CommandName, command: &Command, cases: &mut Vec<String>) -
             cases.push(case);
         }
     }
-    // Flags may follow a file. A colon would end the name of a value.
-    let body = lines.join("\n").replace("'*::paths", "'*:paths").replace("]:PROVIDER:MODEL:", "]:PROVIDER\\:MODEL:");
+    // A colon would end the name of a value.
+    let mut body = lines.join("\n");
+    for (arg, ..) in offers(command) {
+        let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
+        body = body.replace(&format!("]:{name}:"), &format!("]:{}:", name.replace(':', "\\:")));
+    }
+    // Flags may follow a file.
+    let body = body.replace("'*::paths", "'*:paths");
     let own = if name == CommandName::Compact { "compaction".to_owned() } else { format!("command_{}", name.word()) };
     format!("_tcompact_{own}() {{{body}\n}}\n\n")
 }
