@@ -1,10 +1,10 @@
 _tcompact_models() {
-    tcompact --list models 2>/dev/null | awk 'NR > 1 { print $1; if ($1 !~ /^(groq|openrouter|together):|^google:claude/) { sub(/^[^:]*:/, "", $1); print $1 } }'
+    tcompact list models 2>/dev/null | awk 'NR > 1 { print $1; if ($1 !~ /^(groq|openrouter|together):|^google:claude/) { sub(/^[^:]*:/, "", $1); print $1 } }'
 }
 
 _tcompact() {
     # Bash splits words at `:` and `=`, so the word is taken from the line.
-    local line="${COMP_LINE:0:COMP_POINT}" words=""
+    local line="${COMP_LINE:0:COMP_POINT}" words="" flags="" typed
     local cur="${line##*[[:space:]]}"
     local before="${line%"$cur"}"
     before="${before%"${before##*[![:space:]]}"}"
@@ -14,6 +14,39 @@ _tcompact() {
         cur="${cur#*=}"
     fi
     COMPREPLY=()
+    read -ra typed <<< "$before"
+    if [[ ${#typed[@]} -eq 1 && $cur != -* ]]; then
+        # The first word is a command or a file. Without such a command, readline completes the name of a file.
+        COMPREPLY=($(compgen -W "count check repair redact search show restore list completions man help" -- "$cur"))
+        [[ ${#COMPREPLY[@]} -gt 0 ]] || return
+        local files
+        mapfile -t files < <(compgen -f -- "$cur")
+        COMPREPLY+=("${files[@]}")
+        compopt -o filenames
+        return
+    fi
+    if [[ ${#typed[@]} -eq 2 && $cur != -* ]]; then
+        case "${typed[1]}" in
+        repair) words="drop synthesize" ;;
+        list) words="formats presets providers models counters prune secrets" ;;
+        completions) words="bash zsh fish powershell elvish" ;;
+        help) words="count check repair redact search show restore list completions man help" ;;
+        esac
+    fi
+    case "${typed[1]}" in
+        help) flags="--help -h" ;;
+        man) flags="--help -h" ;;
+        completions) flags="--help -h" ;;
+        list) flags="--help -h" ;;
+        restore) flags="--rounds --output -o --in-place -i --force --config --quiet -q --verbose -v --color --help -h" ;;
+        show) flags="--limit-tokens --json --archive --redact --from --lines --config --quiet -q --verbose -v --color --help -h" ;;
+        search) flags="--limit --count --json --archive --redact --from --lines --config --quiet -q --verbose -v --color --help -h" ;;
+        redact) flags="--output -o --in-place -i --force --output-dir -O --archive --from --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
+        repair) flags="--for --thinking --redact --output -o --in-place -i --force --output-dir -O --archive --from --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
+        check) flags="--for --thinking --from --lines --redact --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
+        count) flags="--sort --json --explain --for --context-window --counter --counter-cmd --overhead-tokens --from --lines --timeout --redact --jobs -j --progress --preset --config --quiet -q --verbose -v --color --help -h" ;;
+        *) flags="--trigger --keep --fit --pin --pairs --model -m --for --summarizer-cmd --summary-tokens --focus --on-error --prune --prune-except --thinking --output -o --in-place -i --force --output-dir -O --emit --report --html --dry-run -n --explain --diff --json --archive --archive-note --repair --redact --jobs -j --progress --resume --exit-status -e --preset --config --quiet -q --verbose -v --color --from --lines --context-window --counter --counter-cmd --overhead-tokens --truncate-args --base-url --api-key-env --request-json --prompt-file --trim-tokens --cache --timeout --retries --rate --summary-role --summary-prefix --ledger --accept --help -h --version -V" ;;
+    esac
     case "$flag" in
         --trigger) words="messages: tokens: fraction: steps: turns: bytes:" ;;
         --keep) words="none messages: tokens: fraction: steps: turns: bytes:" ;;
@@ -25,36 +58,27 @@ _tcompact() {
         --summarizer-cmd) compopt +o default +o bashdefault; return ;;
         --summary-tokens) compopt +o default +o bashdefault; return ;;
         --focus) compopt +o default +o bashdefault; return ;;
-        --redact=) compopt +o default +o bashdefault; return ;;
         --on-error) words="fail passthrough extractive embed" ;;
         --prune) words="all none thinking media reads arguments results cap" ;;
         --prune-except) compopt +o default +o bashdefault; return ;;
         --thinking) words="auto keep drop" ;;
         --output|-o) return ;;
-        --output-dir|-O) compopt +o default +o bashdefault -o dirnames; return ;;
         --in-place=) compopt +o default +o bashdefault; return ;;
+        --output-dir|-O) compopt +o default +o bashdefault -o dirnames; return ;;
         --emit) words="messages update summary handoff" ;;
         --report) return ;;
         --html) return ;;
-        --sort) words="size" ;;
         --archive) return ;;
         --archive-note) compopt +o default +o bashdefault; return ;;
-        --restore) return ;;
-        --rounds) compopt +o default +o bashdefault; return ;;
-        --search) compopt +o default +o bashdefault; return ;;
-        --limit) compopt +o default +o bashdefault; return ;;
-        --show) compopt +o default +o bashdefault; return ;;
-        --limit-tokens) compopt +o default +o bashdefault; return ;;
         --repair) words="drop synthesize" ;;
+        --redact=) compopt +o default +o bashdefault; return ;;
         --jobs|-j) compopt +o default +o bashdefault; return ;;
-        --lines) words="messages conversations" ;;
+        --progress) words="auto always never" ;;
         --preset) words="langchain deepagents deerflow deerflow-v1 tongyi synaptic" ;;
         --config) return ;;
         --color) words="auto always never" ;;
-        --progress) words="auto always never" ;;
-        --list) words="formats presets providers models counters prune secrets" ;;
-        --generate) words="bash zsh fish powershell elvish man" ;;
         --from) words="auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench" ;;
+        --lines) words="messages conversations" ;;
         --context-window) compopt +o default +o bashdefault; return ;;
         --counter) words="approx o200k_base cl100k_base bytes:" ;;
         --counter-cmd) compopt +o default +o bashdefault; return ;;
@@ -73,7 +97,11 @@ _tcompact() {
         --summary-prefix) compopt +o default +o bashdefault; return ;;
         --ledger) words="on off" ;;
         --accept) words="smaller any" ;;
-        *) [[ $cur == -* ]] && words="--trigger --keep --fit --pin --pairs --model -m --for --summarizer-cmd --summary-tokens --focus --redact --on-error --prune --prune-except --thinking --output -o --output-dir -O --in-place -i --force --emit --report --html --dry-run -n --explain --diff --count --sort --json --archive --archive-note --restore --rounds --search --limit --show --limit-tokens --check --repair --jobs -j --resume --lines --exit-status -e --preset --config --quiet -q --verbose -v --color --progress --list --generate --from --context-window --counter --counter-cmd --overhead-tokens --truncate-args --base-url --api-key-env --request-json --prompt-file --trim-tokens --cache --timeout --retries --rate --summary-role --summary-prefix --ledger --accept --help -h --version -V" ;;
+        --sort) words="size" ;;
+        --limit) compopt +o default +o bashdefault; return ;;
+        --limit-tokens) compopt +o default +o bashdefault; return ;;
+        --rounds) compopt +o default +o bashdefault; return ;;
+        *) [[ $cur == -* ]] && words="$flags" ;;
     esac
     # Without words, readline completes the name of a file.
     [[ -n $words ]] || return

@@ -2,16 +2,19 @@
 //!
 //! Completions and the manual page in `completions/` are generated from this file; a test reports stale ones.
 
+pub(crate) mod commands;
 pub(crate) mod correction;
 pub(crate) mod errors;
 mod help;
+pub(crate) mod misplaced;
 pub(crate) mod places;
 mod retry;
+mod shared;
 mod values;
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, ArgGroup, Command, CommandFactory, Id, Parser, ValueHint};
+use clap::{Parser, ValueHint};
 
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
 use crate::plan::cutoff::Pairs;
@@ -20,41 +23,17 @@ use crate::plan::size::{self, Size, whole};
 use crate::prune::Choice;
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
-use crate::tokens::Counter;
 use crate::transcript::formats::SummaryRole;
-use crate::transcript::framing::Lines;
 
-use help::{
-    ARCHIVE, CHECK, CUT, LOOK, MANY, MODELS, OUTPUT, PRUNE, RARE_COUNTS, RARE_REQUESTS, RARE_SUMMARY, SETTINGS,
-};
-pub(crate) use help::{BRIEF, asks_briefly, with_introductions};
-pub(crate) use places::{ASIDE, COMMAND_LINE, is_in};
-use places::{ArchiveReading, BESIDE_LOOKUP, BESIDE_RESTORE};
+use help::{ARCHIVE, CUT, LOOK, MANY, MEND, MODELS, OUTPUT, PRUNE, RARE_COUNTS, RARE_REQUESTS, RARE_SUMMARY, SETTINGS};
+pub(crate) use help::{BRIEF, asks_briefly, asks_for_all};
 pub(crate) use retry::{Typed, value_at};
-pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When, is_variable_name};
-use values::{archive_note, number, seconds, shell_command, summary_size, tool_name, whole_or_none};
+pub(crate) use shared::{CountingFlags, GeneralFlags, PlaceFlags, ReadingFlags, WorkFlags};
+pub(crate) use values::{Clause, Facts, MANUAL, RequestJson, Shell, Table, TrimTokens, When, is_variable_name};
+use values::{archive_note, number, seconds, shell_command, summary_size, tool_name};
 
 /// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
 pub(crate) const NO_SUFFIX: &str = "\0";
-
-/// The command that parses a command line.
-pub(crate) fn command() -> Command {
-    let command = CliArguments::command();
-    // Only a built command knows its groups.
-    let mut built = command.clone();
-    built.build();
-    let others = |verb: &str, beside: &str| -> Vec<Id> {
-        let others = built.get_arguments().filter(|arg| arg.get_id() != verb && !is_in(&built, beside, arg));
-        others.map(|arg| arg.get_id().clone()).collect()
-    };
-    // The version of this build stays out of the derived command, which files are generated from.
-    let command = command.long_version(help::LONG_VERSION.as_str());
-    [("restore", BESIDE_RESTORE), ("search", BESIDE_LOOKUP), ("show", BESIDE_LOOKUP)]
-        .into_iter()
-        .fold(command, |command, (verb, beside)| {
-            command.mut_arg(verb, |arg| arg.conflicts_with_all(others(verb, beside)))
-        })
-}
 
 /// Compacts an LLM transcript: the recent messages stay byte for byte, what came before becomes one summary message,
 /// and no tool call is split from its result.
@@ -62,14 +41,10 @@ pub(crate) fn command() -> Command {
 /// Reads conversations as JSON or JSONL from each PATH or standard input and writes them in their own format: to standard
 /// output, to a directory (--output-dir), or in place (--in-place).
 #[derive(Debug, Parser)]
-#[command(
-    name = "tcompact", version, after_long_help = help::after_help(), max_term_width = 100,
-    group = ArgGroup::new(ASIDE).multiple(true), group = ArgGroup::new(COMMAND_LINE).multiple(true),
-    group = ArgGroup::new(BESIDE_RESTORE).multiple(true), group = ArgGroup::new(BESIDE_LOOKUP).multiple(true)
-)]
-pub(crate) struct CliArguments {
+#[command(name = "tcompact", version, after_long_help = help::after_help(), max_term_width = help::WIDTH)]
+pub(crate) struct CompactArguments {
     /// A transcript, or a folder to search for transcripts; `-` or nothing is standard input.
-    #[arg(value_name = "PATH", groups = [COMMAND_LINE, BESIDE_RESTORE, BESIDE_LOOKUP], value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
     /// When to compact: only a conversation that has reached every SIZE. Repeat it for "or". Without it: always.
@@ -131,20 +106,12 @@ pub(crate) struct CliArguments {
     #[arg(long, value_name = "TEXT", help_heading = MODELS)]
     pub(crate) focus: Option<String>,
 
-    /// Mask secrets in what a summarizer is sent and in the summary; with =all, in everything that is written. An
-    /// archive holds what was there.
-    #[arg(
-        long, value_enum, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
-        group = BESIDE_LOOKUP, help_heading = MODELS
-    )]
-    pub(crate) redact: Option<Redaction>,
-
     /// What to do when the summarizer fails for good.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "fail", help_heading = MODELS)]
     pub(crate) on_error: OnError,
 
     /// What to remove: `results[:SIZE]`, `reads`, `cap[:N]`, `thinking`, `media[:SIZE]`, `arguments[:N]`, `all` or
-    /// `none` (`--list prune`). Repeatable [default: none; all with --fit].
+    /// `none` (`tcompact list prune`). Repeatable [default: none; all with --fit].
     #[arg(long = "prune", value_name = "RULE", help_heading = PRUNE)]
     pub(crate) prune: Vec<Choice>,
 
@@ -157,29 +124,16 @@ pub(crate) struct CliArguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "auto", help_heading = PRUNE)]
     pub(crate) thinking: Thinking,
 
-    /// Write to FILE instead of standard output, whole or not at all.
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, groups = [ASIDE, BESIDE_RESTORE], help_heading = OUTPUT)]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: PlaceFlags,
 
     /// Write the results of several files or of folders to the same tree under DIR; files that need nothing are
     /// copied.
     #[arg(
-        short = 'O', long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "output",
-        group = ASIDE, help_heading = OUTPUT
+        short = 'O', long, value_name = "DIR", value_hint = ValueHint::DirPath,
+        conflicts_with_all = ["output", "in_place"], help_heading = OUTPUT
     )]
     pub(crate) output_dir: Option<PathBuf>,
-
-    /// Replace each file, whole or not at all; with =SUFFIX, first copy it to its name with SUFFIX at the end.
-    #[arg(
-        short, long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true,
-        default_missing_value = NO_SUFFIX,
-        conflicts_with_all = ["output", "output_dir"], groups = [ASIDE, BESIDE_RESTORE], help_heading = OUTPUT
-    )]
-    pub(crate) in_place: Option<String>,
-
-    /// With --in-place: replace also a file that another process has open for writing.
-    #[arg(long, groups = [ASIDE, COMMAND_LINE, BESIDE_RESTORE], help_heading = OUTPUT)]
-    pub(crate) force: bool,
 
     /// What to write.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = OUTPUT)]
@@ -188,55 +142,40 @@ pub(crate) struct CliArguments {
     /// Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, tokens
     /// afterwards, requests and cost.
     #[arg(
-        long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run",
-        group = ASIDE, help_heading = OUTPUT
+        long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run", help_heading = OUTPUT
     )]
     pub(crate) report: Option<PathBuf>,
 
     /// Write one page for a browser: the conversation to click through, the summary, tokens and money before and
     /// after.
     #[arg(
-        long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["dry_run", "check"],
-        group = ASIDE, help_heading = OUTPUT
+        long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run", help_heading = OUTPUT
     )]
     pub(crate) html: Option<PathBuf>,
 
     /// Only print the index of the first kept message; 0 if nothing would be summarized. Several files print PATH, a
     /// tab and the index. With --cache and a summarizer on the same command line, tcompact also asks for the summary
     /// and shows it.
-    #[arg(short = 'n', long, group = ASIDE, help_heading = LOOK)]
+    #[arg(short = 'n', long, help_heading = LOOK)]
     pub(crate) dry_run: bool,
 
     /// Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one.
-    #[arg(long, conflicts_with = "check", group = ASIDE, help_heading = LOOK)]
+    #[arg(long, help_heading = LOOK)]
     pub(crate) explain: bool,
 
     /// Print what is removed and added, for people, instead of the transcript; write nothing but --html.
     #[arg(
-        long, conflicts_with_all = ["output", "output_dir", "in_place", "emit", "dry_run", "check"],
-        group = ASIDE, help_heading = LOOK
+        long, conflicts_with_all = ["output", "output_dir", "in_place", "emit", "dry_run"], help_heading = LOOK
     )]
     pub(crate) diff: bool,
 
-    /// Only print the tokens of each conversation; with --json, also by role, tool, thinking and media; with
-    /// --explain, draw these.
-    #[arg(
-        long, groups = [ASIDE, BESIDE_LOOKUP], help_heading = LOOK,
-        conflicts_with_all = ["dry_run", "check", "diff", "emit", "repair", "report", "html", "exit_status", "archive"]
-    )]
-    pub(crate) count: bool,
-
-    /// With --count: `size` prints the largest conversation first.
-    #[arg(long, value_enum, value_name = "BY", requires = "count", conflicts_with_all = ["dry_run", "check", "diff"], group = ASIDE, help_heading = LOOK)]
-    pub(crate) sort: Option<Sort>,
-
-    /// Print JSON, with --dry-run, --count, --emit summary, --search or --show.
-    #[arg(long, groups = [ASIDE, BESIDE_LOOKUP], help_heading = LOOK)]
+    /// Print JSON, with --dry-run or --emit summary.
+    #[arg(long, help_heading = LOOK)]
     pub(crate) json: bool,
 
-    /// Append the removed messages to FILE, and name FILE in the summary: `.jsonl` for --restore, --search and
-    /// --show, `.md` for reading.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = BESIDE_LOOKUP, help_heading = ARCHIVE)]
+    /// Append the removed messages to FILE, and name FILE in the summary: `.jsonl` for the commands search,
+    /// show and restore, `.md` for reading.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,
 
     /// What the summary says of the archive: TEXT, in which `{archive}` is its path and `{id}` the id of the record, or
@@ -244,99 +183,41 @@ pub(crate) struct CliArguments {
     #[arg(long, value_name = "TEXT|off", value_parser = archive_note, help_heading = ARCHIVE)]
     pub(crate) archive_note: Option<ArchiveNote>,
 
-    #[command(flatten)]
-    pub(crate) reading: ArchiveReading,
-
-    /// Only check the provider's rules for calls, results, turns and texts: print each violation with the index of
-    /// its message, and exit with 6 if there is any.
-    #[arg(
-        long, conflicts_with_all = ["dry_run", "output", "output_dir", "in_place", "emit", "archive", "report", "exit_status", "repair"],
-        group = ASIDE, help_heading = CHECK
-    )]
-    pub(crate) check: bool,
-
-    /// Repair such violations on the way: what to do with calls without a result.
-    #[arg(long, value_enum, value_name = "HOW", help_heading = CHECK)]
+    /// Repair what the command check finds: what to do with calls without a result. The command repair does only that.
+    #[arg(long, value_enum, value_name = "HOW", help_heading = MEND)]
     pub(crate) repair: Option<Repair>,
 
-    /// How many conversations to process at once [default: one for each core; 8 with a model or a command].
+    /// Mask secrets in what a summarizer is sent and in the summary; with =all, in everything that is written. An
+    /// archive holds what was there. The command redact does only that.
     #[arg(
-        short, long, value_name = "N", value_parser = number::<1, 1024>, allow_negative_numbers = true,
-        group = ASIDE, help_heading = MANY
+        long, value_enum, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
+        help_heading = MEND
     )]
-    pub(crate) jobs: Option<u32>,
+    pub(crate) redact: Option<Redaction>,
+
+    #[command(flatten)]
+    pub(crate) work: WorkFlags,
 
     /// Skip what an earlier run with the same input and rules finished.
-    #[arg(long, group = ASIDE, help_heading = MANY)]
+    #[arg(long, help_heading = MANY)]
     pub(crate) resume: bool,
 
-    /// How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides.
-    #[arg(long, value_enum, value_name = "WHAT", group = BESIDE_LOOKUP, help_heading = MANY)]
-    pub(crate) lines: Option<Lines>,
-
     /// Exit with 3 when nothing was compacted.
-    #[arg(short = 'e', long, group = ASIDE, help_heading = MANY)]
+    #[arg(short = 'e', long, help_heading = MANY)]
     pub(crate) exit_status: bool,
 
-    /// Use the rules of a known system (`--list presets`); other flags override them.
+    /// Use the rules of a known system (`tcompact list presets`); other flags override them.
     #[arg(long, value_name = "NAME", help_heading = SETTINGS)]
     pub(crate) preset: Option<String>,
 
-    /// Read settings from a TOML or YAML file, with the names of the flags as keys, or from a DeerFlow config.yaml
-    /// [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists].
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = COMMAND_LINE, help_heading = SETTINGS)]
-    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) general: GeneralFlags,
 
-    /// Report only errors.
-    #[arg(short, long, conflicts_with = "verbose", groups = [ASIDE, BESIDE_RESTORE, BESIDE_LOOKUP], help_heading = SETTINGS)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadingFlags,
 
-    /// Report decisions, and settings that differ from the defaults, on standard error.
-    #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", groups = [ASIDE, BESIDE_RESTORE, BESIDE_LOOKUP], help_heading = SETTINGS)]
-    pub(crate) verbose: bool,
-
-    /// When to color standard error and --diff: `auto` (on a terminal, unless `NO_COLOR` is set), `always`, `never`.
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "WHEN", default_value = "auto", groups = [ASIDE, BESIDE_RESTORE, BESIDE_LOOKUP], help_heading = SETTINGS)]
-    pub(crate) color: When,
-
-    /// When to show progress on standard error, if it is a terminal: `auto` (several files, or a model writes),
-    /// `always`, `never`.
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "WHEN", default_value = "auto", group = ASIDE, help_heading = SETTINGS)]
-    pub(crate) progress: When,
-
-    /// Print a table and exit.
-    #[arg(long, value_enum, value_name = "TABLE", exclusive = true, group = COMMAND_LINE, help_heading = SETTINGS)]
-    pub(crate) list: Option<Table>,
-
-    /// Print the completion script of a shell, or the manual page, and exit.
-    #[arg(long, value_enum, value_name = "FOR", exclusive = true, group = COMMAND_LINE, help_heading = SETTINGS)]
-    pub(crate) generate: Option<Generated>,
-
-    /// The format of the transcript, one of `--list formats`; `auto` looks at all messages.
-    #[arg(long, value_name = "FORMAT", default_value = "auto", group = BESIDE_LOOKUP, help_heading = RARE_COUNTS)]
-    pub(crate) from: String,
-
-    /// The context window in tokens, in place of the one of --for.
-    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = RARE_COUNTS)]
-    pub(crate) context_window: Option<u64>,
-
-    /// How to count tokens: `estimate`, `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base`, `bytes:N`
-    /// or `recorded` [default: the tokenizer of --for, else estimate for the model that the session names].
-    #[arg(long, value_name = "COUNTER", help_heading = RARE_COUNTS)]
-    pub(crate) counter: Option<Counter>,
-
-    /// Run CMD with `sh -c` (on Windows `cmd /C`) to count: it starts once, reads each text as a JSON string on a line,
-    /// and writes the number on a line.
-    #[arg(
-        long, value_name = "CMD", value_parser = shell_command, conflicts_with = "counter",
-        value_hint = ValueHint::CommandString, help_heading = RARE_COUNTS
-    )]
-    pub(crate) counter_cmd: Option<String>,
-
-    /// Tokens of every request beside its messages, such as tools and the system prompt [default: those of the
-    /// transcript].
-    #[arg(long, value_name = "N", value_parser = whole_or_none, allow_negative_numbers = true, help_heading = RARE_COUNTS)]
-    pub(crate) overhead_tokens: Option<u64>,
+    #[command(flatten)]
+    pub(crate) counting: CountingFlags,
 
     /// With --preset deepagents: cut arguments of tools longer than N characters.
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = RARE_COUNTS)]
@@ -347,7 +228,7 @@ pub(crate) struct CliArguments {
     pub(crate) base_url: Option<String>,
 
     /// The environment variable that holds the key [default: the provider's own].
-    #[arg(long, value_name = "NAME", group = ASIDE, help_heading = RARE_REQUESTS)]
+    #[arg(long, value_name = "NAME", help_heading = RARE_REQUESTS)]
     pub(crate) api_key_env: Option<String>,
 
     /// Merge this JSON into the body of each request (RFC 7396: `null` removes a member), but no key, prompt or
@@ -371,27 +252,27 @@ pub(crate) struct CliArguments {
     pub(crate) trim_tokens: TrimTokens,
 
     /// Keep summaries in DIR, by the hash of all that decides them, so that none is requested twice.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = ASIDE, help_heading = RARE_REQUESTS)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = RARE_REQUESTS)]
     pub(crate) cache: Option<PathBuf>,
 
     /// The most seconds that a request or a command may take.
     #[arg(
         long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true,
-        group = ASIDE, help_heading = RARE_REQUESTS
+        help_heading = RARE_REQUESTS
     )]
     pub(crate) timeout: f64,
 
     /// How often to retry a request after a transport error or the status 408, 409, 429 or 5xx.
     #[arg(
         long, value_name = "N", default_value_t = 3, value_parser = number::<0, { u32::MAX }>, allow_negative_numbers = true,
-        group = ASIDE, help_heading = RARE_REQUESTS
+        help_heading = RARE_REQUESTS
     )]
     pub(crate) retries: u32,
 
     /// The most requests a minute [default: no limit].
     #[arg(
         long, value_name = "N", value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true,
-        group = ASIDE, help_heading = RARE_REQUESTS
+        help_heading = RARE_REQUESTS
     )]
     pub(crate) rate: Option<u32>,
 

@@ -190,7 +190,7 @@ pub(crate) enum Advice {
     Command {
         /// A variable to set for the command, `NAME=value`; nothing otherwise.
         variable: Option<String>,
-        /// An input that the command goes without; nothing otherwise.
+        /// An input that the command goes without, or in whose place `words` stand; nothing otherwise.
         without: Option<String>,
         /// What the command needs: flags, their values, files.
         words: Vec<String>,
@@ -218,6 +218,12 @@ impl Advice {
     #[cfg(feature = "cli")]
     pub(crate) fn without(input: String) -> Self {
         Advice::Command { variable: None, without: Some(input), words: Vec::new(), note: None }
+    }
+
+    /// The advice to try the command with another word in the place of an input.
+    #[cfg(feature = "cli")]
+    pub(crate) fn instead(input: String, word: String) -> Self {
+        Advice::Command { variable: None, without: Some(input), words: vec![word], note: None }
     }
 
     /// Adds what a command is for.

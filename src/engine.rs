@@ -48,15 +48,16 @@ mod workers;
 
 use anyhow::Result;
 
+use crate::cli::MANUAL;
 use crate::compact::{Emit, is_lines};
 use crate::diagnostic::quoted;
 use crate::events::{Ending, Event, Listener, Totals};
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 use crate::files::output;
 use crate::interrupt;
 use crate::report::columns;
 use crate::report::reporter::{self, Reporter};
-use crate::settings::{Action, Destination, Mode, Settings, Volume};
+use crate::settings::{Action, Destination, Invocation, Settings, Volume};
 use crate::standard_streams::metadata_of_stdin;
 use crate::tokens::Counter;
 
@@ -69,18 +70,19 @@ use journal::Journal;
 use run::Run;
 use summaries::{RunCache, remove_pending};
 
-/// Runs the mode that the user chose.
+/// Runs the command that the user chose.
 ///
 /// # Errors
 /// The reason that the run stopped. Nothing is written then, except lines of a stream.
-pub(crate) fn run(mode: &Mode) -> Result<Exit> {
-    match mode {
-        Mode::List(table) => output::print(&columns::list_table(*table)).map(|()| Exit::Success),
-        Mode::Generate(generated) => output::print(generated.file().1).map(|()| Exit::Success),
-        Mode::Restore(settings) => restore(settings),
-        Mode::Search(settings, pattern) => search::search(settings, pattern),
-        Mode::Show(settings, places) => show::show(settings, places),
-        Mode::Conversations(settings) => process_inputs(settings),
+pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
+    match invocation {
+        Invocation::List(table) => output::print(&columns::list_table(*table)).map(|()| Exit::Success),
+        Invocation::Completions(shell) => output::print(shell.file().1).map(|()| Exit::Success),
+        Invocation::Man => output::print(MANUAL.1).map(|()| Exit::Success),
+        Invocation::Restore(settings) => restore(settings),
+        Invocation::Search(settings) => search::search(settings),
+        Invocation::Show(settings) => show::show(settings),
+        Invocation::Conversations(settings) => process_inputs(settings),
     }
 }
 
@@ -111,10 +113,19 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         remove_pending(summaries, done.is_ok());
     }
     let (exit, mut totals) = done.inspect_err(|_| settings.stderr.origins.iter().for_each(notice))?;
+    if inputs.many && totals.files() == 0 && settings.action.must_read() {
+        return Err(Failure::unreadable(nothing_found(settings)).into());
+    }
     report_end(settings, &inputs, &reporter, exit, &mut totals)?;
     settings.stderr.origins.iter().for_each(notice);
     let nothing = settings.output.exit_status && totals.compacted == 0;
     Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
+}
+
+/// The sentence that the paths have no transcript.
+fn nothing_found(settings: &Settings) -> String {
+    let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
+    format!("{}: no transcripts found", paths.join(", "))
 }
 
 /// Keeps a key out of core dumps, and handles signals where there is something to end or to tidy.
@@ -158,9 +169,13 @@ fn report_end(
         }
     }
     let is_read_only = settings.action.is_read_only();
-    if inputs.many && totals.files() == 0 && is_read_only && settings.stderr.volume > Volume::Quiet {
-        let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
-        reporter.handle(&Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
+    if inputs.many
+        && totals.files() == 0
+        && is_read_only
+        && !settings.action.must_read()
+        && settings.stderr.volume > Volume::Quiet
+    {
+        reporter.handle(&Event::Notice(&nothing_found(settings)));
     }
     if totals.pruned_only.conversations > 0 {
         reporter.handle(&Event::PrunedOnly(&totals.pruned_only));
@@ -185,7 +200,7 @@ fn report_end(
     Ok(())
 }
 
-/// Prints what `--count` counted beyond a line for each conversation.
+/// Prints what `count` counted beyond a line for each conversation.
 fn report_counted(settings: &Settings, totals: &Totals, reporter: &Reporter) -> Result<()> {
     let counted = &totals.counted;
     if !counted.lines.is_empty() {
@@ -218,7 +233,7 @@ fn rest_of_file(settings: &Settings, input: Option<&str>, ending: &Ending) -> St
             let input = if input.starts_with('-') { format!("./{input}") } else { input.to_owned() };
             return match archive {
                 Some(file) if is_lines(file) => {
-                    format!("; tcompact --restore {shown} {} prints the original", quoted(&input))
+                    format!("; tcompact restore {shown} {} prints the original", quoted(&input))
                 }
                 Some(_) => format!("; the rest is in {shown}"),
                 None => GONE.to_owned(),

@@ -14,13 +14,13 @@ pub enum Exit {
     Unreadable = 1,
     /// Wrong usage or configuration.
     Usage = 2,
-    /// With `--exit-status`: nothing was compacted. With `--search`: nothing was found.
+    /// With `--exit-status`: nothing was compacted. `search` found nothing.
     NothingCompacted = 3,
     /// The summarizer failed after its retries, or the command that counts did.
     SummarizerFailed = 4,
     /// The summary was rejected.
     SummaryRefused = 5,
-    /// `--check` found violations.
+    /// `check` found violations.
     Breaches = 6,
     /// Some inputs of a batch failed, or a stream broke off.
     SomeFailed = 7,
@@ -36,10 +36,10 @@ pub(crate) const MEANINGS: [(Exit, &str); 9] = [
         "a file could not be read or written, changed meanwhile, is open in another program, or is not a transcript",
     ),
     (Exit::Usage, "wrong usage or configuration"),
-    (Exit::NothingCompacted, "with --exit-status: nothing was compacted; with --search: nothing was found"),
+    (Exit::NothingCompacted, "with --exit-status: nothing was compacted; search found nothing"),
     (Exit::SummarizerFailed, "the summarizer failed after its retries, or the counter's command did"),
     (Exit::SummaryRefused, "the summary was refused: empty, cut off, or not smaller"),
-    (Exit::Breaches, "--check found violations"),
+    (Exit::Breaches, "check found violations"),
     (Exit::SomeFailed, "a batch ended and some of its inputs failed, or a stream broke off; --report has each"),
     (Exit::Interrupted, "interrupted; everything written until then is whole"),
 ];

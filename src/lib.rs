@@ -67,9 +67,9 @@
 //! - `files`: reads files and standard streams; writes them whole or not at all, and never through a link.
 //! - `llm`: other summarizers. Providers, the parameters of each model, HTTP, retries, the limits that all workers share,
 //!   the cache, commands. A provider is two pure functions; sending and retrying are separate.
-//! - `cli`: the flags, their help, and the errors of a command line.
+//! - `cli`: the commands with their flags, their help, and the errors of a command line.
 //! - `settings`: preset, config file, environment and flags in layers, and what they mean together.
-//! - `report`: the listeners: lines on standard error, progress, JSON, pictures, the page; and the tables of `--list`.
+//! - `report`: the listeners: lines on standard error, progress, JSON, pictures, the page; and the tables of `list`.
 //! - `engine`: runs: inputs, batches and streams, the journal of finished files.
 //! - `program`: from the arguments to the exit code.
 //!

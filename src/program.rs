@@ -5,16 +5,17 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 
+use crate::cli::commands::{CommandName, long_help};
 use crate::cli::{self, Typed, When};
 use crate::diagnostic::Advice;
 use crate::exit::{Exit, Failure};
 use crate::sanitize::sanitize_line;
-use crate::settings::Mode;
+use crate::settings::Invocation;
 use crate::settings::layers::CommandLine;
 use crate::standard_streams::{check_stdout, complain};
 use crate::{engine, fault, interrupt, wording};
 
-/// Runs the program: parses the arguments, runs the mode, and turns an error into a message and an exit code.
+/// Runs the program: parses the arguments, runs the command, and turns an error into a message and an exit code.
 pub fn run_program() -> ExitCode {
     fault::install_hook();
     interrupt::survive_file_size_limit();
@@ -43,11 +44,13 @@ pub fn run_program() -> ExitCode {
 /// Prints help to standard output, and an error of usage like any other error.
 fn not_understood(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
+        let words = words();
+        let is_of_command = CommandName::of_words(words.get(1..).unwrap_or_default()) != CommandName::Compact
+            && !cli::asks_for_all(error);
         let print = || match error.kind() {
+            _ if is_of_command => error.print(),
             _ if cli::asks_briefly(error) => write!(std::io::stdout(), "{}", cli::BRIEF),
-            clap::error::ErrorKind::DisplayHelp => {
-                write!(anstream::stdout(), "{}", cli::with_introductions(&error.render().ansi().to_string()))
-            }
+            clap::error::ErrorKind::DisplayHelp => write!(anstream::stdout(), "{}", long_help()),
             _ => error.print(),
         };
         return match check_stdout().and_then(|()| print()) {
@@ -65,10 +68,16 @@ fn not_understood(error: &clap::Error) -> ExitCode {
 
 /// What the user gave.
 fn typed() -> Typed {
-    let flag = |name: &str| Some(format!("--{}", name.strip_prefix("TCOMPACT_")?.to_lowercase().replace('_', "-")));
+    let words = words();
+    let command = CommandName::of_words(words.get(1..).unwrap_or_default()).word();
+    let flag = |name: &str| {
+        let name = name.strip_prefix("TCOMPACT_")?.to_lowercase().replace('_', "-");
+        let own = name.strip_prefix(command).and_then(|rest| rest.strip_prefix('-'));
+        Some(format!("--{}", own.unwrap_or(&name)))
+    };
     let given = std::env::vars_os().filter(|(_, value)| !value.is_empty());
     let by_variable = given.filter_map(|(name, _)| flag(name.to_str()?)).collect();
-    Typed { words: words(), by_variable }
+    Typed { words, by_variable }
 }
 
 /// The words of the command line.
@@ -80,7 +89,7 @@ fn run() -> anyhow::Result<Exit> {
     // Help and what is wrong with the flags are coloured before these are understood.
     typed_colour(&words()).into_iter().for_each(colour);
     let command_line = CommandLine::parse(std::env::args_os())?;
-    engine::run(&Mode::new(command_line, |name| std::env::var_os(name), colour)?)
+    engine::run(&Invocation::new(command_line, |name| std::env::var_os(name), colour)?)
 }
 
 /// What `--color` says, where it was typed.

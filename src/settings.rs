@@ -3,22 +3,22 @@
 //!
 //! [`layers`] decides which layer wins.
 
+mod invocation;
 mod keys;
 pub(crate) mod layers;
-mod mode;
 mod policy;
 mod sources;
 pub(crate) mod summarizer;
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-use crate::cli::{CliArguments, NO_SUFFIX, When};
+use crate::cli::{CompactArguments, GeneralFlags, NO_SUFFIX, PlaceFlags, When};
 use crate::compact::{CompactionPolicy, Emit, Redaction, SummarizerKind};
 use crate::diagnostic::Advice;
 use crate::exit::Failure;
@@ -35,7 +35,7 @@ use layers::Resolved;
 use policy::policy;
 use summarizer::{is_of_others, is_preview, open_cache, summarizer, unencrypted_host, with_provider};
 
-pub(crate) use mode::{LookupSettings, Mode, RestoreSettings};
+pub(crate) use invocation::{Invocation, LookupSettings, RestoreSettings, SearchSettings, ShowSettings};
 pub(crate) use policy::archive_among;
 
 /// The checked settings for work on conversations, with a part for each module that reads them.
@@ -66,6 +66,8 @@ pub(crate) struct Settings {
 pub(crate) enum Action {
     /// Replace its history by a summary.
     Compact,
+    /// Repair or mask it, and cut nothing.
+    Mend,
     /// Print its tokens.
     Count {
         /// As JSON.
@@ -89,7 +91,17 @@ pub(crate) enum Action {
 impl Action {
     /// Whether it writes no results, and prints something else.
     pub(crate) fn is_read_only(self) -> bool {
-        self != Action::Compact
+        !matches!(self, Action::Compact | Action::Mend)
+    }
+
+    /// Whether it compacts, or shows what that would come to.
+    fn compacts(self) -> bool {
+        matches!(self, Action::Compact | Action::DryRun { .. } | Action::Diff)
+    }
+
+    /// Whether it fails where there is no transcript at all: its silence would mean that all is well.
+    pub(crate) fn must_read(self) -> bool {
+        matches!(self, Action::Check | Action::Count { .. } | Action::Mend)
     }
 
     /// Whether it is a dry run.
@@ -217,12 +229,13 @@ pub(crate) enum Destination {
 
 /// What is known of a run besides its arguments.
 struct RunFacts<'r> {
+    action: Action,
     /// The names of the flags that any layer gives.
     chosen: &'r [String],
     /// Whether the summarizer may be asked.
     asks: bool,
-    /// Whether a dry run shows the summary.
-    preview: bool,
+    /// The file of the settings.
+    config: Option<PathBuf>,
 }
 
 impl Settings {
@@ -231,9 +244,19 @@ impl Settings {
     /// # Errors
     /// The first value that cannot be used, with its flag, its origin, and what to do instead.
     pub(crate) fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        let Resolved { arguments, summary_prompt, disabled, notices, origins, given, rules, chosen } = resolved;
-        let preview = is_preview(&arguments, &given);
-        let only_looks = arguments.check || arguments.count || arguments.dry_run && !preview;
+        let preview = is_preview(&resolved.arguments, &resolved.given);
+        let action = action(&resolved.arguments, preview);
+        Settings::for_action(action, resolved, variable)
+    }
+
+    /// The same for an action that the command decides, and not the arguments.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    fn for_action(action: Action, resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let Resolved { arguments, summary_prompt, disabled, notices, origins, given, rules, chosen, config, .. } =
+            resolved;
+        let only_looks = matches!(action, Action::Check | Action::Count { .. } | Action::DryRun { preview: false, .. });
         let asks = !only_looks && disabled.is_none();
         let is_of_layer = |flag: &str| given.iter().any(|value| value.flag == flag);
         if arguments.archive_note.is_some() && arguments.archive.is_none() && !is_of_layer("archive-note") {
@@ -241,7 +264,7 @@ impl Settings {
             let failure = Failure::usage(why).about("archive-note");
             return Err(failure.try_next(Advice::command(["--archive", "removed.jsonl"])).into());
         }
-        let facts = RunFacts { chosen: &chosen, asks, preview };
+        let facts = RunFacts { action, chosen: &chosen, asks, config };
         let settings = Self::checked(arguments, &facts, summary_prompt, variable);
         let mut settings = settings.map_err(|error| layers::with_origin(&given, error))?;
         settings.rules = format!("{rules}{:?}\n{disabled:?}", settings.policy.summary.template);
@@ -261,7 +284,7 @@ impl Settings {
         }
         let mut told = None;
         if disabled.is_none() {
-            if cut.never_triggers() {
+            if cut.never_triggers() && self.action.compacts() {
                 notices.push(format!("{}; the transcript stays unchanged", plan::NEVER));
             }
             if let Some(host) = unencrypted_host(&summarizer.backend) {
@@ -305,13 +328,14 @@ impl Settings {
     }
 
     fn checked(
-        mut arguments: CliArguments,
-        &RunFacts { chosen, asks, preview }: &RunFacts<'_>,
+        mut arguments: CompactArguments,
+        RunFacts { action, chosen, asks, config }: &RunFacts<'_>,
         summary_prompt: Option<(String, String)>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
-        if arguments.json && !(arguments.dry_run || arguments.count || arguments.emit == Emit::Summary) {
-            let why = "--json works only with --dry-run, --count or --emit summary; give one of them";
+        let (action, asks) = (*action, *asks);
+        if arguments.json && !(arguments.dry_run || arguments.emit == Emit::Summary) {
+            let why = "--json works only with --dry-run or --emit summary; give one of them";
             return Err(Failure::usage(why).about("json").try_next(Advice::command(["--dry-run", "--json"])).into());
         }
         let preset = arguments.preset.as_deref().and_then(presets::by_name).unwrap_or(&presets::OWN);
@@ -320,9 +344,8 @@ impl Settings {
         }
         let policy = policy(&arguments, chosen, preset, summary_prompt)?;
         let destination = destination(&arguments)?;
-        let from = find_format(&arguments.from)?;
+        let from = find_format(&arguments.reading.from)?;
         let backend = Arc::new(summarizer(&arguments, asks, &preset.recipe, variable)?);
-        let action = action(&arguments, preview);
         Ok(Settings {
             action,
             policy,
@@ -338,13 +361,15 @@ impl Settings {
                 archive_chosen: arguments.archive.is_some(),
                 json: arguments.json,
                 resume: arguments.resume,
-                force: arguments.force,
+                force: arguments.place.force,
                 exit_status: arguments.exit_status,
             },
             stderr: StderrSettings {
-                volume: volume(&arguments),
-                progress: arguments.progress,
-                closes: action == Action::Compact && volume(&arguments) > Volume::Quiet && io::stderr().is_terminal(),
+                volume: volume(&arguments.general),
+                progress: arguments.work.progress,
+                closes: action == Action::Compact
+                    && volume(&arguments.general) > Volume::Quiet
+                    && io::stderr().is_terminal(),
                 explain: arguments.explain,
                 notices: Vec::new(),
                 origins: Vec::new(),
@@ -354,20 +379,16 @@ impl Settings {
             rules: String::new(),
             input: InputSettings {
                 from,
-                lines: arguments.lines,
-                other_files: arguments.prompt_file.iter().chain(&arguments.config).cloned().collect(),
+                lines: arguments.reading.lines,
+                other_files: arguments.prompt_file.iter().chain(config).cloned().collect(),
                 paths: arguments.paths,
             },
         })
     }
 }
 
-fn action(arguments: &CliArguments, preview: bool) -> Action {
-    if arguments.count {
-        Action::Count { json: arguments.json, sorted: arguments.sort.is_some() }
-    } else if arguments.check {
-        Action::Check
-    } else if arguments.diff {
+fn action(arguments: &CompactArguments, preview: bool) -> Action {
+    if arguments.diff {
         Action::Diff
     } else if arguments.dry_run {
         Action::DryRun { json: arguments.json, preview }
@@ -376,10 +397,10 @@ fn action(arguments: &CliArguments, preview: bool) -> Action {
     }
 }
 
-fn volume(arguments: &CliArguments) -> Volume {
-    if arguments.quiet {
+fn volume(flags: &GeneralFlags) -> Volume {
+    if flags.quiet {
         Volume::Quiet
-    } else if arguments.verbose {
+    } else if flags.verbose {
         Volume::Verbose
     } else {
         Volume::Usual
@@ -387,9 +408,27 @@ fn volume(arguments: &CliArguments) -> Volume {
 }
 
 /// The destination of results, if they can go there.
-fn destination(arguments: &CliArguments) -> Result<Destination> {
-    let destination = match (&arguments.output, &arguments.output_dir, &arguments.in_place) {
-        (_, Some(folder), _) => Destination::Folder(folder.clone()),
+fn destination(arguments: &CompactArguments) -> Result<Destination> {
+    let destination = place(&arguments.place, arguments.output_dir.as_deref())?;
+    match &destination {
+        Destination::InPlace(_) if arguments.emit != Emit::Messages => {
+            let what = arguments.emit.to_possible_value();
+            let what = what.as_ref().map_or("", PossibleValue::get_name);
+            let why = "with --in-place it would take the place of the transcript; write it to --output-dir";
+            Err(Failure::usage(format!("--emit {what}: {why}")).about("emit").into())
+        }
+        Destination::Stdout if arguments.resume => {
+            let why = "--resume works only with --output, --output-dir or --in-place; give one of them";
+            Err(Failure::usage(why).about("resume").into())
+        }
+        _ => Ok(destination),
+    }
+}
+
+/// Where results go, if the flags for it go together.
+fn place(flags: &PlaceFlags, output_dir: Option<&Path>) -> Result<Destination> {
+    let destination = match (&flags.output, output_dir, &flags.in_place) {
+        (_, Some(folder), _) => Destination::Folder(folder.to_owned()),
         (_, _, Some(suffix)) => Destination::InPlace(Some(suffix.clone()).filter(|suffix| suffix != NO_SUFFIX)),
         (Some(file), ..) if file.as_os_str() != "-" => Destination::File(file.clone()),
         _ => Destination::Stdout,
@@ -402,16 +441,7 @@ fn destination(arguments: &CliArguments) -> Result<Destination> {
         Destination::InPlace(Some(suffix)) if suffix.contains(['/', '\\']) => {
             wrong("in-place", &format!("--in-place={suffix}: expected the end of a file name, as in --in-place=.bak"))
         }
-        Destination::InPlace(_) if arguments.emit != Emit::Messages => {
-            let what = arguments.emit.to_possible_value();
-            let what = what.as_ref().map_or("", PossibleValue::get_name);
-            let why = "with --in-place it would take the place of the transcript; write it to --output-dir";
-            wrong("emit", &format!("--emit {what}: {why}"))
-        }
-        Destination::Stdout if arguments.resume => {
-            wrong("resume", "--resume works only with --output, --output-dir or --in-place; give one of them")
-        }
-        Destination::Stdout | Destination::File(_) | Destination::Folder(_) if arguments.force => {
+        Destination::Stdout | Destination::File(_) | Destination::Folder(_) if flags.force => {
             wrong("force", "--force works only with --in-place; give it too, or leave out --force")
         }
         _ => Ok(destination),
@@ -419,9 +449,9 @@ fn destination(arguments: &CliArguments) -> Result<Destination> {
 }
 
 /// The number of jobs that the user gave, or the default for summarizers that others run.
-fn jobs(arguments: &CliArguments) -> Option<usize> {
+fn jobs(arguments: &CompactArguments) -> Option<usize> {
     const OF_OTHERS: usize = 8;
-    let given = arguments.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));
+    let given = arguments.work.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));
     given.or(is_of_others(arguments).then_some(OF_OTHERS))
 }
 

@@ -48,7 +48,7 @@ const RESULTS: &[&str] = &[
 const ALL: &[&str] = &["--keep", "messages:2", "-m", "none", "--prune", "all"];
 /// A limit that can never be met.
 const UNMET: &[&str] = &["--fit", "tokens:30", "-m", "none"];
-const CHECK: &[&str] = &["--check"];
+const CHECK: &[&str] = &["check"];
 const REPAIR: &[&str] = &["--keep", "messages:2", "--repair", "drop"];
 
 const CASES: [Case; 37] = [
@@ -178,7 +178,7 @@ const CASES: [Case; 37] = [
             let picture = |at: usize| json!({"type": "image_url", "image_url": {"url": urls[usize::from(at > 0)]}});
             chat(1, &|_| parts("user", (0..count).map(picture)))
         },
-        flags: &[KEEP, ALL, &["--count", "--for", "claude-sonnet-4-5"]],
+        flags: &[KEEP, ALL, &["count", "--for", "claude-sonnet-4-5"]],
     },
     Case {
         name: "media in a value",
@@ -274,7 +274,7 @@ const CASES: [Case; 37] = [
             format!("{}\n", json!({"messages": (0..4).flat_map(|at| said(at, &line(7).repeat(5))).collect::<Vec<_>>()}))
                 .repeat(count / 3)
         },
-        flags: &[KEEP, &["--restore"]],
+        flags: &[KEEP, &["restore"]],
     },
 ];
 
@@ -406,7 +406,7 @@ fn steps(folder: &Path, input: &str, flags: &[&str]) -> u64 {
     let mut counted = Command::new("valgrind");
     counted.args(["--tool=cachegrind", "--cache-sim=no"]).arg(format!("--cachegrind-out-file={}", counts.display()));
     counted.arg(&program);
-    if flags == ["--restore"] {
+    if flags == ["restore"] {
         let done = Command::new(program)
             .args(KEEP)
             .arg("--archive")
@@ -416,13 +416,13 @@ fn steps(folder: &Path, input: &str, flags: &[&str]) -> u64 {
             .arg(&file)
             .output();
         assert!(done.expect("a run").status.success());
-        counted.arg("--restore").arg(&archive).arg(&compacted);
+        counted.arg("restore").arg(&archive).arg(&compacted);
     } else {
         counted.args(flags).arg(&file);
     }
     let output = counted.current_dir(&own).output().expect("valgrind runs");
-    // With --check, the code tells of violations; a limit can be below what can be met.
-    let may_fail = flags.contains(&"--check") || flags == UNMET;
+    // With check, the code tells of violations; a limit can be below what can be met.
+    let may_fail = flags.contains(&"check") || flags == UNMET;
     let is_run = output.status.success() || may_fail && output.status.code().is_some();
     assert!(is_run, "{flags:?}: {}", String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default());
     let counts = fs::read_to_string(counts).expect("counts");

@@ -60,7 +60,7 @@ test("SessionStart prints once what PreCompact noted", { skip: skipHook }, (cont
     assert.ok(stdout.includes(words), stdout);
     assertArchive(place, "hooks", 1);
     // The line is a command for a shell, whatever the name of the folder is.
-    const [, search] = /`(tcompact --search [^`]*)`/.exec(stdout), [, show] = /`(tcompact --show [^`]*)`/.exec(stdout);
+    const [, search] = /`(tcompact search [^`]*)`/.exec(stdout), [, show] = /`(tcompact show [^`]*)`/.exec(stdout);
     const found = spawnSync("/bin/sh", ["-c", search.replace("REGEX", "'(?i).' --count")], { encoding: "utf8" });
     assert.ok(Number(found.stdout) > 3, found.stderr);
     assert.match(spawnSync("/bin/sh", ["-c", show.replace("12", "2")], { encoding: "utf8" }).stdout, /^\[(1:)?2\] /);
@@ -82,7 +82,7 @@ test("the archive is the whole session each time, one that failed leaves it, and
   for (const name of [".jsonl", ".new.jsonl"]) writeFileSync(join(place, name), "mine");
   for (const variables of [{ TCOMPACT_NO_ARCHIVE: "1" }, { HOME: "", XDG_STATE_HOME: "" }]) {
     assert.equal(hook("PreCompact", file, undefined, variables).status, 0);
-    assert.doesNotMatch(hook("SessionStart", file, undefined, variables).stdout, /--search/);
+    assert.doesNotMatch(hook("SessionStart", file, undefined, variables).stdout, /tcompact search/);
   }
   for (const name of [".jsonl", ".new.jsonl"]) assert.equal(readFileSync(join(place, name), "utf8"), "mine");
 });

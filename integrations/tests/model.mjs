@@ -11,8 +11,8 @@ const command = (body, last, isFirst) => {
   // The command itself does not say it.
   if (isFirst) return `seq -f 'object %g is linked' 900 | sed "450s/.*/$(echo '${[...FACT].reverse().join("")}' | rev)/"`;
   if (!last.includes("which port")) return "echo out";
-  const [, file] = /`tcompact --search REGEX ([^`]+)`/.exec(words(body)) ?? [];
-  return file ? `tcompact --search 'listens on' ${file}` : "echo 'no line says where to look'";
+  const [, file] = /`tcompact search REGEX ([^`]+)`/.exec(words(body)) ?? [];
+  return file ? `tcompact search 'listens on' ${file}` : "echo 'no line says where to look'";
 };
 
 // The first request of each question is answered with a call of `tool`, and the next one with words.

@@ -94,7 +94,7 @@ test("tcompact writes the summary where the archive cannot be written, and one l
   const { success, data, error } = result(events[3]);
   assert.ok(success, error);
   assert.match(data.summary, /<summary>\n## The user, in order[^]*<\/summary>/);
-  assert.doesNotMatch(data.summary, /--search/);
+  assert.doesNotMatch(data.summary, /tcompact search/);
   assertOneLine(notices(events[3]), /^tcompact: .*state.*; it goes on without an archive$/, "pi");
   process.env.XDG_STATE_HOME = `${state}.other`;
   const { path, become } = standIn(join(folder(context), "bin"));

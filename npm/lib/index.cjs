@@ -81,31 +81,29 @@ function row(lines) {
 }
 
 async function check(messages, options = {}) {
-  const { printed } = await run(["--check"], argumentsOf(options), dumped(messages).text, { passes: [0, 6] });
+  const { printed } = await run(["check"], argumentsOf(options), dumped(messages).text, { passes: [0, 6] });
   const found = printed.matchAll(/^tcompact: .*?: message (\d+): (.*)$/gm);
   return [...found].map(([, index, message]) => ({ index: Number(index), message }));
 }
 
 async function repair(messages, how = "drop", options = {}) {
-  // No conversation reaches this, so that nothing is summarized.
-  const never = options.trigger ? [] : ["--trigger=messages:1000000000"];
   const { text, restored } = dumped(messages);
-  const { out } = await run(["--quiet", `--repair=${how}`, ...never], argumentsOf(options), text);
+  const { out } = await run(["repair", how, "--quiet"], argumentsOf(options), text);
   return restored(out);
 }
 
 async function search(pattern, files, options = {}) {
   const flags = isRegExp(pattern) ? pattern.flags.replace(/[^ims]/g, "") : "";
   const text = (flags && `(?${flags})`) + (isRegExp(pattern) ? pattern.source : pattern);
-  const asked = [`--search=${text}`, ...argumentsOf(options), "--", ...[files].flat()];
-  const { code, out, printed } = await run(["--json"], asked, "", { passes: [0, 3] });
+  const asked = [...argumentsOf(options), "--", text, ...[files].flat()];
+  const { code, out, printed } = await run(["search", "--json"], asked, "", { passes: [0, 3] });
   if (printed && code === 0) process.emitWarning(printed, "TcompactWarning");
   const lines = out.split("\n").filter(Boolean);
   return lines.map((line) => JSON.parse(line));
 }
 
 async function show(file, indices, options = {}) {
-  const { out } = await run(["--json"], [`--show=${indices}`, ...argumentsOf(options), "--", file], "");
+  const { out } = await run(["show", "--json"], [...argumentsOf(options), "--", `${indices}`, file], "");
   return JSON.parse(out);
 }
 

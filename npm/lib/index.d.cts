@@ -139,7 +139,7 @@ export function search(
 ): Promise<Found[]>;
 
 /**
- * Returns messages of a transcript or an archive as they were: `17`, `"2:17"`, `"3..9,12"`, or a list of these. The second
+ * Returns messages of a transcript or an archive as they were: `17`, `"2:17"`, `"3-9,12"`, or a list of these. The second
  * index of a range is not in it. With `archive`, they are those that were cut from `file`.
  */
 export function show(

@@ -15,10 +15,12 @@ class TcompactError extends Error {
 // They decide what is printed and where, which the functions of this module do themselves.
 const NOT_HERE = new Set(
   (
-    "check color count diff dry-run emit exit-status explain force generate help in-place jobs json lines list output " +
-    "output-dir progress quiet repair report restore resume search show sort verbose version"
+    "color count diff dry-run emit exit-status explain force help in-place jobs json lines output output-dir progress " +
+    "quiet repair report resume sort verbose version"
   ).split(" "),
 );
+// Commands of the program that are not a flag, too.
+const COMMANDS = new Set("check completions list man restore search show".split(" "));
 const FILE = process.platform === "win32" ? "tcompact.exe" : "tcompact";
 const HERE = `${process.platform}-${process.arch}`;
 // Where an old npm installed both, the one for musl runs with either library.
@@ -113,6 +115,9 @@ function argumentsOf(options) {
     // Without an equals sign, which would begin a value.
     if (!/^[a-z][a-z0-9-]*$/.test(name)) {
       throw new TcompactError(`${JSON.stringify(key)} is not the name of an option`, { exitCode: 2 });
+    }
+    if (COMMANDS.has(name)) {
+      throw new TcompactError(`${key} is a command of the program and not an option`, { exitCode: 2 });
     }
     if (NOT_HERE.has(name)) {
       const why = "this flag decides what the program prints; it works on the command line only";

@@ -33,7 +33,7 @@ test("1: no transcript", async () => {
       const error = await failure(call(given));
       assert.deepEqual([error.exitCode, error.cause], [1, undefined]);
       assert.match(error.message, /^standard input is not a transcript/);
-      assert.match(error.hint, /^tcompact --list formats/);
+      assert.match(error.hint, /^tcompact list formats/);
     }
   }
 });
@@ -63,7 +63,8 @@ test("2: a wrong option", async () => {
     const none = await failure(looked());
     assert.deepEqual([none.exitCode, /none\.jsonl/.test(none.message)], [1, true]);
   }
-  for (const name of ["show", "emit", "output", "exitStatus", "dryRun", "inPlace", "help", "version", "report", "force"]) {
+  assert.match((await failure(compact(messages, { show: 1 }))).message, /^show is a command of the program/);
+  for (const name of ["emit", "output", "exitStatus", "dryRun", "inPlace", "help", "version", "report", "force"]) {
     assert.match(
       (await failure(compact(messages, { [name]: true }))).message,
       new RegExp(`^${name}: this flag decides`),
@@ -229,11 +230,11 @@ test("the launcher has the program's exit codes and streams", async (t) => {
     [3, ["-e", "--keep", "messages:500", file]],
     [4, ["--keep", "messages:5", "--summarizer-cmd", "exit 3", file]],
     [5, ["--fit", "tokens:10", file]],
-    [6, ["--check"]],
+    [6, ["check"]],
     [7, ["-n", file, none]],
   ];
   const codes = cases.map(
-    async ([, args]) => (await ran(process.execPath, [launcher, "-q", ...args], { input: broken })).code,
+    async ([, args]) => (await ran(process.execPath, [launcher, ...args, "-q"], { input: broken })).code,
   );
   assert.deepEqual(
     await Promise.all(codes),

@@ -43,7 +43,7 @@ __all__ = [
     "show",
 ]
 
-# The exit codes of `--search` and `--check` that are not an error here.
+# The exit codes of the commands `search` and `check` that are not an error here.
 _NOTHING_FOUND, _VIOLATIONS = 3, 6
 Summarizer = Callable[[str], str]
 TokenCounter = Callable[[str], int]
@@ -140,7 +140,7 @@ def check(messages: Any, **flags: Any) -> list[Violation]:
     Raises InputError or UsageError.
     """
     given = Messages(messages)
-    own = ["--check", *_own(given, flags)]
+    own = ["check", *_own(given, flags)]
     code, _, printed = _program.run("check", own, _program.options(flags), given.text, passes=frozenset({_VIOLATIONS}))
     found = re.findall(r"^tcompact: .*?: message (\d+): (.*)$", printed, re.MULTILINE)
     if code == _VIOLATIONS and not found:
@@ -154,9 +154,7 @@ def repair(messages: Any, how: Literal["drop", "synthesize"] = "drop", **flags: 
     Raises InputError, also where a violation cannot be mended, or UsageError.
     """
     given = Messages(messages)
-    # No conversation reaches this, so that nothing is summarized.
-    never = [] if "trigger" in flags else ["--trigger=messages:1000000000"]
-    own = ["--quiet", f"--repair={how}", *never, *_own(given, flags)]
+    own = ["repair", how, "--quiet", *_own(given, flags)]
     _, out, _ = _program.run("repair", own, _program.options(flags), given.text)
     restored: list[Any] = given.restored(json.loads(out))
     return restored
@@ -165,26 +163,26 @@ def repair(messages: Any, how: Literal["drop", "synthesize"] = "drop", **flags: 
 def search(pattern: str, *files: str | PathLike[str], limit: int | None = None, **flags: Any) -> list[dict[str, Any]]:
     """Returns the messages of archives and transcripts whose text matches a regular expression, the newest first.
 
-    Each has the keys of `--search --json`: `source`, `index` (what `show` takes), `role`, `tool` and `lines`. At most
-    `limit` are returned, 20 if not given.
+    Each has the keys of `tcompact search --json`: `source`, `index` (what `show` takes), `role`, `tool` and `lines`.
+    At most `limit` are returned, 20 if not given.
 
     Raises UsageError for a pattern that is none, or InputError.
     """
-    asked = [f"--search={pattern}", *_program.options({"limit": limit} | flags)]
-    out = _program.look_up("search", asked, list(files), passes=frozenset({_NOTHING_FOUND}))
+    asked = _program.options({"limit": limit} | flags)
+    out = _program.look_up("search", asked, [pattern, *files], passes=frozenset({_NOTHING_FOUND}))
     return [json.loads(line) for line in out.splitlines()]
 
 
 def show(file: str | PathLike[str], indices: int | str | Sequence[int | str], **flags: Any) -> list[Any]:
-    """Returns messages of a transcript or an archive as they were: `17`, `"2:17"`, `"3..9,12"`, or a list of these.
+    """Returns messages of a transcript or an archive as they were: `17`, `"2:17"`, `"3-9,12"`, or a list of these.
 
     The second index of a range is not in it. With `archive`, the messages are those that were cut from `file`.
 
     Raises UsageError where there is no such message, or InputError.
     """
     places = [indices] if isinstance(indices, (int, str)) else indices
-    asked = [f"--show={','.join(map(str, places))}", *_program.options(flags)]
-    messages: list[Any] = json.loads(_program.look_up("show", asked, [file]))
+    words = [",".join(map(str, places)), file]
+    messages: list[Any] = json.loads(_program.look_up("show", _program.options(flags), words))
     return messages
 
 

@@ -41,6 +41,8 @@ def options(flags: Mapping[str, Any]) -> list[str]:
         name = key.rstrip("_").replace("-", "_")
         if not _OPTION.fullmatch(name):
             raise UsageError(f"{key!r} is not the name of an option", 2)
+        if name in _sentences.COMMANDS and not _sentences.REFUSED.fullmatch(name) and name != "redact":
+            raise UsageError(f"{name} is a command of the program and not an option", 2)
         if _sentences.REFUSED.fullmatch(name):
             raise UsageError(f"{name}: this flag decides what the program prints; it works on the command line only", 2)
         flag, value = "--" + name.replace("_", "-"), _sizes.of_flag(name, value)
@@ -173,7 +175,7 @@ def run(
     return code, out.decode("utf-8"), printed
 
 
-def look_up(call: str, asked: list[str], files: list[Any], passes: frozenset[int] = frozenset()) -> str:
-    """Returns what the program prints as JSON of files, for arguments that ask for messages in them."""
-    _, out, _ = run(call, ["--json"], [*asked, "--", *map(os.fspath, files)], b"", passes=passes)
+def look_up(call: str, asked: list[str], words: list[Any], passes: frozenset[int] = frozenset()) -> str:
+    """Returns what a command prints as JSON, for its flags and its words: what is looked for, and the files."""
+    _, out, _ = run(call, [call, "--json"], [*asked, "--", *map(os.fspath, words)], b"", passes=passes)
     return out

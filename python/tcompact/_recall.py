@@ -16,18 +16,18 @@ THREAD = "{thread_id}"
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 DESCRIPTION = (
     "Looks up messages that were cut from this conversation, word for word. A place as a summary or a note writes it "
-    "reads these messages: [2:17], 17, 2:17..20, 3fa81c02:15. Anything else is a regular expression that they are "
+    "reads these messages: [2:17], 17, 2:17-20, 3fa81c02:15. Anything else is a regular expression that they are "
     r"searched for; (?i) ignores case. A number alone is a place: search for it as \b404\b."
 )
 NOTE = f"the tool {NAME} finds what this summarizes by a regular expression, and shows a message by its place, as [12]."
-_PLACE = re.compile(r"(#?\d+:|[\da-fA-F]{8}:|~)?\d+(\.\.(#?\d+:|[\da-fA-F]{8}:)?\d+)?")
+_PLACE = re.compile(r"(#?\d+:|[\da-fA-F]{8}:|~)?\d+((-|\.\.)(#?\d+:|[\da-fA-F]{8}:)?\d+)?")
 # What fits beside a conversation: messages that match, tokens of each that is shown, and characters of an answer and
 # of an error.
 _LIMIT, _TOKENS, _CHARACTERS, _OF_AN_ERROR = 10, 1500, 16_000, 1000
 # No flag helps the agent, which has one text to give.
 _CLIPPED = re.compile(r"^(\[[^]\n]*\] … [\d,]+ tokens); --limit-tokens \d+ .*$", re.MULTILINE)
-_LINES = re.compile(r"^(  … [\d,]+ more); --show '([^'\n]*)' shows all$", re.MULTILINE)
-_FLAG = re.compile(r"^show (?=\S+: )| for '(?:search|show)'")
+_LINES = re.compile(r"^(  … [\d,]+ more); tcompact show '([^'\n]*)' prints all$", re.MULTILINE)
+_FLAG = re.compile(r"^show (?=\S+: )| for '<(?:PATTERN|INDEXES)>'")
 _MORE = re.compile(r"^tcompact: ([\d,]+) more; --limit ", re.MULTILINE)
 # No system refuses a file's name of this length.
 _LONGEST = 160
@@ -50,11 +50,10 @@ def recalled(archive: Path, asked: str, flags: Sequence[str]) -> str:
     if not archive.is_file():
         return "Nothing was cut from this conversation yet: all of it is in front of you."
     place = _place(asked)
-    own = [f"--show={place}", f"--limit-tokens={_TOKENS}"] if place else [f"--search={asked}", f"--limit={_LIMIT}"]
+    own = ["show", f"--limit-tokens={_TOKENS}"] if place else ["search", f"--limit={_LIMIT}"]
+    words = [*own, *flags, "--", place or asked, str(archive)]
     try:
-        code, out, printed = _program.run(
-            NAME, [], [*own, *flags, "--", str(archive)], b"", passes=frozenset({3}), logs=False
-        )
+        code, out, printed = _program.run(NAME, [], words, b"", passes=frozenset({3}), logs=False)
     except TcompactError as error:
         # The program's own sentence, which can quote the text.
         why = _FLAG.sub("", str(error.args[0]), count=1).replace("; search finds ", "; a pattern finds ")

@@ -10,12 +10,15 @@ from typing import Any
 
 # These flags decide what is printed and where, which the functions of this module do themselves.
 REFUSED = re.compile(
-    "check|color|count|diff|dry_run|emit|exit_status|explain|force|generate|help|in_place|jobs|json|lines|list|output|"
-    "output_dir|progress|quiet|repair|report|restore|resume|search|show|sort|verbose|version"
+    "color|count|diff|dry_run|emit|exit_status|explain|force|help|in_place|jobs|json|lines|output|output_dir|progress|"
+    "quiet|repair|report|resume|sort|verbose|version"
 )
 MIDDLEWARE = "CompactionMiddleware"
 # The functions that do what these flags do.
-_FUNCTIONS = {"check": "check", "dry_run": "plan", "repair": "repair", "search": "search", "show": "show"}
+_FUNCTIONS = {"dry_run": "plan", "repair": "repair"}
+# The commands of the program, and those that are functions here.
+COMMANDS = {"count", "check", "repair", "redact", "search", "show", "restore", "list", "completions", "man", "help"}
+_CALLS = {"check", "repair", "search", "show"}
 # A word behind a flag is its value where it is quoted, one of these, before a colon, or has a digit or a sign in it.
 _WORDS = (
     "all|any|anthropic|bedrock|codex|deepagents|deerflow|drop|embed|extractive|gemini|inspect|keep|langchain|loop|none|"
@@ -39,6 +42,7 @@ _EXPORT = re.compile(r"export (\w+)=…")
 def sentence(text: str) -> str:
     """Returns a sentence of the program for Python. What others wrote stays as it is."""
     text = re.sub(r"^standard input\b", "messages", text).replace("there is no flag", "there is no option")
+    text = re.sub(r"\btcompact (check|repair|search|show)\b", r"\1", text)
     text = _FLAG_ABOVE_CARETS.sub(lambda found: f"  {found[1].replace('-', '_')}\n  ", text)
     text = _SUMMARIZER.sub(lambda found: f"the summarizer {found[1]}{' failed:' if found[2] else ''}", text)
     text = _COUNTER.sub(r"token_counter \1", text)
@@ -57,7 +61,10 @@ def hint(text: str, call: str, own: Sequence[str] = (), given: Sequence[str] = (
         command = f'os.environ["{found[1]}"] = "…"'
     elif command.startswith("tcompact "):
         left_out = {*own, *(given if call == MIDDLEWARE else ())}
-        words = [word for word in split(command)[1:] if word not in left_out or word.startswith("--repair=")]
+        words = split(command)[1:]
+        if words[:1] == [call] and call in _CALLS:
+            del words[0]
+        words = [word for word in words if word not in left_out or (call == "repair" and word == own[1])]
         has_summarizer = call != MIDDLEWARE and any(word.startswith("--summarizer-cmd=") for word in own)
         has_counter = call != MIDDLEWARE and any(word.startswith("--counter-cmd=") for word in own)
         functions = [
@@ -101,11 +108,12 @@ def _call(words: list[str], call: str, functions: list[str]) -> str | None:
             if not is_joined and words and not words[0].startswith("--"):
                 value, is_joined = words.pop(0), "="
             flags.setdefault(flag.removeprefix("--").replace("-", "_"), []).append(_value(value) if is_joined else True)
-    places = flags.pop(call, []) if call in ("repair", "search", "show") else []
-    if any(map(REFUSED.fullmatch, flags)):
+    is_command = bool(files) and files[0] in COMMANDS and call not in _CALLS
+    if is_command or any(map(REFUSED.fullmatch, flags)):
         return None
-    known = {"search": [*places, *files], "show": [*files, *places], MIDDLEWARE: [...]}
-    first = ["messages", *map(_shown, places)] if call not in known else [_shown(one) for one in known[call]]
+    known: dict[str, list[Any]] = {"search": files, "show": files[::-1], MIDDLEWARE: [...]}
+    first = ["messages", *map(_shown, files)] if call == "repair" else ["messages"]
+    first = [_shown(one) for one in known[call]] if call in known else first
     given = [f"{_name(name)}={_shown(values if len(values) > 1 else values[0])}" for name, values in flags.items()]
     given.extend(f"{name}={name}" for name in functions)
     return f"{call}({', '.join([*first, *given])})"

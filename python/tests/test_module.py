@@ -390,7 +390,7 @@ class LookingUp(unittest.TestCase):
         self.assertRaisesRegex(InputError, "none.jsonl", search, "a", "none.jsonl")
         self.assertRaisesRegex(UsageError, "99", show, self.archive, 99)
         self.assertRaisesRegex(UsageError, "json: this flag", search, "a", self.archive, json=True)
-        self.assertRaisesRegex(UsageError, "show: this flag", compact, chat(), show=1)
+        self.assertRaisesRegex(UsageError, "show is a command", compact, chat(), show=1)
 
 
 class Sdks(unittest.TestCase):

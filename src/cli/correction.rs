@@ -3,11 +3,12 @@
 //! Also: a command to try for a flag: with a corrected value, an example, and the flags that it needs.
 
 use std::error::Error;
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction};
 
-use crate::cli::command;
+use crate::cli::commands::CommandName;
 use crate::cli::retry::{Typed, flag_named};
 use crate::diagnostic::{Advice, Diagnostic};
 use crate::plan::size::whole;
@@ -32,14 +33,22 @@ pub(crate) fn diagnostic(error: &clap::Error) -> Diagnostic {
     }
 }
 
-/// A text that the flag accepts, if it is known what was meant. `flag` has its hyphens.
-pub(crate) fn corrected(flag: &str, text: &str) -> Option<String> {
-    let mut command = command();
+/// A text that an argument of a command accepts, if it is known what was meant. `flag` has its hyphens, or is the name of
+/// the first word as in `<PATTERN>`.
+pub(crate) fn corrected(name: CommandName, flag: &str, text: &str) -> Option<String> {
+    let mut command = name.command();
     let mut text = text.to_owned();
     // Correcting one part can show that another is wrong too.
     for _ in 0..MOST_MISTAKES {
-        match command.try_get_matches_from_mut(["tcompact".to_owned(), format!("{flag}={text}")]) {
+        let words = if flag.starts_with('<') {
+            vec!["tcompact".to_owned(), "--".to_owned(), text.clone()]
+        } else {
+            vec!["tcompact".to_owned(), format!("{flag}={text}")]
+        };
+        match command.try_get_matches_from_mut(words) {
             Ok(_) => return Some(text),
+            // A word that the command needs, too.
+            Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => return Some(text),
             Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
                 text = diagnostic(&error).corrected(&text)?;
             }
@@ -71,8 +80,11 @@ pub(super) fn listed(words: &[String], and: &str) -> String {
     }
 }
 
-/// Values to try for flags without a default and without listed values.
+/// Values to try for flags and words without a default and without listed values.
 pub(super) const EXAMPLES: [(&str, &str); 35] = [
+    ("<PATTERN>", "error"),
+    ("<INDEXES>", "last"),
+    ("<ARCHIVE>", "removed.jsonl"),
     ("--prune", "results:5"),
     ("--prune-except", "Read"),
     ("--fit", "tokens:8k"),
@@ -88,11 +100,8 @@ pub(super) const EXAMPLES: [(&str, &str); 35] = [
     ("--html", "page.html"),
     ("--archive", "removed.jsonl"),
     ("--archive-note", "off"),
-    ("--restore", "removed.jsonl"),
     ("--rounds", "1"),
-    ("--search", "error"),
     ("--limit", "50"),
-    ("--show", "2:17"),
     ("--limit-tokens", "6000"),
     ("--trigger", "tokens:8k"),
     ("--counter", "o200k_base"),
@@ -110,16 +119,12 @@ pub(super) const EXAMPLES: [(&str, &str); 35] = [
     ("--summarizer-cmd", "llm"),
 ];
 /// What a flag needs beside it, and the flags that do as well.
-pub(super) const NEEDED: [(&str, &str, &[&str]); 12] = [
-    ("--sort", "--count", &[]),
+pub(super) const NEEDED: [(&str, &str, &[&str]); 8] = [
     ("--truncate-args", "--preset deepagents", &[]),
-    ("--json", "--dry-run", &["--count", "--emit", "--search", "--show"]),
+    ("--json", "--dry-run", &["--emit"]),
     ("--resume", "--output-dir compacted", &["--output", "--in-place"]),
     ("--force", "--in-place", &[]),
-    ("--rounds", "--restore removed.jsonl", &[]),
     ("--archive-note", "--archive removed.jsonl", &[]),
-    ("--limit", "--search error", &[]),
-    ("--limit-tokens", "--show 2:17", &[]),
     ("--base-url", "--model openai:gpt-4o-mini", &[]),
     ("--api-key-env", "--model openai:gpt-4o-mini", &[]),
     ("--request-json", "--model openai:gpt-4o-mini", &[]),
@@ -127,12 +132,17 @@ pub(super) const NEEDED: [(&str, &str, &[&str]); 12] = [
 
 /// What to change on the command line for a flag: it gets a value that it accepts, the corrected one if possible.
 pub(super) fn attempt(flag: &str, value: Option<&str>, typed: &Typed) -> Advice {
-    let command = command();
-    let Some(arg) = flag_named(&command, flag) else { return help() };
+    let command = typed.name().command();
+    let Some(arg) = flag_named(&command, flag) else { return help(typed) };
+    if arg.is_positional() {
+        return attempt_word(arg, flag, value, typed);
+    }
     let mut tried = Vec::new();
     for (_, beside, others) in NEEDED.iter().filter(|(needy, ..)| *needy == flag) {
-        let needed = beside.split(' ').next().into_iter();
-        if !needed.chain(others.iter().copied()).any(|flag| typed.has(flag)) {
+        let needed = beside.split(' ').next().unwrap_or_default();
+        // Another command has such a flag alone.
+        let is_needed = flag_named(&command, needed).is_some();
+        if is_needed && ![needed].iter().chain(*others).any(|flag| typed.has(flag)) {
             tried.extend(beside.split(' ').map(str::to_owned));
         }
     }
@@ -141,9 +151,9 @@ pub(super) fn attempt(flag: &str, value: Option<&str>, typed: &Typed) -> Advice 
     let value = value.filter(|value| !arg.is_require_equals_set() || is_joined(value));
     if !arg.get_action().takes_values() {
         tried.push(flag.to_owned());
-    } else if let Some(rules) = value.and_then(|value| rules(arg, flag, value)) {
+    } else if let Some(rules) = value.and_then(|value| rules(typed.name(), arg, flag, value)) {
         tried.extend(rules.flat_map(|rule| [flag.to_owned(), rule.to_owned()]));
-    } else if let Some(value) = value_to_try(arg, flag, value) {
+    } else if let Some(value) = value_to_try(typed.name(), arg, flag, value) {
         if arg.is_require_equals_set() {
             tried.push(format!("{flag}={value}"));
         } else {
@@ -154,22 +164,32 @@ pub(super) fn attempt(flag: &str, value: Option<&str>, typed: &Typed) -> Advice 
             tried.extend(["--for", "gpt-4o"].map(str::to_owned));
         }
     } else {
-        return help();
+        return help(typed);
     }
     Advice::command(tried)
 }
 
+/// What to change for a word that the command needs. An existing file in its place is an input.
+fn attempt_word(arg: &Arg, flag: &str, value: Option<&str>, typed: &Typed) -> Advice {
+    let is_given = value.is_some_and(|value| !Path::new(value).exists());
+    let Some(tried) = value_to_try(typed.name(), arg, flag, value.filter(|_| is_given)) else { return help(typed) };
+    match value.filter(|_| is_given) {
+        Some(value) => Advice::instead(value.to_owned(), tried),
+        None => Advice::command([tried]),
+    }
+}
+
 /// Several rules in one value, of which each wants a flag of its own.
-fn rules<'v>(arg: &Arg, flag: &str, value: &'v str) -> Option<impl Iterator<Item = &'v str>> {
-    let is_rule = |part: &str| corrected(flag, part).as_deref() == Some(part);
+fn rules<'v>(name: CommandName, arg: &Arg, flag: &str, value: &'v str) -> Option<impl Iterator<Item = &'v str>> {
+    let is_rule = |part: &str| corrected(name, flag, part).as_deref() == Some(part);
     let are_rules =
         value.contains(',') && matches!(arg.get_action(), ArgAction::Append) && value.split(',').all(is_rule);
     are_rules.then(|| value.split(','))
 }
 
 /// The value as it was probably meant, or another one that the flag accepts.
-fn value_to_try(arg: &Arg, flag: &str, value: Option<&str>) -> Option<String> {
-    if let Some(corrected) = value.and_then(|value| corrected(flag, value)) {
+fn value_to_try(name: CommandName, arg: &Arg, flag: &str, value: Option<&str>) -> Option<String> {
+    if let Some(corrected) = value.and_then(|value| corrected(name, flag, value)) {
         return Some(corrected);
     }
     let default = arg.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
@@ -196,8 +216,13 @@ fn knows_window(typed: &Typed) -> bool {
 }
 
 /// What to try if nothing better is known.
-pub(super) fn help() -> Advice {
-    Advice::command(["--help"])
+pub(super) fn help(typed: &Typed) -> Advice {
+    help_of(typed.name())
+}
+
+pub(super) fn help_of(name: CommandName) -> Advice {
+    let word = Some(name.word()).filter(|word| !word.is_empty());
+    Advice::command(word.into_iter().chain(["--help"]))
 }
 
 #[cfg(test)]
@@ -216,7 +241,7 @@ mod tests {
             ("--keep", "bogus:3", None),
             ("--rate", "x", None),
         ] {
-            assert_eq!(corrected(flag, text).as_deref(), meant, "{flag} {text}");
+            assert_eq!(corrected(CommandName::Compact, flag, text).as_deref(), meant, "{flag} {text}");
         }
     }
 }

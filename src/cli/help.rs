@@ -12,6 +12,9 @@ use crate::llm::providers::PROVIDERS;
 use crate::tokens::{COUNTERS, models};
 use crate::transcript::formats::FORMATS;
 
+/// The most columns of a help text.
+pub(super) const WIDTH: usize = 100;
+
 /// A group of flags: its heading, what it is for, and a command that works.
 pub(super) struct Group {
     pub(super) heading: &'static str,
@@ -25,10 +28,12 @@ pub(super) const PRUNE: &str = "What goes before a summary";
 pub(super) const OUTPUT: &str = "What is written";
 pub(super) const LOOK: &str = "Look before";
 pub(super) const ARCHIVE: &str = "Archive and look up";
-pub(super) const CHECK: &str = "Check and repair";
+pub(super) const MEND: &str = "Repair and mask";
 pub(super) const MANY: &str = "Many conversations";
 pub(super) const SETTINGS: &str = "Settings and messages";
 pub(super) const RARE_COUNTS: &str = "Rarely needed: reading and counting";
+/// The heading of these flags in a command, which has few others.
+pub(super) const READING: &str = "Reading and counting";
 pub(super) const RARE_REQUESTS: &str = "Rarely needed: requests";
 pub(super) const RARE_SUMMARY: &str = "Rarely needed: the summary message";
 
@@ -49,7 +54,7 @@ is there, tcompact takes --trigger fraction:0.85 --fit fraction:0.5.",
         heading: MODELS,
         about: "\
 Without any of these, the summary quotes the conversation, offline. Tables:
---list providers, --list models, --list secrets.",
+tcompact list providers, tcompact list models.",
         example: "tcompact -m openai:gpt-4o-mini --for gpt-4o chat.json > short.json",
     },
     Group {
@@ -66,21 +71,23 @@ With -m none, no summary follows.",
     },
     Group {
         heading: LOOK,
-        about: "Shows what would happen, or how large a conversation is, and writes nothing.",
+        about: "Shows what would happen, and writes nothing.",
         example: "tcompact --dry-run --explain --keep tokens:3000 chat.json",
     },
     Group {
         heading: ARCHIVE,
-        about: "Keeps what is cut away, searches it, shows it, and puts it back.",
+        about: "Keeps what is cut away, so that you can search it, show it and put it back.",
         example: "tcompact --archive removed.jsonl --keep messages:4 chat.json > short.json
-tcompact --search '(?i)timeout' removed.jsonl
-tcompact --show 1:2,1:4..6 removed.jsonl
-tcompact --restore removed.jsonl short.json > original.json",
+tcompact search '(?i)timeout' removed.jsonl
+tcompact show 1:2,1:4-6 removed.jsonl
+tcompact restore removed.jsonl short.json > original.json",
     },
     Group {
-        heading: CHECK,
-        about: "Finds what a provider would refuse, such as a call without its result.",
-        example: "tcompact --repair drop --trigger tokens:100m broken.json > repaired.json",
+        heading: MEND,
+        about: "\
+Repairs what a provider would refuse, such as a call without its result, and
+masks secrets. The commands repair and redact do so and cut nothing.",
+        example: "tcompact --repair synthesize --redact=all chat.json > short.json",
     },
     Group {
         heading: MANY,
@@ -95,7 +102,7 @@ tcompact --restore removed.jsonl short.json > original.json",
     Group {
         heading: RARE_COUNTS,
         about: "For what --for does not know, and for input that tcompact does not recognize.",
-        example: "tcompact --count --counter o200k_base --from openai-chat chat.json",
+        example: "tcompact --counter o200k_base --from openai-chat chat.json > short.json",
     },
     Group {
         heading: RARE_REQUESTS,
@@ -129,13 +136,18 @@ pub(super) static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Whether the user asked for the short help, `-h`.
-pub(crate) fn asks_briefly(error: &clap::Error) -> bool {
-    error.kind() == ErrorKind::DisplayHelp && !error.render().to_string().contains(CODES)
+/// Whether a help is the long one of compaction.
+pub(crate) fn asks_for_all(error: &clap::Error) -> bool {
+    error.kind() == ErrorKind::DisplayHelp && error.render().to_string().contains(CODES)
 }
 
-/// The long help with the sentence and the example of each group below its heading.
-pub(crate) fn with_introductions(help: &str) -> String {
+/// Whether a help of compaction is the short one, `-h`.
+pub(crate) fn asks_briefly(error: &clap::Error) -> bool {
+    error.kind() == ErrorKind::DisplayHelp && !asks_for_all(error)
+}
+
+/// A help text with the sentence and the example of each group below its heading.
+pub(super) fn with_introductions(help: &str) -> String {
     let mut lines = Vec::new();
     for line in help.lines() {
         lines.push(line.to_owned());
@@ -163,37 +175,40 @@ Shortens LLM transcripts: recent messages stay byte for byte, one summary takes
 the place of what came before, and no tool call is split from its result.
 
 Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
+       tcompact COMMAND ...            (tcompact help COMMAND)
 
-      --trigger SIZE[,SIZE…]  when: only when all are reached; repeat for \"or\"
+  count, check, repair, redact  tokens; rules of the provider; secrets
+  search PATTERN, show INDEXES  find messages and print them
+  restore ARCHIVE               put back what was cut away
+  list, completions, man        tables, completions of a shell, the manual page
+
       --keep SIZE             how much of the end stays [default: messages:20]
       --fit SIZE, --prune all how large the result may be; what to remove first
+      --trigger SIZE          only a conversation that has reached SIZE
   -m, --model PROVIDER:MODEL  the writer of the summary [default: offline]
       --for MODEL             the reader of the result: window, tokenizer
-  -n, --dry-run [--json]      where it would cut; --count prints the tokens
-      --explain, --diff       draw the cut; show what is removed and added
-  -o, --output FILE           instead of standard output; -i replaces the files
-  -O, --output-dir DIR        for directories and several files
-      --report FILE           the result and cost of each conversation
-      --archive FILE.jsonl    keep what is removed; --search and --show find it
-      --check                 only look for calls and results out of order
-  -v, -q                      report decisions; report only errors
+  -n, --dry-run, --explain    where it would cut; draw the cut
+      --diff, --html FILE     show what changes: as text, as a page
+  -i, -o FILE, -O DIR         replace the files; write to a file, a directory
+      --archive FILE.jsonl    keep what is removed, for search and restore
 SIZE: messages:20, steps:20, turns:3, tokens:8k, bytes:1m, fraction:0.8
 
-  tcompact --keep messages:10 chat.json > short.json
-  tcompact -m openai:gpt-4o-mini -O compacted/ logs/
-
-All flags, examples, exit codes: --help. Tables: --list models, formats, …
+  tcompact -m openai:gpt-4o-mini --keep messages:10 chat.json > short.json
+All flags, examples, exit codes: --help
 ";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::command;
+    use crate::cli::commands::{CommandName, long_help};
+
+    fn command() -> clap::Command {
+        CommandName::Compact.command()
+    }
 
     #[test]
     fn each_group_has_flags_a_sentence_and_a_command_that_is_understood() {
-        let help = command().render_long_help().ansi().to_string();
-        let page = strip_str(&with_introductions(&help)).to_string();
+        let page = strip_str(&long_help()).to_string();
         for Group { heading, about, example } in GROUPS {
             assert!(command().get_arguments().any(|arg| arg.get_help_heading() == Some(heading)), "{heading}");
             assert!(page.contains(&format!("\n{heading}:\n  {}", about.lines().next().expect("a line"))), "{heading}");
@@ -201,8 +216,7 @@ mod tests {
             for line in example.lines() {
                 // The page indents by four columns and the sign of a prompt.
                 assert!(line.len() <= 74, "{line}");
-                let words = line.split(" > ").next().unwrap_or_default().split(' ').map(|word| word.trim_matches('\''));
-                command().try_get_matches_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+                is_understood(line);
             }
             let flags = command().get_arguments().filter(|arg| arg.get_help_heading() == Some(heading)).count();
             let shown = |arg: &clap::Arg| {
@@ -218,6 +232,29 @@ mod tests {
             .map(|arg| arg.get_id().clone())
             .collect();
         assert!(stray.is_empty(), "in no group: {stray:?}");
+    }
+
+    /// Checks that a line is a command of the program.
+    fn is_understood(line: &str) {
+        let words = line.split(" > ").next().unwrap_or_default().split(' ').map(|word| word.trim_matches('\''));
+        let mut words: Vec<&str> = words.collect();
+        let name = CommandName::of_words(&words[1..]);
+        if name != CommandName::Compact {
+            words.remove(0);
+        }
+        name.command().try_get_matches_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+
+    #[test]
+    fn the_examples_of_commands_are_understood() {
+        for name in CommandName::NAMED {
+            let help = name.command().render_long_help().to_string();
+            let examples = help.lines().filter(|line| line.starts_with("  tcompact "));
+            examples.for_each(|line| {
+                is_understood(line.split("   #").next().unwrap_or(line).split(" | ").next().unwrap_or(line).trim())
+            });
+            assert!(help.lines().all(|line| line.chars().count() <= WIDTH), "{help}");
+        }
     }
 
     /// The flags that newcomers take for one another stand one behind the other, each in two lines of 80 columns.
@@ -246,7 +283,7 @@ mod short_help_tests {
         for line in BRIEF.lines() {
             assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
         }
-        let command = crate::cli::command();
+        let command = crate::cli::commands::CommandName::Compact.command();
         let words = BRIEF.split(|c: char| c.is_whitespace() || ",;.:".contains(c));
         for flag in words.filter(|word| word.len() > 1 && word.starts_with('-') && *word != "--help") {
             let is = |arg: &clap::Arg| {

@@ -1,16 +1,8 @@
-//! Places of messages, as `--search` prints them and `--show` takes them.
-//!
-//! Also: the flags that read archives: what was cut is put back, searched and shown.
+//! Places of messages, as the command `search` prints them and `show` takes them.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Arg, Args, Command, ValueHint};
-use regex::Regex;
-
-use crate::cli::help::ARCHIVE;
-use crate::cli::values::{number, search_pattern};
 use crate::diagnostic::Diagnostic;
 use crate::transcript::record_id::RecordId;
 
@@ -29,7 +21,7 @@ pub(crate) enum PlaceOrigin {
 }
 
 impl PlaceOrigin {
-    /// A place as `--search` prints it and `--show` takes it.
+    /// A place as `search` prints it and `show` takes it.
     pub(crate) fn place(self, index: impl fmt::Display) -> String {
         match self {
             PlaceOrigin::Last => index.to_string(),
@@ -88,7 +80,7 @@ impl fmt::Display for MessagePlace {
 /// What names the last message.
 const LAST: &str = "last";
 
-/// The value of `--show`: places with commas between them, each with brackets or without.
+/// What `show` takes: places with commas between them, each with brackets or without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Places(pub(crate) Vec<MessagePlace>);
 
@@ -102,7 +94,7 @@ impl FromStr for Places {
                 .replace(['[', '~', ']'], "")
                 .trim()
                 .parse()
-                .map_or("2:17".to_owned(), |index: usize| format!("#1:{index}"));
+                .map_or("last".to_owned(), |index: usize| format!("#1:{index}"));
             places.push(place(part).map_err(|wrong| wrong.in_part(start, part.len()).example(example))?);
             start += part.len() + 1;
         }
@@ -114,7 +106,7 @@ fn place(part: &str) -> Result<MessagePlace, Diagnostic> {
     // An agent types a place as its digest prints it.
     let plain: String = part.chars().filter(|c| !matches!(c, '[' | ']' | ' ')).collect();
     if plain.starts_with('~') {
-        let what = "an older version wrote this digest, and its places do not name their round; --search finds the message, \
+        let what = "an older version wrote this digest, and its places do not name their round; search finds the message, \
              and #RECORD:INDEX names it by the line of its record in the archive";
         return Err(Diagnostic::new(what));
     }
@@ -159,66 +151,6 @@ fn origin_of(text: &str) -> Option<PlaceOrigin> {
         return Some(PlaceOrigin::Record(id));
     }
     Some(PlaceOrigin::Round(text.parse().ok()?))
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ArchiveReading {
-    /// Put back what such an archive (`.jsonl`) holds, byte for byte, also where the transcript grew since. tcompact
-    /// refuses if nothing matches.
-    #[arg(long, value_name = "ARCHIVE", value_hint = ValueHint::FilePath, groups = [COMMAND_LINE, BESIDE_RESTORE], help_heading = ARCHIVE)]
-    pub(crate) restore: Option<PathBuf>,
-
-    /// With --restore: put back at most N rounds of compaction, the last one first.
-    #[arg(
-        long, value_name = "N", value_parser = number::<1, 1_000_000>, allow_negative_numbers = true, requires = "restore",
-        groups = [COMMAND_LINE, BESIDE_RESTORE], help_heading = ARCHIVE
-    )]
-    pub(crate) rounds: Option<u32>,
-
-    /// Search archives and transcripts for a regular expression (`(?i)` ignores case), the newest message of each
-    /// file first. Exit with 3 if nothing is found. --redact masks what is shown.
-    #[arg(
-        long, value_name = "PATTERN", value_parser = search_pattern, allow_hyphen_values = true,
-        groups = [COMMAND_LINE], help_heading = ARCHIVE
-    )]
-    pub(crate) search: Option<Regex>,
-
-    /// With --search: the most messages to show.
-    #[arg(
-        long, value_name = "N", default_value_t = 20, value_parser = number::<1, 1_000_000>, allow_negative_numbers = true,
-        requires = "search", conflicts_with = "show", groups = [COMMAND_LINE, BESIDE_LOOKUP], help_heading = ARCHIVE
-    )]
-    pub(crate) limit: u32,
-
-    /// Show messages of a transcript, or of an archive (PATH, or --archive FILE): INDEX or `last`, ROUND:INDEX as summaries
-    /// write it, ID:INDEX as notes write it, or #RECORD:INDEX by the line of the archive. A..B is without B. --redact
-    /// masks what is shown.
-    #[arg(
-        long, value_name = "INDEX[..INDEX][,…]", conflicts_with = "count", groups = [COMMAND_LINE], help_heading = ARCHIVE
-    )]
-    pub(crate) show: Option<Places>,
-
-    /// With --show: the most tokens of each message.
-    #[arg(
-        long, value_name = "N", default_value_t = 2000, value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true,
-        requires = "show", conflicts_with = "search", groups = [COMMAND_LINE, BESIDE_LOOKUP], help_heading = ARCHIVE
-    )]
-    pub(crate) limit_tokens: u32,
-}
-
-/// The group of the flags that do not determine a result.
-pub(crate) const ASIDE: &str = "aside";
-/// The group of the arguments that no layer of settings can have.
-pub(crate) const COMMAND_LINE: &str = "command-line";
-/// The group of the arguments that `--restore` allows beside it: it makes no decisions, so it takes no rules.
-pub(super) const BESIDE_RESTORE: &str = "beside-restore";
-/// The group of the arguments that `--search` and `--show` allow beside them, which only read.
-pub(super) const BESIDE_LOOKUP: &str = "beside-lookup";
-
-/// Whether an argument of a command is in a group.
-pub(crate) fn is_in(command: &Command, group: &str, arg: &Arg) -> bool {
-    let mut groups = command.get_groups().filter(|known| known.get_id() == group);
-    groups.any(|group| group.get_args().any(|id| id == arg.get_id()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 
-use crate::cli::{command, is_variable_name};
+use crate::cli::commands::CommandName;
+use crate::cli::is_variable_name;
 use crate::diagnostic::PROGRAM;
 use crate::redact::Redactor;
 
@@ -19,6 +20,17 @@ pub(crate) struct Typed {
 }
 
 impl Typed {
+    /// The command that was typed.
+    pub(crate) fn name(&self) -> CommandName {
+        CommandName::of_words(self.words.get(1..).unwrap_or_default())
+    }
+
+    /// The words that the command parses: those behind its name.
+    pub(super) fn rest(&self) -> &[String] {
+        let start = 1 + usize::from(self.name() != CommandName::Compact);
+        self.words.get(start..).unwrap_or_default()
+    }
+
     /// Whether a flag is given.
     pub(super) fn has(&self, flag: &str) -> bool {
         self.by_variable.iter().any(|given| given == flag) || self.last_use(flag).is_some()
@@ -31,20 +43,22 @@ impl Typed {
 
     fn last_use(&self, flag: &str) -> Option<Part> {
         let asked = [flag.to_owned()];
-        let correction = Correction::new(&asked, "");
-        let parts = correction.parts(self.words.get(1..).unwrap_or_default());
+        let correction = Correction::new(self.name().command(), &asked, "");
+        let parts = correction.parts(self.rest());
         parts.into_iter().rfind(|part| correction.is_use(part, flag))
     }
 }
 
 /// A flag with its value, or words that are repeated as they are: an input, other short flags in one word.
 #[derive(Debug)]
-struct Part {
+pub(super) struct Part {
     /// The flag without its value.
-    flag: Option<String>,
+    pub(super) flag: Option<String>,
     /// The value behind `=`, behind the letter of a flag, or in the next word.
-    value: Option<String>,
-    words: Vec<String>,
+    pub(super) value: Option<String>,
+    pub(super) words: Vec<String>,
+    /// Whether it is an input, or the `--` before inputs.
+    pub(super) is_input: bool,
 }
 
 /// The words to change on a command line.
@@ -57,20 +71,24 @@ pub(super) struct Correction<'w> {
 }
 
 impl<'w> Correction<'w> {
-    pub(super) fn new(advised: &'w [String], wrong: &'w str) -> Self {
-        Correction { command: command(), advised, wrong }
+    pub(super) fn new(command: Command, advised: &'w [String], wrong: &'w str) -> Self {
+        Correction { command, advised, wrong }
     }
 
-    /// Words with the wrong flag replaced, and without the input `without`. What stood nowhere comes first.
+    /// Words with the wrong flag replaced, and the input `without` replaced or left out. What stood nowhere comes first.
     pub(super) fn applied(&self, typed: &[String], without: Option<&str>) -> Vec<String> {
         let advised = self.parts(self.advised);
         let (mut words, mut replaced) = (Vec::new(), Vec::new());
+        let mut without = without;
         for part in self.parts(typed) {
             match &part.flag {
                 Some(flag) if self.is_replaced(flag) && !self.is_another_use(&part, &advised) => {
                     replaced.push((words.len(), part));
                 }
-                None if without.is_some_and(|without| part.words == [without]) => {}
+                None if without.is_some_and(|without| part.words == [without]) => {
+                    without = None;
+                    replaced.push((words.len(), part));
+                }
                 _ => words.extend(part.words),
             }
         }
@@ -97,8 +115,8 @@ impl<'w> Correction<'w> {
     }
 
     /// Splits words into flags and inputs.
-    fn parts(&self, words: &[String]) -> Vec<Part> {
-        let input = |word: &String| Part { flag: None, value: None, words: vec![word.clone()] };
+    pub(super) fn parts(&self, words: &[String]) -> Vec<Part> {
+        let input = |word: &String| Part { flag: None, value: None, words: vec![word.clone()], is_input: true };
         let mut parts = Vec::new();
         let mut rest = words;
         while let Some((word, behind)) = rest.split_first() {
@@ -142,14 +160,14 @@ impl<'w> Correction<'w> {
         }
         let value = parts.last().and_then(|last| last.words.get(1));
         let words = [word.to_owned()].into_iter().chain(value.cloned()).collect();
-        vec![Part { flag: None, value: None, words }]
+        vec![Part { flag: None, value: None, words, is_input: false }]
     }
 
     fn part(&self, flag: &str, joined: Option<&str>, word: &str, next: Option<&String>) -> Part {
         let next = next.filter(|next| joined.is_none() && self.is_value(flag, next));
         let value = joined.map(str::to_owned).or(next.cloned());
         let words = [word.to_owned()].into_iter().chain(next.cloned()).collect();
-        Part { flag: Some(flag.to_owned()), value, words }
+        Part { flag: Some(flag.to_owned()), value, words, is_input: false }
     }
 
     /// Whether the word behind a flag is its value.
@@ -201,14 +219,19 @@ impl<'w> Correction<'w> {
         let values: Vec<&String> = uses.filter_map(|other| other.value.as_ref()).collect();
         let excludes = |other: &&String| *other == value || *other == "none";
         let is_free = !values.is_empty() && !values.iter().any(excludes) && value != "none";
-        is_repeatable && is_free && parsed(&[format!("{flag}={value}")]).is_ok()
+        is_repeatable && is_free && parses(&self.command, &[format!("{flag}={value}")])
     }
 }
 
-/// Parses the words behind the name of the program.
-pub(super) fn parsed(words: &[String]) -> Result<(), clap::Error> {
+/// Parses the words behind the name of the program and of the command.
+pub(super) fn parsed(name: CommandName, words: &[String]) -> Result<(), clap::Error> {
     let words = std::iter::once(PROGRAM.to_owned()).chain(words.iter().cloned());
-    command().try_get_matches_from(words).map(drop)
+    name.command().try_get_matches_from(words).map(drop)
+}
+
+fn parses(command: &Command, words: &[String]) -> bool {
+    let words = std::iter::once(PROGRAM.to_owned()).chain(words.iter().cloned());
+    command.clone().try_get_matches_from(words).is_ok()
 }
 
 /// Whether words hold a key, also in the place of a variable's name; an address with a password or a query; or free text
@@ -261,8 +284,11 @@ fn takes_next(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Set | ArgAction::Append) && !arg.is_require_equals_set()
 }
 
-/// The argument that a word like `--keep` or `-k` names.
+/// The argument that a word like `--keep`, `-k` or `<PATTERN>` names.
 pub(super) fn flag_named<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
+    if let Some(value) = word.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+        return command.get_positionals().find(|arg| arg.get_value_names().is_some_and(|names| names == [value]));
+    }
     let is_named = |arg: &&Arg| match word.strip_prefix("--") {
         Some(long) => arg.get_long() == Some(long),
         None => arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.to_string().as_str())),

@@ -94,7 +94,7 @@ impl std::str::FromStr for Facts {
     }
 }
 
-/// Parses `--search`: a pattern whose `^` and `$` are the ends of a line, as in other programs that search.
+/// Parses the pattern of a search, in which `^` and `$` are the ends of a line, as in other programs that search.
 pub(super) fn search_pattern(text: &str) -> Result<Regex, Diagnostic> {
     typed_pattern(text, |builder| builder.multi_line(true).crlf(true))
 }
@@ -199,9 +199,9 @@ pub(crate) enum Table {
     Secrets,
 }
 
-/// A file of `completions/` to print.
+/// A shell that completes the words of a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Generated {
+pub(crate) enum Shell {
     /// For bash.
     Bash,
     /// For zsh.
@@ -212,23 +212,23 @@ pub(crate) enum Generated {
     Powershell,
     /// For elvish.
     Elvish,
-    /// The manual page.
-    Man,
 }
 
-impl Generated {
-    /// The name and the content of the committed file.
+impl Shell {
+    /// The name and the content of the script in `completions/`.
     pub(crate) fn file(self) -> (&'static str, &'static str) {
         match self {
-            Generated::Bash => ("tcompact.bash", include_str!("../../completions/tcompact.bash")),
-            Generated::Zsh => ("_tcompact", include_str!("../../completions/_tcompact")),
-            Generated::Fish => ("tcompact.fish", include_str!("../../completions/tcompact.fish")),
-            Generated::Powershell => ("_tcompact.ps1", include_str!("../../completions/_tcompact.ps1")),
-            Generated::Elvish => ("tcompact.elv", include_str!("../../completions/tcompact.elv")),
-            Generated::Man => ("tcompact.1", include_str!("../../completions/tcompact.1")),
+            Shell::Bash => ("tcompact.bash", include_str!("../../completions/tcompact.bash")),
+            Shell::Zsh => ("_tcompact", include_str!("../../completions/_tcompact")),
+            Shell::Fish => ("tcompact.fish", include_str!("../../completions/tcompact.fish")),
+            Shell::Powershell => ("_tcompact.ps1", include_str!("../../completions/_tcompact.ps1")),
+            Shell::Elvish => ("tcompact.elv", include_str!("../../completions/tcompact.elv")),
         }
     }
 }
+
+/// The manual page: its name and its content in `completions/`.
+pub(crate) const MANUAL: (&str, &str) = ("tcompact.1", include_str!("../../completions/tcompact.1"));
 
 /// Implements `ValueEnum` for a type of a module that knows no flags: each value with its name and its help, `without`
 /// the one that counts where the flag is not given.

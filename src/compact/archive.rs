@@ -234,13 +234,14 @@ impl ArchivePlace {
                 // Several conversations have the same round.
                 let is_alone = !*is_shared && self.line.is_none();
                 let shown = if is_alone {
-                    "`--show N` in place of `--search REGEX` prints [N], `--show A..B` from [A] up to [B] without it"
+                    let show = format!("`{PROGRAM} show N {file}{masked}` prints [N]");
+                    format!("{show}, `A-B` in place of N from [A] to [B]")
                 } else {
-                    "`--show PLACE` in place of `--search REGEX` prints a message by the place that it names"
+                    format!("`{PROGRAM} show PLACE {file}{masked}` prints a message by the place that it names")
                 };
                 let record = self.record.filter(|_| is_alone).map(|record| format!(" (record {record})"));
                 let record = record.unwrap_or_default();
-                format!("`{PROGRAM} --search REGEX {file}{masked}` finds what this summarizes{record}; {shown}.")
+                format!("`{PROGRAM} search REGEX {file}{masked}` finds what this summarizes{record}; {shown}.")
             }
             ArchiveNote::Text(text) => self.filled(text),
         };

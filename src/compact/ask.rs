@@ -185,7 +185,7 @@ impl Summarization<'_, '_> {
         let needed = tokens.div_ceil(THOUSAND) * THOUSAND;
         let failed = NoSummary::from(refusal);
         let message = format!(
-            "{}; a model with a context window of {} reads this history at once (tcompact --list models)",
+            "{}; a model with a context window of {} reads this history at once (tcompact list models)",
             failed.message,
             counted(needed, "token")
         );

@@ -158,7 +158,7 @@ impl Compactor {
         self.compact_from(text, None)
     }
 
-    /// Compacts each conversation of a text in a format that `tcompact --list formats` names.
+    /// Compacts each conversation of a text in a format that `tcompact list formats` names.
     ///
     /// # Errors
     /// There is no such format, the text is not a transcript of it, or there is no summary for one of its conversations.

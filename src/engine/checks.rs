@@ -91,7 +91,7 @@ impl Task<'_> {
 
 /// Refuses an archive that cannot be written, or that is one of `others`.
 fn check_archive(settings: &Settings, policy: &CompactionPolicy, others: &[Option<&Path>]) -> Result<()> {
-    let is_written = policy.disabled.is_none() || settings.repair.is_some();
+    let is_written = policy.disabled.is_none() || settings.repair.is_some() || settings.action == Action::Mend;
     match &policy.archive {
         Some(file) if !settings.action.is_read_only() && is_written => append::check(file, others),
         _ => Ok(()),

@@ -131,7 +131,7 @@ fn not_a_file(missing: &Path, settings: &Settings) -> Option<Failure> {
             Some(Failure::unreadable(format!("there is no file {name}; did you mean --in-place={name}?")))
         }
         [_] if is_word => {
-            let message = format!("there is no file {name}; tcompact has no commands, only flags and files");
+            let message = format!("there is no file {name}, and no such command; compaction needs none");
             Some(Failure::unreadable(message).try_next(Advice::without(name)))
         }
         _ => None,
@@ -368,7 +368,7 @@ pub(super) fn unreadable(input: &Input, mut error: ReadError) -> Failure {
         }
         ReadError::OtherFormat { own, .. } => Some(Advice::command(["--from", own])),
         ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
-        _ => Some(Advice::command(["--list", "formats"]).note("for what is read: JSON or JSONL, gzip or zstd")),
+        _ => Some(Advice::command(["list", "formats"]).note("for what is read: JSON or JSONL, gzip or zstd")),
     };
     // Of a document on several lines the first is no more than its beginning.
     let is_begun = matches!(&error, ReadError::Syntax(error) if error.is_early_end);

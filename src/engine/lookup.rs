@@ -1,4 +1,4 @@
-//! What `--search` and `--show` read: the messages of transcripts, and those in the records of archives.
+//! What `search` and `show` read: the messages of transcripts, and those in the records of archives.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -178,7 +178,7 @@ impl Contents {
         self.all().filter(|part| part.id == Some(id)).collect()
     }
 
-    /// Where indices count from in a part with this round, id and origin, as shortly as `--show` takes it.
+    /// Where indices count from in a part with this round, id and origin, as shortly as `show` takes it.
     fn origin(&self, round: u32, id: Option<RecordId>, origin: PlaceOrigin) -> PlaceOrigin {
         match (self.of(round), id) {
             ([only], _) if only.origin == origin && !self.is_archive => PlaceOrigin::Last,
@@ -257,7 +257,7 @@ pub(super) struct Lookup<'s> {
 
 impl<'s> Lookup<'s> {
     pub(super) fn new(settings: &'s LookupSettings) -> Self {
-        let masks = Masks(settings.arguments.redact.is_some().then(Redactor::default));
+        let masks = Masks(settings.masks.then(Redactor::default));
         Lookup { settings, masks, seen: HashSet::new(), damage: Vec::new(), looks_through: false }
     }
 
@@ -294,7 +294,7 @@ impl<'s> Lookup<'s> {
             |error: &anyhow::Error| error.downcast_ref::<Failure>().is_some_and(|it| it.other_file.is_some());
         match done {
             Err(error) if !file.named && of_other(&error) => Ok(None),
-            _ if self.settings.arguments.archive.is_some() && file.named && !contents.is_archive => {
+            _ if self.settings.has_archive && file.named && !contents.is_archive => {
                 let what =
                     format!("--archive {} is not an archive: it has no record as tcompact writes them", file.name());
                 Err(Failure::unreadable(what).into())

@@ -1,5 +1,5 @@
 //! What is done to an input before it is compacted: updates in its lists of messages are applied (`RemoveMessage` of
-//! `LangGraph`), and `--repair` repairs violations of the provider's rules. `--check` only reports these.
+//! `LangGraph`), and `--repair` repairs violations of the provider's rules. `check` only reports these.
 
 use std::borrow::Cow;
 use std::mem::replace;
@@ -252,7 +252,7 @@ impl<'r> Task<'r> {
                 }
                 let source = readable_source(&input.name);
                 return Err(Failure::unreadable(format!(
-                    "{source}: --repair cannot repair {found} of the violations that --check prints; without it the \
+                    "{source}: --repair cannot repair {found} of the violations that tcompact check prints; without it the \
                      transcript is read as it is"
                 ))
                 .into());

@@ -258,7 +258,7 @@ impl<'p> Archive<'p> {
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Err(unreadable(path, "it is not a file").into());
         }
-        let lines = LineReader::open(path).map_err(|error| Failure::unreadable(format!("--restore {error}")))?;
+        let lines = LineReader::open(path).map_err(|error| Failure::unreadable(format!("restore {error}")))?;
         let mut unpacked = if lines.compression.is_some() { Some(UnpackedRecords::beside(path)?) } else { None };
         let mut archive = Archive {
             path,
@@ -394,7 +394,7 @@ impl<'p> Archive<'p> {
 }
 
 fn unreadable(path: &Path, what: &str) -> Failure {
-    Failure::unreadable(format!("--restore {} cannot be read: {what}", path.display()))
+    Failure::unreadable(format!("restore {} cannot be read: {what}", path.display()))
 }
 
 fn not_unpacked(path: &Path, error: &io::Error) -> Failure {

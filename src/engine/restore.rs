@@ -1,7 +1,7 @@
-//! `--restore`: puts back what an archive holds. The archive is read line by line, and only the needed records in full.
+//! `restore`: puts back what an archive holds. The archive is read line by line, and only the needed records in full.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 
@@ -27,7 +27,7 @@ use crate::engine::restorer::{Restored, Restorer};
 /// The archive has no record of the text, or one that does not fit. Nothing is written then.
 pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     let is_named = |path: &&Path| path.as_os_str() != "-";
-    let path = settings.paths.first().map(PathBuf::as_path).filter(is_named);
+    let path = settings.path.as_deref().filter(is_named);
     let (output, replaced) = match (&settings.destination, path) {
         (Destination::InPlace(suffix), path) => (path, Some(suffix)),
         (Destination::File(file), _) => (Some(file.as_path()), None),
@@ -78,16 +78,12 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
 /// Refuses a transcript, an archive and an output that do not go together.
 fn check(settings: &RestoreSettings, path: Option<&Path>, output: Option<&Path>, is_in_place: bool) -> Result<()> {
     let (archive, shown) = (&settings.archive, settings.archive.display());
-    if settings.paths.len() > 1 {
-        let message = format!("--restore {shown}: one transcript is put back at a time; name one");
-        return Err(Failure::usage(message).into());
-    }
     if is_in_place && path.is_none() {
         return Err(Failure::usage("--in-place: name the transcript that is put back").into());
     }
     if !append::is_lines(archive) {
         let message = format!(
-            "--restore {shown}: only an archive whose name ends in .jsonl, .jsonl.gz or .jsonl.zst holds what can be put back"
+            "restore {shown}: only an archive whose name ends in .jsonl, .jsonl.gz or .jsonl.zst holds what can be put back"
         );
         return Err(Failure::usage(message).into());
     }

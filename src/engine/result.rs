@@ -15,7 +15,7 @@ pub(crate) struct TaskResult {
     pub(crate) status: Status,
     /// Whether the content differs from the input.
     pub(crate) changed: bool,
-    /// Whether `--check` found a violation of a provider's rules.
+    /// Whether `check` found a violation of a provider's rules.
     pub(crate) breaches: bool,
     /// The messages to append to the archive, and files to write beside it.
     pub(crate) archived: Archived,

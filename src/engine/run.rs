@@ -46,7 +46,7 @@ pub(super) struct Run<'b> {
 #[derive(Default)]
 pub(super) struct RunState {
     pub(super) totals: Totals,
-    /// Whether `--check` found a violation.
+    /// Whether `check` found a violation.
     pub(super) breaches: bool,
     /// Whether the page is written.
     pub(super) has_page: bool,
@@ -192,8 +192,8 @@ impl Listeners {
     fn new(settings: &Settings, inputs: usize) -> Self {
         let results = match (settings.action, &settings.output.destination) {
             (Action::DryRun { .. } | Action::Count { .. } | Action::Diff, _) => Results::Shown,
-            (Action::Compact | Action::Check, Destination::Stdout) => Results::Printed,
-            (Action::Compact | Action::Check, _) => Results::ToFiles,
+            (Action::Compact | Action::Mend | Action::Check, Destination::Stdout) => Results::Printed,
+            (Action::Compact | Action::Mend | Action::Check, _) => Results::ToFiles,
         };
         Listeners {
             reporter: Reporter::new(settings.stderr.volume),

@@ -1,4 +1,4 @@
-//! `--search`: prints the messages whose text holds a pattern, the most recent first. Each file is read once, and only the
+//! `search`: prints the messages whose text holds a pattern, the most recent first. Each file is read once, and only the
 //! lines to print are kept.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -15,7 +15,7 @@ use crate::files::output;
 use crate::redact::{cut_before, cut_behind};
 use crate::report::reporter::Reporter;
 use crate::sanitize::{reveal_line, sanitize_json, sanitize_name};
-use crate::settings::{LookupSettings, Volume};
+use crate::settings::{SearchSettings, Volume};
 use crate::transcript::media::without_data;
 
 use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files};
@@ -64,16 +64,16 @@ struct Hits<'s> {
 ///
 /// # Errors
 /// The only file cannot be read; or standard output cannot be written.
-pub(super) fn search(settings: &LookupSettings, pattern: &Regex) -> Result<Exit> {
-    let arguments = &settings.arguments;
-    let (counts, limit) = (arguments.count, arguments.reading.limit as usize);
+pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
+    let SearchSettings { lookup: settings, pattern, limit, counts } = settings;
+    let (counts, limit) = (*counts, *limit);
     let (files, mut failures) = files(&settings.input.paths);
     let is_only = matches!(files.as_slice(), [only] if only.named);
     let (mut lookup, mut shown, mut number) = (Lookup::new(settings), 0, 0);
     for file in &files {
         // One that stands for several counts as all of them.
         let most = if counts { 0 } else { limit.saturating_sub(shown) };
-        let mut hits = Hits { pattern, most, joins: !arguments.json, last: VecDeque::new(), number: 0 };
+        let mut hits = Hits { pattern, most, joins: !settings.json, last: VecDeque::new(), number: 0 };
         let contents = match lookup.read(file, &mut |part, masks| hits.add(part, masks)) {
             Err(error) if is_only => return Err(error),
             Err(error) => {
@@ -89,7 +89,7 @@ pub(super) fn search(settings: &LookupSettings, pattern: &Regex) -> Result<Exit>
         output::print(&match counts {
             true if is_only => format!("{}\n", hits.number),
             true => format!("{}\t{}\n", sanitize_name(&name), hits.number),
-            false => hits.last.iter().rev().map(|hit| hit.draw(&name, &contents, arguments.json)).collect(),
+            false => hits.last.iter().rev().map(|hit| hit.draw(&name, &contents, settings.json)).collect(),
         })?;
     }
     let reporter = Reporter::new(settings.volume);
@@ -176,7 +176,7 @@ impl Hit {
             out.push_str(&format!("{} {}\n", if line.matches { ">" } else { " " }, reveal_line(&line.text)));
         }
         if *more > 0 {
-            out.push_str(&format!("  … {more} more; --show '{}' shows all\n", place(found)));
+            out.push_str(&format!("  … {more} more; tcompact show '{}' prints all\n", place(found)));
         }
         if !same.is_empty() {
             let others = if *earlier > same.len() { ", …" } else { "" };

@@ -1,4 +1,4 @@
-//! `--show`: prints messages of a transcript, or of what an archive holds.
+//! `show`: prints messages of a transcript, or of what an archive holds.
 
 use std::io::{self, IsTerminal};
 
@@ -12,7 +12,7 @@ use crate::files::output;
 use crate::redact::{cut_before, cut_behind};
 use crate::report::reporter::Reporter;
 use crate::sanitize::{reveal_line, sanitize_json};
-use crate::settings::{LookupSettings, Volume};
+use crate::settings::{ShowSettings, Volume};
 use crate::tokens::Counter;
 use crate::transcript::media::without_data;
 use crate::wording::{grouped_and_counted, readable_source};
@@ -27,13 +27,10 @@ const MOST_LISTED: usize = 8;
 ///
 /// # Errors
 /// A place has no message, or several; the file cannot be read.
-pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result<Exit> {
-    let (arguments, paths) = (&settings.arguments, &settings.input.paths);
+pub(super) fn show(settings: &ShowSettings) -> Result<Exit> {
+    let ShowSettings { lookup: settings, places, limit_tokens: tokens } = settings;
     // Beside an archive, a transcript is what was kept.
-    if paths.len() > 1 + usize::from(arguments.archive.is_some()) {
-        return Err(Failure::usage("--show: it shows messages of one file; name one").about("show").into());
-    }
-    let file = Entry::named(paths.first());
+    let file = Entry::named(settings.input.paths.first());
     let mut lookup = Lookup::new(settings);
     // For each place, the messages that it may mean: the rounds of an archive are known at its end.
     let mut found: Vec<Vec<(Found, String)>> = places.iter().map(|_| Vec::new()).collect();
@@ -43,7 +40,7 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
             let wanted = (0..all).filter(|at| place.indices.contain(part.index(*at), at + 1 == all));
             found.extend(wanted.map(|at| {
                 let message = &part.messages[at];
-                (part.found(at), if arguments.json { message.json.raw().to_owned() } else { masks.text(message) })
+                (part.found(at), if settings.json { message.json.raw().to_owned() } else { masks.text(message) })
             }));
         }
     })?;
@@ -60,23 +57,22 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
         };
         if meant.len() < place.indices.count() {
             let all = listed(contents.listing());
-            let why = format!("--show {place}: not all of these are there; {name} has {all}");
-            if arguments.json {
-                return Err(Failure::usage(why).about("show").into());
+            let why = format!("show {place}: not all of these are there; {name} has {all}");
+            if settings.json {
+                return Err(Failure::usage(why).into());
             }
             notices.push(why);
         }
-        let tokens = u64::from(arguments.reading.limit_tokens);
-        let draw = |(found, text): (Found, String)| drawn(&found, contents.origin_of(&found), &text, tokens);
-        out.extend(meant.into_iter().map(|one| if arguments.json { one.1 } else { draw(one) }));
+        let draw = |(found, text): (Found, String)| drawn(&found, contents.origin_of(&found), &text, *tokens);
+        out.extend(meant.into_iter().map(|one| if settings.json { one.1 } else { draw(one) }));
     }
     // A person is shown those of several places that are there, and a program all or none.
-    if !failures.is_empty() && (out.is_empty() || arguments.json) {
+    if !failures.is_empty() && (out.is_empty() || settings.json) {
         return Err(failures.swap_remove(0).into());
     }
     notices.extend(failures.iter().map(ToString::to_string));
-    let shown = if arguments.json { format!("[{}]\n", out.join(",\n")) } else { out.concat() };
-    let is_for_a_person = arguments.json && io::stdout().is_terminal();
+    let shown = if settings.json { format!("[{}]\n", out.join(",\n")) } else { out.concat() };
+    let is_for_a_person = settings.json && io::stdout().is_terminal();
     output::print(&if is_for_a_person { sanitize_json(&shown) } else { shown })?;
     if settings.volume > Volume::Quiet {
         let reporter = Reporter::new(settings.volume);
@@ -138,8 +134,8 @@ fn meant(
         None if !known_by_id.is_empty() => NOT_CUT,
         _ => "there is no such message",
     };
-    let what = format!("--show {place}: {why}; {name} has {}", listed(contents.listing()));
-    Err(Failure::usage(what).about("show"))
+    let what = format!("show {place}: {why}; {name} has {}", listed(contents.listing()));
+    Err(Failure::usage(what))
 }
 
 /// The messages of records with one id, in order. The records are of one text, whose message at an index counts once: a
@@ -166,10 +162,11 @@ fn ambiguous(place: &MessagePlace, several: &[&KnownPart], what: &str, contents:
     }
     let by = if contents.is_archive { "" } else { " by its line" };
     let number = several.len();
-    let why = format!("--show {place}: {name} has {number} {what}; name one{by}: {}", listed(named));
-    let failure = Failure::usage(why).about("show");
+    let why = format!("show {place}: {name} has {number} {what}; name one{by}: {}", listed(named));
+    let failure = Failure::usage(why);
+    let file = if name == readable_source("-") { "-" } else { name };
     match last {
-        Some(last) => failure.try_next(Advice::command(["--show".to_owned(), last])),
+        Some(last) => failure.try_next(Advice::command(["show".to_owned(), last, file.to_owned()])),
         None => failure,
     }
 }

@@ -1,4 +1,4 @@
-//! What is shown of conversations while they are in memory: `--dry-run` prints where each would be cut, `--count` its
+//! What is shown of conversations while they are in memory: `--dry-run` prints where each would be cut, `count` its
 //! tokens, `--diff` what a run would change, and a page what was changed.
 //!
 //! [`crate::report`] lays these out. Secrets are masked here, before anything is drawn.

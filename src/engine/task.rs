@@ -130,7 +130,7 @@ impl<'r> Task<'r> {
 
     /// Whether the run writes or shows changes, so that a repair is one.
     pub(super) fn shows_changes(&self) -> bool {
-        matches!(self.settings.action, Action::Compact | Action::Diff)
+        matches!(self.settings.action, Action::Compact | Action::Mend | Action::Diff)
     }
 
     /// Adds what comes of the conversations of a document; with `--redact=all`, of the masked one.
@@ -142,7 +142,7 @@ impl<'r> Task<'r> {
             Action::DryRun { json, preview } => self.dry_run(document, json, preview, result),
             Action::Count { json, sorted } => self.count(document, json, sorted, result),
             Action::Diff => self.diff(document, result),
-            Action::Compact | Action::Check => self.compact_all(document, result),
+            Action::Compact | Action::Mend | Action::Check => self.compact_all(document, result),
         }
     }
 
@@ -265,7 +265,8 @@ impl<'r> Task<'r> {
         result: &mut TaskResult,
     ) {
         let (reasons, Plan { reason, refused, .. }) = (&mut result.totals.unchanged_reasons, &planned.plan);
-        let is_reported = self.policy.disabled.is_some()
+        let mends = self.settings.action == Action::Mend;
+        let is_reported = self.policy.disabled.is_some() && !mends
             || self.policy.cut.never_triggers()
             || *refused && !self.settings.action.is_dry_run();
         let of_plan = reason.clone().filter(|_| !is_reported && !planned.is_change());
@@ -280,7 +281,7 @@ impl<'r> Task<'r> {
             Some(recorded) => format!("it has {} by what it recorded itself, and ", counted(recorded, "token")),
             None => format!("it has {}, and ", counted(planned.tokens(), "token")),
         };
-        let size = if planned.plan.triggered { String::new() } else { has_tokens() };
+        let size = if planned.plan.triggered || mends { String::new() } else { has_tokens() };
         reasons.add(source, &format!("{size}{reason}"), advice);
     }
 

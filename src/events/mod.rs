@@ -28,7 +28,7 @@ pub(crate) enum Event<'e> {
     Notice(&'e str),
     /// The config file disables compaction, for this reason.
     Disabled(&'e str),
-    /// `--check` found a violation of the provider's rules.
+    /// `check` found a violation of the provider's rules.
     Breach { source: &'e str, breach: &'e Breach },
     /// The updates in a list of messages are applied, or would be where the run writes nothing.
     Updated { source: &'e str, updated: UpdatedBy, is_planned: bool },
@@ -38,7 +38,7 @@ pub(crate) enum Event<'e> {
     CallsRemoved { source: &'e str, calls: usize, is_planned: bool },
     /// A dry run would prune conversations of which it would summarize nothing.
     PrunedOnly(&'e PrunedOnly),
-    /// `--count` has counted several conversations, or more than messages.
+    /// `count` has counted several conversations, or more than messages.
     Counted(&'e Counted),
     /// `--explain` draws what the tokens of counted conversations are spent on; the window, if there is one conversation.
     Categories { counted: &'e Counted, context_window: Option<u64> },

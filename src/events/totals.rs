@@ -43,7 +43,7 @@ pub(crate) struct Totals {
     pub(crate) largest: Largest,
     /// The conversations that stayed unchanged, and why.
     pub(crate) unchanged_reasons: UnchangedReasons,
-    /// What `--count` counted.
+    /// What `count` counted.
     pub(crate) counted: Counted,
     /// What a dry run would prune where nothing is summarized.
     pub(crate) pruned_only: PrunedOnly,
@@ -76,7 +76,7 @@ impl PrunedOnly {
     }
 }
 
-/// What `--count` counted.
+/// What `count` counted.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct Counted {
     /// The number of conversations.

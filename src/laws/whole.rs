@@ -33,7 +33,7 @@ impl SummaryBackend for NoSummarizer {
 
 fn parse(arguments: &[String]) -> anyhow::Result<CommandLine> {
     let words = ["tcompact", "--quiet"].into_iter().map(str::to_owned).chain(arguments.iter().cloned());
-    Ok(CommandLine::parse(words.map(Into::into))?)
+    CommandLine::parse(words.map(Into::into))
 }
 
 /// The output of the program for a text.
@@ -262,7 +262,8 @@ pub(crate) fn restored(archive: &Path, text: &str) -> anyhow::Result<String> {
 
 fn restore_file(archive: &Path, short: &Path, long: &Path) -> anyhow::Result<()> {
     let word = |flag: &str, path: &Path| format!("{flag}{}", path.display());
-    let words = [word("--restore=", archive), word("", short), word("--output=", long)];
-    let settings = RestoreSettings::new(&parse(&words)?.arguments)?.expect("an archive is named");
-    engine::restore(&settings).map(drop)
+    let words = ["tcompact".to_owned(), "restore".to_owned(), "--quiet".to_owned()].into_iter();
+    let words = words.chain([word("--output=", long), word("", archive), word("", short)]);
+    let arguments = CommandLine::parse(words.map(Into::into))?.arguments()?;
+    engine::restore(&RestoreSettings::new(arguments)?).map(drop)
 }

@@ -117,6 +117,9 @@ mod tests {
         for (text, carried) in [
             ("a\n\n(The messages that this summarizes are kept in cut.jsonl.)", "a"),
             ("a\n\n(Archive: call recall (with a pattern).)", "a"),
+            ("a\n\n(Archive: `tcompact search REGEX cut.jsonl` finds what this summarizes; …)", "a"),
+            // As older versions wrote it.
+            ("a\n\n(Archive: `tcompact --search REGEX cut.jsonl` finds what this summarizes; …)", "a"),
             ("a\n\n(b)\n\n(Archive: c)", "a\n\n(b)"),
             ("a\n\n(Archive: c)\n\n(b)", "a\n\n(Archive: c)\n\n(b)"),
             ("a (Archive: b)", "a (Archive: b)"),

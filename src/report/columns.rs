@@ -2,7 +2,7 @@
 //!
 //! This module does not know the terminal or its colours.
 //!
-//! Also the tables of `--list`, drawn from the registries, and the shares of the categories that a conversation's tokens
+//! Also the tables of `list`, drawn from the registries, and the shares of the categories that a conversation's tokens
 //! are spent on.
 
 use clap::builder::styling::Style;

@@ -1,4 +1,4 @@
-//! JSON output: the objects of `--dry-run --json`, `--count --json`, `--emit summary --json` and `--report`.
+//! JSON output: the objects of `--dry-run --json`, `count --json`, `--emit summary --json` and `--report`.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -49,7 +49,7 @@ impl DryRun<'_> {
     }
 }
 
-/// The tokens of a conversation, as `--count --json` prints them. Roles, tools, thinking, media and overhead add up to
+/// The tokens of a conversation, as `count --json` prints them. Roles, tools, thinking, media and overhead add up to
 /// `tokens`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Count<'r> {

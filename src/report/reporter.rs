@@ -81,7 +81,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
     let line = match *event {
         Event::Notice(line) | Event::InputFailed(line) => (Quiet, line.to_owned()),
         Event::Disabled(reason) => (Usual, format!("{reason}; the transcript stays unchanged")),
-        // Violations are the output of `--check`.
+        // Violations are the output of `check`.
         Event::Breach { source, breach } => (Quiet, of(source, format!("message {}: {breach}", breach.message))),
         Event::Updated { .. } | Event::Repaired { .. } | Event::CallsRemoved { .. } => {
             return prepared(event).into_iter().collect();
@@ -95,7 +95,8 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::Counted(counted) => (Usual, counted.sentence()),
         Event::StillBroken { source, violations } => {
             let violations = counted(violations as u64, "violation");
-            let what = format!("the result still has {violations} of its provider's rules, which --check prints");
+            let what =
+                format!("the result still has {violations} of its provider's rules, which tcompact check prints");
             (Usual, of(source, what))
         }
         Event::BrokenLines { source, lines } => (Usual, of(source, broken_lines(lines))),

@@ -12,8 +12,8 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command};
 
+use crate::cli::commands::CommandName;
 use crate::cli::correction::{corrected, diagnostic};
-use crate::cli::{COMMAND_LINE, is_in};
 use crate::diagnostic::{Advice, Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::llm::providers::{self, Provider};
@@ -40,13 +40,48 @@ pub(super) enum FlagKind {
     Many,
 }
 
-/// The flags of a command that clap has built, as far as a layer can give them.
+/// The arguments that no layer of settings can have.
+const COMMAND_LINE: [&str; 2] = ["config", "force"];
+/// The flags whose settings for compaction hold for all commands that have them: how an input is read and counted, what
+/// protects it, and what is reported. What is written, and where, each command has for itself.
+const SHARED: [&str; 16] = [
+    "from",
+    "lines",
+    "for",
+    "context-window",
+    "counter",
+    "counter-cmd",
+    "overhead-tokens",
+    "timeout",
+    "preset",
+    "thinking",
+    "redact",
+    "jobs",
+    "progress",
+    "quiet",
+    "verbose",
+    "color",
+];
+
+/// The flags of a command, as far as a layer can give them.
 #[derive(Debug)]
 pub(super) struct SettingKeys {
+    pub(super) name: CommandName,
     pub(super) command: Command,
 }
 
 impl SettingKeys {
+    pub(super) fn of(name: CommandName) -> Self {
+        let mut command = name.command();
+        command.build();
+        SettingKeys { name, command }
+    }
+
+    /// Whether the setting of compaction with the name of a flag of this command holds for it, too.
+    pub(super) fn inherits(&self, flag: &str) -> bool {
+        self.name != CommandName::Compact && SHARED.contains(&flag) && self.find(flag).is_some()
+    }
+
     /// The flags, in the order of the help.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Arg)> {
         let flags = self.command.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg)));
@@ -68,18 +103,30 @@ impl SettingKeys {
         if self.command.get_arguments().any(|arg| arg.get_id() == name && self.is_for_command_line(arg)) {
             return Err(Diagnostic::new(format!("{name} is for the command line and cannot be set here")));
         }
+        if let Some(command) = CommandName::of_word(name.as_ref()) {
+            return Err(Diagnostic::new(not_a_setting(command)));
+        }
         let hyphens = name.replace('_', "-");
         if hyphens == REPLACED {
             return Err(Diagnostic::new(format!("there is no setting {name:?}; --prune results:SIZE has replaced it")));
         }
-        let near = nearest(&hyphens, self.all().map(|(long, _)| long));
+        let mut known: Vec<&str> = self.all().map(|(long, _)| long).collect();
+        if self.name == CommandName::Compact {
+            for command in CommandName::NAMED.into_iter().filter(|command| command.has_settings()) {
+                known.push(command.word());
+            }
+        }
+        let near = nearest(&hyphens, known);
         let hint = if near.is_none() { "; settings have the names of the flags, as --help shows them" } else { "" };
         Err(Diagnostic::new(format!("there is no setting {name:?}{hint}")).meant(near))
     }
 
     /// Whether no layer can give an argument.
     fn is_for_command_line(&self, arg: &Arg) -> bool {
-        is_in(&self.command, COMMAND_LINE, arg) || matches!(arg.get_action(), ArgAction::Help | ArgAction::Version)
+        let is_word = arg.is_positional();
+        is_word
+            || arg.get_long().is_some_and(|long| COMMAND_LINE.contains(&long))
+            || matches!(arg.get_action(), ArgAction::Help | ArgAction::Version)
     }
 
     /// Whether two flags exclude each other.
@@ -100,14 +147,14 @@ impl SettingKeys {
             for text in given.value.texts() {
                 if given.flag == "keep" && text.starts_with("from:") {
                     let why = "from:INDEX names a message of one conversation; give it with --keep on the command line";
-                    return Err(given.source.wrong(&given.flag, text, &Diagnostic::new(why)).into());
+                    return Err(given.wrong(self.name, text, &Diagnostic::new(why)).into());
                 }
                 let words = ["tcompact".to_owned(), format!("--{}={text}", given.flag)];
                 match self.command.try_get_matches_from_mut(words) {
                     Ok(_) => {}
-                    // The flag that it needs may be in another layer.
+                    // A word that only the command line can have.
                     Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {}
-                    Err(error) => return Err(given.source.wrong(&given.flag, text, &diagnostic(&error)).into()),
+                    Err(error) => return Err(given.wrong(self.name, text, &diagnostic(&error)).into()),
                 }
             }
         }
@@ -134,23 +181,37 @@ pub(super) fn kind(arg: &Arg) -> FlagKind {
     }
 }
 
-impl Origin {
-    /// The error that a flag rejects a value of this origin.
-    pub(super) fn wrong(&self, flag: &str, value: &str, diagnostic: &Diagnostic) -> Failure {
-        let failure = Failure::usage(match self {
-            Origin::Variable(name) => format!("{name}: {value:?}: {diagnostic}"),
-            _ => format!("{self}: {flag} = {value:?}: {diagnostic}"),
-        });
-        let failure = failure.showing(value, diagnostic);
-        // A switch takes no value on the command line.
-        let flag_takes = diagnostic.corrected(value).and_then(|text| corrected(&format!("--{flag}"), &text));
-        match (self, flag_takes) {
-            (_, None) => failure,
-            (Origin::Variable(name), Some(corrected)) => {
-                failure.try_next(Advice::variable(format!("{name}={}", quoted(&corrected))))
-            }
-            (_, Some(corrected)) => failure.try_next(Advice::Line(format!("{flag} = {corrected:?}"))),
+/// Why a key with the name of a command has no value.
+fn not_a_setting(command: CommandName) -> String {
+    let word = command.word();
+    if command.has_settings() {
+        format!("{word} is a command, and its settings are a table: [{word}]")
+    } else {
+        format!("there are no settings of the command {word}")
+    }
+}
+
+/// The error that a flag rejects a value of an origin.
+pub(super) fn wrong_value(
+    name: CommandName,
+    origin: &Origin,
+    flag: &str,
+    value: &str,
+    diagnostic: &Diagnostic,
+) -> Failure {
+    let failure = Failure::usage(match origin {
+        Origin::Variable(name) => format!("{name}: {value:?}: {diagnostic}"),
+        _ => format!("{origin}: {flag} = {value:?}: {diagnostic}"),
+    });
+    let failure = failure.showing(value, diagnostic);
+    // A switch takes no value on the command line.
+    let flag_takes = diagnostic.corrected(value).and_then(|text| corrected(name, &format!("--{flag}"), &text));
+    match (origin, flag_takes) {
+        (_, None) => failure,
+        (Origin::Variable(name), Some(corrected)) => {
+            failure.try_next(Advice::variable(format!("{name}={}", quoted(&corrected))))
         }
+        (_, Some(corrected)) => failure.try_next(Advice::Line(format!("{flag} = {corrected:?}"))),
     }
 }
 
@@ -208,6 +269,11 @@ pub(super) struct SettingValue {
 impl SettingValue {
     pub(super) fn new(flag: &str, value: FlagValue, source: Origin) -> Self {
         SettingValue { flag: flag.to_owned(), value, source, note: None, unusable: None }
+    }
+
+    /// The error that the flag of a command rejects a value.
+    fn wrong(&self, name: CommandName, value: &str, diagnostic: &Diagnostic) -> Failure {
+        wrong_value(name, &self.source, &self.flag, value, diagnostic)
     }
 
     /// The name of the setting for an error.
@@ -276,7 +342,7 @@ pub(super) fn find_format(name: &str) -> Result<Option<&'static dyn Format>> {
 pub(super) fn wrong_name(flag: &'static str, name: &str, diagnostic: &Diagnostic, table: &str) -> Failure {
     let meant = diagnostic.corrected(name).map(|meant| Advice::command([format!("--{flag}"), meant]));
     let failure = Failure::usage(format!("--{flag} {name}: {diagnostic}")).about(flag).showing(name, diagnostic);
-    failure.try_next(meant.unwrap_or_else(|| Advice::command(["--list", table])))
+    failure.try_next(meant.unwrap_or_else(|| Advice::command(["list", table])))
 }
 
 /// The model that a flag names: one in the table, or another one of a known provider.

@@ -1,21 +1,25 @@
 //! Settings in layers: preset < config file < environment < flags. Each value knows its origin.
 //!
-//! A layer is a list of flags with their values. The values that no higher layer overrides are put in front of the
-//! command line, and clap parses all of it again. So there is one place that gives values their meaning.
+//! A layer is a list of flags with their values. The values that no higher layer overrides are put between the command and
+//! the words that were typed, and clap parses all of it again. So there is one place that gives values their meaning.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches, Parser};
 
-use crate::cli::{self, ASIDE, CliArguments, NO_SUFFIX, is_in};
-use crate::compact::{Emit, is_no_model};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::cli::commands::{CommandName, HelpArguments};
+use crate::cli::misplaced::resembling;
+use crate::cli::{CompactArguments, NO_SUFFIX, When};
+use crate::compact::is_no_model;
+use crate::diagnostic::{Advice, Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::presets::PRESETS;
-use crate::settings::keys::{FlagKind, FlagValue, Origin, SettingKeys, SettingValue, kind, shown, wrong_name};
+use crate::settings::keys::{
+    FlagKind, FlagValue, Origin, SettingKeys, SettingValue, kind, shown, wrong_name, wrong_value,
+};
 use crate::settings::sources;
 
 /// The flags of a preset: long names and values, one pair for each time a flag is given. They may depend on the higher
@@ -28,21 +32,46 @@ const SUMMARIZER: [&str; 5] = ["model", "summarizer-cmd", "base-url", "api-key-e
 /// The flags among these that name a summarizer.
 const NAMES_SUMMARIZER: [&str; 2] = ["model", "summarizer-cmd"];
 
+/// The flags that do not determine a result.
+const ASIDE: [&str; 21] = [
+    "output",
+    "output-dir",
+    "in-place",
+    "report",
+    "html",
+    "dry-run",
+    "explain",
+    "diff",
+    "json",
+    "jobs",
+    "resume",
+    "exit-status",
+    "quiet",
+    "verbose",
+    "color",
+    "progress",
+    "api-key-env",
+    "cache",
+    "timeout",
+    "retries",
+    "rate",
+];
+
 /// The command line, parsed on its own.
 #[derive(Debug)]
 pub(crate) struct CommandLine {
-    /// The arguments without any other layer.
-    pub(crate) arguments: CliArguments,
+    pub(crate) name: CommandName,
     pub(super) keys: SettingKeys,
     matches: ArgMatches,
+    /// The words that the command parses: the name of the program, and what stands behind the name of the command.
     words: Vec<OsString>,
 }
 
 /// The arguments of all layers together.
 #[derive(Debug)]
-pub(crate) struct Resolved {
+pub(crate) struct Resolved<A = CompactArguments> {
     /// The arguments, as if all were typed.
-    pub(crate) arguments: CliArguments,
+    pub(crate) arguments: A,
     /// The text of a prompt in the config file, and its name for errors.
     pub(crate) summary_prompt: Option<(String, String)>,
     /// Why compaction is disabled.
@@ -57,36 +86,85 @@ pub(crate) struct Resolved {
     pub(super) rules: String,
     /// The flags that the command line or a layer gives.
     pub(super) chosen: Vec<String>,
+    /// The file of the settings that was read, or would be.
+    pub(super) config: Option<PathBuf>,
+    /// Whether only errors are reported.
+    pub(super) is_quiet: bool,
+    /// When to colour messages.
+    pub(super) colour: When,
+}
+
+impl<A> Resolved<A> {
+    /// The same with other arguments.
+    pub(super) fn map<B>(self, change: fn(A) -> B) -> Resolved<B> {
+        Resolved {
+            arguments: change(self.arguments),
+            summary_prompt: self.summary_prompt,
+            disabled: self.disabled,
+            notices: self.notices,
+            origins: self.origins,
+            given: self.given,
+            rules: self.rules,
+            chosen: self.chosen,
+            config: self.config,
+            is_quiet: self.is_quiet,
+            colour: self.colour,
+        }
+    }
 }
 
 impl CommandLine {
     /// Parses the words of the command line, with the program's name first.
     ///
     /// # Errors
-    /// An error of clap, which may be the help that the user asked for.
-    pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+    /// An error of clap, which may be the help that the user asked for; or there is no command to help with.
+    pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self> {
         let mut words: Vec<OsString> = words.into_iter().collect();
-        // Many programs have a command `help`.
-        if words.get(1).is_some_and(|word| word == "help" && !Path::new(word).exists()) {
-            words[1] = "--help".into();
+        let mut name = CommandName::of_words(words.get(1..).unwrap_or_default());
+        if name != CommandName::Compact {
+            words.remove(1);
         }
-        let mut command = cli::command();
-        let matches = command.try_get_matches_from_mut(&words)?;
-        let arguments = CliArguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        Ok(CommandLine { arguments, keys: SettingKeys { command }, matches, words })
+        if name == CommandName::Help {
+            let named = HelpArguments::try_parse_from(&words)?.command;
+            name = named.as_deref().map_or(Ok(CommandName::Compact), command_of_help)?;
+            words.truncate(1);
+            words.push("--help".into());
+        }
+        let mut keys = SettingKeys::of(name);
+        let matches = keys.command.try_get_matches_from_mut(&words)?;
+        Ok(CommandLine { name, keys, matches, words })
+    }
+
+    /// The arguments without any other layer.
+    ///
+    /// # Errors
+    /// The arguments are of another command.
+    pub(crate) fn arguments<A: FromArgMatches>(&mut self) -> Result<A, clap::Error> {
+        A::from_arg_matches(&self.matches).map_err(|error| error.format(&mut self.keys.command))
+    }
+
+    /// The words that were typed, with the name of the program first.
+    pub(super) fn typed_words(&self) -> Vec<String> {
+        self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    /// What `--color` says on the command line.
+    pub(super) fn colour(&self) -> When {
+        self.matches.get_one("color").copied().unwrap_or(When::Auto)
     }
 
     /// Adds the other layers.
     ///
     /// # Errors
     /// A layer cannot be read; or the first value in one that cannot be used, with its origin.
-    pub(crate) fn resolve(
+    pub(crate) fn resolve<A: FromArgMatches>(
         mut self,
         presets: Presets<'_>,
         variable: impl Fn(&str) -> Option<OsString>,
-    ) -> Result<Resolved> {
+    ) -> Result<Resolved<A>> {
         let environment = sources::read_environment(&self.keys, &variable)?;
-        let mut file = sources::read_file(self.arguments.config.as_deref(), &self.keys, &variable)?;
+        let named = self.matches.get_one::<PathBuf>("config").cloned();
+        let mut file = sources::read_file(named.as_deref(), &self.keys, &variable)?;
         self.keys.check(&environment)?;
         self.keys.check(&file.values)?;
         let typed: Vec<String> = self.typed();
@@ -110,11 +188,9 @@ impl CommandLine {
         if let Some((given, why)) = given.iter().find_map(|given| Some((given, given.unusable.as_ref()?))) {
             return Err(Failure::usage(format!("{}: {why}", given.source)).into());
         }
-        let mut resolved = self.combine(given, summary_prompt, file.disabled)?;
         // No output may replace the user's own file either, which is read where no other is named.
-        let config = resolved.arguments.config.take().or_else(|| sources::users_own(&variable));
-        resolved.arguments.config = config;
-        Ok(resolved)
+        let config = named.or_else(|| sources::users_own(&variable));
+        self.combine(given, summary_prompt, file.disabled, config)
     }
 
     /// The flags on the command line.
@@ -138,7 +214,8 @@ impl CommandLine {
     /// command line.
     fn preset(&self, presets: Presets<'_>, above: &[SettingValue]) -> Result<Vec<SettingValue>> {
         let below = above.iter().find(|given| given.flag == "preset");
-        let name = self.arguments.preset.as_ref().or(below.and_then(|given| given.value.texts().first()));
+        let typed = self.typed_value("preset");
+        let name = typed.as_ref().or(below.and_then(|given| given.value.texts().first()));
         let Some(name) = name else { return Ok(vec![]) };
         let value = |flag: &str| match self.typed_value(flag) {
             None => above.iter().find(|given| given.flag == flag)?.value.texts().first().cloned(),
@@ -148,14 +225,15 @@ impl CommandLine {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let why = format!("there is no such preset; there are {}", names.join(", "));
             let diagnostic = Diagnostic::new(why).meant(nearest(name, names));
-            return Err(match below.filter(|_| self.arguments.preset.is_none()) {
+            return Err(match below.filter(|_| typed.is_none()) {
                 None => wrong_name("preset", name, &diagnostic, "presets"),
-                Some(given) => given.source.wrong("preset", name, &diagnostic),
+                Some(given) => wrong_value(self.name, &given.source, "preset", name, &diagnostic),
             }
             .into());
         };
         let mut values: Vec<SettingValue> = Vec::new();
-        for (flag, text) in rows {
+        // A command has only some of the flags.
+        for (flag, text) in rows.into_iter().filter(|(flag, _)| self.keys.find(flag).is_some()) {
             match values.iter_mut().find(|given| given.flag == flag).map(|given| &mut given.value) {
                 Some(FlagValue::Texts(texts)) => texts.push(text),
                 _ => values.push(SettingValue::new(flag, FlagValue::Texts(vec![text]), Origin::Preset(name.clone()))),
@@ -190,58 +268,93 @@ impl CommandLine {
     /// Removes values that apply to nothing. On the command line they would be an error; in a layer they may apply
     /// another time.
     fn without_inapplicable(&self, mut merged: Vec<SettingValue>) -> Vec<SettingValue> {
-        let is_on = |typed: bool, flag: &str| {
-            typed || merged.iter().any(|given| given.flag == flag && given.value != FlagValue::Switch(false))
+        if self.name != CommandName::Compact {
+            return merged;
+        }
+        let is_on = |flag: &str| {
+            let of_layer = merged.iter().any(|given| given.flag == flag && given.value != FlagValue::Switch(false));
+            self.is_typed(&flag.replace('-', "_")) || of_layer
         };
-        let counts = is_on(self.arguments.count, "count");
-        let prints = is_on(self.arguments.dry_run, "dry-run") || counts;
-        let prints = prints || self.arguments.emit == Emit::Summary;
-        let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
+        let prints = is_on("dry-run") || self.typed_value("emit").as_deref() == Some("summary");
+        let typed = self.typed_value("model");
         let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
-        let model = self.arguments.model.as_ref().or(below);
-        let endpoint = !command && model.is_some_and(|model| !is_no_model(model));
+        let model = typed.as_ref().or(below);
+        let endpoint = !is_on("summarizer-cmd") && model.is_some_and(|model| !is_no_model(model));
         merged.retain(|given| match given.flag.as_str() {
             "json" => prints,
-            "sort" => counts,
             "base-url" | "api-key-env" | "request-json" => endpoint,
             _ => true,
         });
         merged
     }
 
-    fn combine(
+    fn combine<A: FromArgMatches>(
         mut self,
         given: Vec<SettingValue>,
         summary_prompt: Option<(String, String)>,
         disabled: Option<String>,
-    ) -> Result<Resolved> {
+        config: Option<PathBuf>,
+    ) -> Result<Resolved<A>> {
         if !given.is_empty() {
             let (program, rest) = self.words.split_at(self.words.len().min(1));
             let below = given.iter().flat_map(SettingValue::words);
             let words = program.iter().cloned().chain(below).chain(rest.iter().cloned());
             self.matches = self.keys.command.try_get_matches_from_mut(words)?;
-            self.arguments = CliArguments::from_arg_matches(&self.matches)?;
         }
+        let arguments = self.arguments()?;
         let (mut notices, mut origins) = (Vec::new(), Vec::new());
-        if self.arguments.verbose {
+        if self.matches.get_flag("verbose") {
             origins = origins_of(&self.keys, &given, &self.matches);
             origins.extend(summary_prompt.iter().map(|(_, name)| format!("the prompt is {name}")));
         }
-        if !self.arguments.quiet {
+        let (is_quiet, colour) = (self.matches.get_flag("quiet"), self.colour());
+        if !is_quiet {
             notices.extend(given.iter().filter_map(|given| given.note.clone()));
         }
         let mut rules = rules(&self.keys, &self.matches);
         rules.extend(summary_prompt.iter().map(|(text, _)| text.as_str()));
         let chosen = self.typed();
-        let arguments = self.arguments;
-        Ok(Resolved { arguments, summary_prompt, disabled, notices, origins, given, rules, chosen })
+        Ok(Resolved {
+            arguments,
+            summary_prompt,
+            disabled,
+            notices,
+            origins,
+            given,
+            rules,
+            chosen,
+            config,
+            is_quiet,
+            colour,
+        })
+    }
+}
+
+/// The command that `help` is asked about.
+fn command_of_help(word: &str) -> Result<CommandName, Failure> {
+    let names = CommandName::NAMED.map(CommandName::word);
+    match CommandName::of_word(word.as_ref()) {
+        Some(CommandName::Help) => Ok(CommandName::Compact),
+        Some(name) => Ok(name),
+        None => {
+            let why = format!("there is no command {word}; there are {}", names.join(", "));
+            let diagnostic = Diagnostic::new("").meant(resembling(word).map(CommandName::word));
+            let advice = match diagnostic.corrected(word) {
+                Some(meant) => Advice::command(["help".to_owned(), meant]),
+                None => Advice::command(["--help"]),
+            };
+            Err(Failure::usage(why).showing(word, &diagnostic).try_next(advice))
+        }
     }
 }
 
 /// The values of all flags that determine a result, and the version of the program.
 fn rules(keys: &SettingKeys, matches: &ArgMatches) -> String {
     let mut rules = format!("tcompact {}\n", env!("CARGO_PKG_VERSION"));
-    for (name, arg) in keys.all().filter(|(_, arg)| !is_in(&keys.command, ASIDE, arg)) {
+    if keys.name != CommandName::Compact {
+        rules.push_str(&format!("{}\n", keys.name.word()));
+    }
+    for (name, arg) in keys.all().filter(|(name, _)| !ASIDE.contains(name)) {
         let values: Vec<_> = matches.get_raw(arg.get_id().as_str()).into_iter().flatten().collect();
         rules.push_str(&format!("{name} = {values:?}\n"));
     }

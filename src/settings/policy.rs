@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::cli::{CliArguments, Facts};
+use crate::cli::{CompactArguments, Facts};
 use crate::compact::{
     ArchiveNote, CompactionPolicy, Emit, Pruning, Redaction, SummarizerKind, SummaryPolicy, is_lines, ledger_room,
 };
@@ -34,13 +34,13 @@ use crate::settings::summarizer::{summarizer_kind, summarizer_model, summarizer_
 /// # Errors
 /// The first value that cannot be used, with its flag.
 pub(super) fn policy(
-    arguments: &CliArguments,
+    arguments: &CompactArguments,
     given: &[String],
     preset: &Preset,
     summary_prompt: Option<(String, String)>,
 ) -> Result<CompactionPolicy> {
     let models = Models::new(arguments, preset)?;
-    let context_window = arguments.context_window.or(models.known.map(|model| model.context_window));
+    let context_window = arguments.counting.context_window.or(models.known.map(|model| model.context_window));
     let is_chosen = |flag: &str| given.iter().any(|given| given == flag);
     let mut triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
     let mut fit = arguments.fit;
@@ -52,7 +52,7 @@ pub(super) fn policy(
     }
     check_fractions(&triggers, arguments, fit, context_window)?;
     let pruning = pruning(arguments, fit, context_window)?;
-    let counter = match &arguments.counter_cmd {
+    let counter = match &arguments.counting.counter_cmd {
         // A text is counted faster than a summary is written.
         Some(command) if is_chosen("timeout") => counted_by(command, arguments.timeout),
         Some(command) => counted_by(command, arguments.timeout.min(COUNTING_SECONDS)),
@@ -72,12 +72,13 @@ pub(super) fn policy(
             context_window,
             // The systems of the presets count only messages, and a text for a paste is sent without the rest.
             overhead_tokens: arguments
+                .counting
                 .overhead_tokens
                 .or((!preset.name.is_empty() || arguments.emit == Emit::Handoff).then_some(0)),
             // Who names a counter counts by it, and the systems of the presets compare by their own rules.
             recorded: preset.name.is_empty()
-                && arguments.counter_cmd.is_none()
-                && matches!(arguments.counter, None | Some(Counter::Recorded(_))),
+                && arguments.counting.counter_cmd.is_none()
+                && matches!(arguments.counting.counter, None | Some(Counter::Recorded(_))),
             summary_prefix: prefix(arguments.summary_prefix.clone()),
             rules: preset.rules,
             provider: models.provider().or_else(|| writer_provider(arguments)),
@@ -118,7 +119,7 @@ struct Models {
 }
 
 impl Models {
-    fn new(arguments: &CliArguments, preset: &Preset) -> Result<Self> {
+    fn new(arguments: &CompactArguments, preset: &Preset) -> Result<Self> {
         let named = arguments.for_model.as_deref().map(|name| find_model("for", name)).transpose()?;
         let (reader, unlisted) = match named {
             Some(NamedModel::Listed(model)) => (Some(model), None),
@@ -141,7 +142,7 @@ impl Models {
 
 /// The policy for summaries. `reader` is the counter of the reader of the result.
 fn summary_policy(
-    arguments: &CliArguments,
+    arguments: &CompactArguments,
     preset: &Preset,
     models: &Models,
     reader: Counter,
@@ -155,7 +156,7 @@ fn summary_policy(
     let model = summarizer_model(arguments, models.writer, reader);
     let focus = arguments.focus.as_deref().map(str::trim).filter(|focus| !focus.is_empty());
     let (template, template_from) = template(arguments, model.asked_tokens, summary_prompt, &preset.recipe, focus)?;
-    let window = arguments.context_window.or_else(|| Some(models.writer.or(models.known)?.context_window));
+    let window = arguments.counting.context_window.or_else(|| Some(models.writer.or(models.known)?.context_window));
     Ok(SummaryPolicy {
         summarizer: summarizer_kind(arguments),
         name: summarizer_name(arguments),
@@ -180,10 +181,10 @@ fn summary_policy(
 
 /// The counter: the user's, or that of the model that reads the result. The systems of the presets estimate by
 /// characters, whichever model they have.
-fn counter(arguments: &CliArguments, models: &Models, preset: &Preset) -> Counter {
+fn counter(arguments: &CompactArguments, models: &Models, preset: &Preset) -> Counter {
     let of_listed = models.known.map(|model| model.counter());
     let of_model = models.unlisted.map(|(_, counter)| counter).or(of_listed);
-    let counter = match (arguments.counter, of_model) {
+    let counter = match (arguments.counting.counter, of_model) {
         // The factor is that of the model, wherever it is known.
         (Some(Counter::Estimate(_)), Some(estimate @ Counter::Estimate(_))) => estimate,
         (Some(given), _) => given,
@@ -198,7 +199,7 @@ fn counter(arguments: &CliArguments, models: &Models, preset: &Preset) -> Counte
 }
 
 /// The estimate of a preset's system. It has one model, which reads the result and summarizes.
-fn estimate_of(arguments: &CliArguments, preset: &Preset) -> Counter {
+fn estimate_of(arguments: &CompactArguments, preset: &Preset) -> Counter {
     if let Some(characters) = preset.habits.characters {
         return Counter::Approx(characters);
     }
@@ -219,7 +220,7 @@ fn counted_by(command: &str, timeout: f64) -> Counter {
     })
 }
 
-fn pruning(arguments: &CliArguments, fit: Option<Size>, context_window: Option<u64>) -> Result<Pruning> {
+fn pruning(arguments: &CompactArguments, fit: Option<Size>, context_window: Option<u64>) -> Result<Pruning> {
     let mut choices = arguments.prune.clone();
     if choices.is_empty() && fit.is_some() {
         choices.push(Choice::All);
@@ -253,7 +254,7 @@ fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>
 }
 
 /// What the summary says of the archive. The messages of another system stay as that system writes them.
-fn archive_note(arguments: &CliArguments, preset: &Preset) -> Result<ArchiveNote> {
+fn archive_note(arguments: &CompactArguments, preset: &Preset) -> Result<ArchiveNote> {
     let is_own = preset.name.is_empty();
     match &arguments.archive_note {
         Some(_) if preset.habits.files => {
@@ -270,7 +271,7 @@ fn archive_note(arguments: &CliArguments, preset: &Preset) -> Result<ArchiveNote
     }
 }
 
-fn first_path(arguments: &CliArguments) -> Option<&Path> {
+fn first_path(arguments: &CompactArguments) -> Option<&Path> {
     arguments.paths.first().map(PathBuf::as_path)
 }
 
@@ -292,7 +293,7 @@ pub(crate) fn archive_among(path: &Path) -> PathBuf {
 
 fn check_fractions(
     triggers: &[Vec<Size>],
-    arguments: &CliArguments,
+    arguments: &CompactArguments,
     fit: Option<Size>,
     context_window: Option<u64>,
 ) -> Result<()> {
@@ -327,7 +328,7 @@ fn prefix(text: String) -> String {
 
 /// The template of the prompt, and the setting that it comes from.
 fn template(
-    arguments: &CliArguments,
+    arguments: &CompactArguments,
     asked_tokens: u64,
     summary_prompt: Option<(String, String)>,
     recipe: &Recipe,

@@ -1,5 +1,6 @@
 //! The layers below the command line: the environment, where `TCOMPACT_KEEP=messages:6` is `--keep messages:6`; and the
-//! config file, TOML or YAML with the long names of flags as keys, or `DeerFlow`'s `config.yaml`.
+//! config file, TOML or YAML with the long names of flags as keys, or `DeerFlow`'s `config.yaml`. The settings of a command
+//! stand under its name: `TCOMPACT_SEARCH_LIMIT`, or `limit` in the table `[search]`.
 //!
 //! No file next to the input is read: a transcript from others must not bring its own settings.
 
@@ -9,15 +10,19 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::Arg;
 use serde_json::{Map, Value as Json};
 use strsim::damerau_levenshtein as slips;
 
+use crate::cli::commands::CommandName;
 use crate::cli::correction::corrected;
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::llm::providers;
 use crate::presets::deerflow;
-use crate::settings::keys::{ConfigFile, FlagKind, FlagValue, Origin, REPLACED, SettingKeys, SettingValue, kind};
+use crate::settings::keys::{
+    ConfigFile, FlagKind, FlagValue, Origin, REPLACED, SettingKeys, SettingValue, kind, wrong_value,
+};
 use crate::wording::{found, one_line, reason};
 
 const PREFIX: &str = "TCOMPACT_";
@@ -38,41 +43,66 @@ pub(super) fn read_environment(
         return Err(Failure::usage(why).into());
     }
     for (flag, arg) in keys.all() {
-        let name = variable_of(flag);
-        let Some(text) = variable(&name) else { continue };
-        let text = text.into_string().map_err(|_| Failure::usage(format!("{name}: the variable is not UTF-8")))?;
-        if text.trim().is_empty() {
-            continue;
-        }
-        let source = Origin::Variable(name);
-        let value = match kind(arg) {
-            FlagKind::Switch => {
-                FlagValue::Switch(switch(&text).map_err(|why| source.wrong(flag, &text, &Diagnostic::new(why)))?)
+        for name in variables_of(keys, flag) {
+            let Some(text) = variable(&name) else { continue };
+            let text = text.into_string().map_err(|_| Failure::usage(format!("{name}: the variable is not UTF-8")))?;
+            if text.trim().is_empty() {
+                continue;
             }
-            FlagKind::Optional => switch(&text).map_or_else(|_| FlagValue::Texts(vec![text]), FlagValue::Switch),
-            FlagKind::One | FlagKind::Object => FlagValue::Texts(vec![text]),
-            FlagKind::Many => FlagValue::Texts(rules(flag, &text)),
-        };
-        given.push(SettingValue::new(flag, value, source));
+            let source = Origin::Variable(name);
+            let value = value_of_variable(keys.name, flag, arg, text, &source)?;
+            given.push(SettingValue::new(flag, value, source));
+            break;
+        }
     }
     Ok(given)
+}
+
+/// The variables that can set a flag of a command, the first of them wins.
+fn variables_of(keys: &SettingKeys, flag: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    if keys.name != CommandName::Compact {
+        names.push(variable_of(&format!("{}-{flag}", keys.name.word())));
+    }
+    if keys.name == CommandName::Compact || keys.inherits(flag) {
+        names.push(variable_of(flag));
+    }
+    names
+}
+
+fn value_of_variable(
+    name: CommandName,
+    flag: &str,
+    arg: &Arg,
+    text: String,
+    source: &Origin,
+) -> Result<FlagValue, Failure> {
+    Ok(match kind(arg) {
+        FlagKind::Switch => {
+            let on = switch(&text).map_err(|why| wrong_value(name, source, flag, &text, &Diagnostic::new(why)))?;
+            FlagValue::Switch(on)
+        }
+        FlagKind::Optional => switch(&text).map_or_else(|_| FlagValue::Texts(vec![text]), FlagValue::Switch),
+        FlagKind::One | FlagKind::Object => FlagValue::Texts(vec![text]),
+        FlagKind::Many => FlagValue::Texts(rules(name, flag, &text)),
+    })
 }
 
 /// The variables of the packages, mods and hooks around the program, without the prefix.
 const OTHERS: [&str; 3] = ["BIN", "NO_ARCHIVE", "PYTHON"];
 
 /// A note for each variable of the program that sets nothing.
-pub(super) fn misspelled(keys: &SettingKeys, variables: impl Iterator<Item = OsString>) -> Vec<String> {
+pub(super) fn misspelled(variables: impl Iterator<Item = OsString>) -> Vec<String> {
     let mut notes = Vec::new();
+    let mut known: Option<Vec<String>> = None;
     for name in variables.filter_map(|name| name.into_string().ok()) {
         let Some(rest) = name.strip_prefix(PREFIX).filter(|rest| !rest.is_empty()) else { continue };
         if OTHERS.contains(&rest) {
             continue;
         }
-        let Some(near) = keys.all().map(|(flag, _)| variable_of(flag)).min_by_key(|known| slips(&name, known)) else {
-            continue;
-        };
-        let distance = slips(&name, &near);
+        let known = known.get_or_insert_with(known_variables);
+        let Some(near) = known.iter().min_by_key(|known| slips(&name, known)) else { continue };
+        let distance = slips(&name, near);
         if distance > 0 {
             let meant = if distance <= rest.len() / 4 { format!("; did you mean {near}?") } else { String::new() };
             notes.push(format!("the variable {name} is not a setting and has no effect{meant}"));
@@ -82,23 +112,34 @@ pub(super) fn misspelled(keys: &SettingKeys, variables: impl Iterator<Item = OsS
     notes
 }
 
+/// The variables of all commands.
+fn known_variables() -> Vec<String> {
+    let mut known = Vec::new();
+    let named = CommandName::NAMED.into_iter().filter(|name| name.has_settings());
+    for keys in [CommandName::Compact].into_iter().chain(named).map(SettingKeys::of) {
+        let flags = keys.all().map(|(flag, _)| flag);
+        known.extend(flags.filter_map(|flag| variables_of(&keys, flag).into_iter().next()));
+    }
+    known
+}
+
 /// The variable that sets a flag.
 fn variable_of(flag: &str) -> String {
     format!("{PREFIX}{}", flag.to_uppercase().replace('-', "_"))
 }
 
 /// Splits the rules of a variable. Of several lines, one with a pattern is one rule, white space included.
-fn rules(flag: &str, text: &str) -> Vec<String> {
+fn rules(name: CommandName, flag: &str, text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_one = |line: &str| lines.len() > 1 && line.starts_with("match:");
     let rules =
-        lines.iter().map(|line| if is_one(line) { vec![(*line).to_owned()] } else { rules_of_line(flag, line) });
+        lines.iter().map(|line| if is_one(line) { vec![(*line).to_owned()] } else { rules_of_line(name, flag, line) });
     rules.flatten().collect()
 }
 
 /// Splits the rules of a line at white space. A word that is not a rule belongs to the rule before it where that takes
 /// white space, as in `match:a b`.
-fn rules_of_line(flag: &str, text: &str) -> Vec<String> {
+fn rules_of_line(name: CommandName, flag: &str, text: &str) -> Vec<String> {
     let flag = format!("--{flag}");
     let mut rules: Vec<std::ops::Range<usize>> = Vec::new();
     let mut end = 0;
@@ -106,8 +147,8 @@ fn rules_of_line(flag: &str, text: &str) -> Vec<String> {
         let start = end + text[end..].find(word).unwrap_or_default();
         end = start + word.len();
         // A word that is nearly a rule is an error, which is reported.
-        let is_rule = corrected(&flag, word).is_some();
-        let is_accepted = |rule: &str| corrected(&flag, rule).as_deref() == Some(rule);
+        let is_rule = corrected(name, &flag, word).is_some();
+        let is_accepted = |rule: &str| corrected(name, &flag, rule).as_deref() == Some(rule);
         match rules.last_mut() {
             Some(rule) if !is_rule && is_accepted(&text[rule.start..end]) => rule.end = end,
             _ => rules.push(start..end),
@@ -163,29 +204,34 @@ pub(super) fn read_file(
     match yaml(text).map_err(wrong)? {
         Json::Null => Ok(ConfigFile::default()),
         Json::Object(map) => match map.get(deerflow::SECTION) {
-            Some(Json::Object(section)) => Ok(of_deerflow(&name, section, map.get(deerflow::MODELS), &variable)?),
-            Some(Json::Null) => Ok(of_deerflow(&name, &Map::new(), None, &variable)?),
+            Some(Json::Object(section)) => Ok(of_deerflow(&name, section, map.get(deerflow::MODELS), keys, &variable)?),
+            Some(Json::Null) => Ok(of_deerflow(&name, &Map::new(), None, keys, &variable)?),
             _ => Ok(settings(&name, map, keys)?),
         },
         _ => Err(wrong("expected settings, one a line, as in `keep: messages:6`".to_owned()).into()),
     }
 }
 
-/// The settings of `DeerFlow`'s file.
+/// The settings of `DeerFlow`'s file. A command has those of its flags, whether or not the file compacts.
 fn of_deerflow(
     file: &str,
-    keys: &Map<String, Json>,
+    section: &Map<String, Json>,
     models: Option<&Json>,
+    keys: &SettingKeys,
     variable: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<ConfigFile, Failure> {
     let is_provider = |name: &str| providers::by_name(name).is_some();
     let deerflow::Config { flags, summary_prompt, disabled, never } =
-        deerflow::read(&deerflow::ConfigSection { file, keys, models, variable, is_provider })?;
+        deerflow::read(&deerflow::ConfigSection { file, keys: section, models, variable, is_provider })?;
     let values = flags.into_iter().map(|deerflow::FlagOfConfig { flag, values, note, unusable }| SettingValue {
         note,
         unusable,
         ..SettingValue::new(flag, FlagValue::Texts(values), Origin::File(file.to_owned()))
     });
+    if keys.name != CommandName::Compact {
+        let values = values.filter(|given| keys.inherits(&given.flag)).collect();
+        return Ok(ConfigFile { values, ..ConfigFile::default() });
+    }
     Ok(ConfigFile { values: values.collect(), summary_prompt, disabled, never })
 }
 
@@ -235,17 +281,41 @@ fn yaml(text: &str) -> Result<Json, String> {
         .map_err(|error| format!("not YAML that can be read: {}", one_line(&error)))
 }
 
-/// The settings of a file whose keys are names of flags.
-fn settings(name: &str, map: Map<String, Json>, keys: &SettingKeys) -> Result<ConfigFile, Failure> {
-    let mut values = Vec::new();
+/// The settings of a file for a command. Its keys are the flags of compaction, and commands with their flags below them.
+fn settings(file: &str, map: Map<String, Json>, keys: &SettingKeys) -> Result<ConfigFile, Failure> {
+    let mut of_command = Vec::new();
+    let mut settings = Map::new();
     for (key, json) in map {
-        let wrong = |what: String| Failure::usage(format!("{name}: {what}"));
+        let command = CommandName::of_word(key.as_ref()).filter(|command| command.has_settings());
+        match (command, json) {
+            (Some(command), Json::Object(table)) => {
+                let values = values_of_table(&format!("{file} [{key}]"), table, &SettingKeys::of(command))?;
+                if command == keys.name {
+                    of_command = values;
+                }
+            }
+            (_, json) => drop(settings.insert(key, json)),
+        }
+    }
+    let mut values = values_of_table(file, settings, &SettingKeys::of(CommandName::Compact))?;
+    if keys.name != CommandName::Compact {
+        values.retain(|given| keys.inherits(&given.flag) && !of_command.iter().any(|own| own.flag == given.flag));
+        values.extend(of_command);
+    }
+    Ok(ConfigFile { values, ..ConfigFile::default() })
+}
+
+/// The values of a table, whose keys are flags of a command.
+fn values_of_table(place: &str, table: Map<String, Json>, keys: &SettingKeys) -> Result<Vec<SettingValue>, Failure> {
+    let mut values = Vec::new();
+    for (key, json) in table {
+        let wrong = |what: String| Failure::usage(format!("{place}: {what}"));
         let kind = keys.kind_of(&key).map_err(|diagnostic| wrong(diagnostic.to_string()).showing(&key, &diagnostic))?;
         let value =
             value(kind, json).map_err(|(found, wanted)| wrong(format!("{key} = {found}: expected {wanted}")))?;
-        values.push(SettingValue::new(&key, value, Origin::File(name.to_owned())));
+        values.push(SettingValue::new(&key, value, Origin::File(place.to_owned())));
     }
-    Ok(ConfigFile { values, ..ConfigFile::default() })
+    Ok(values)
 }
 
 /// The value of a key, or what was found and what is expected.

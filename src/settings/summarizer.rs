@@ -8,7 +8,7 @@ use anyhow::Result;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use crate::cli::{CliArguments, is_variable_name};
+use crate::cli::{CompactArguments, is_variable_name};
 use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model};
 use crate::diagnostic::{Advice, Diagnostic, nearest};
 use crate::exit::Failure;
@@ -29,7 +29,7 @@ use crate::tokens::near::served;
 use crate::wording::reason;
 
 pub(super) fn summarizer(
-    arguments: &CliArguments,
+    arguments: &CompactArguments,
     asks: bool,
     recipe: &Recipe,
     variable: impl Fn(&str) -> Option<String>,
@@ -75,7 +75,7 @@ pub(super) fn summarizer(
 }
 
 /// The kind of summarizer, on which the compaction depends.
-pub(super) fn summarizer_kind(arguments: &CliArguments) -> SummarizerKind {
+pub(super) fn summarizer_kind(arguments: &CompactArguments) -> SummarizerKind {
     match (&arguments.summarizer_cmd, arguments.model.as_deref()) {
         (Some(_), _) => SummarizerKind::Command,
         (None, None | Some(EXTRACTIVE)) => SummarizerKind::Embedded,
@@ -85,12 +85,12 @@ pub(super) fn summarizer_kind(arguments: &CliArguments) -> SummarizerKind {
 }
 
 /// Whether others write the summaries: a model behind an API, or a command.
-pub(super) fn is_of_others(arguments: &CliArguments) -> bool {
+pub(super) fn is_of_others(arguments: &CompactArguments) -> bool {
     matches!(summarizer_kind(arguments), SummarizerKind::Model | SummarizerKind::Command)
 }
 
 /// The name of the summarizer.
-pub(super) fn summarizer_name(arguments: &CliArguments) -> String {
+pub(super) fn summarizer_name(arguments: &CompactArguments) -> String {
     match &arguments.summarizer_cmd {
         Some(_) => "command".to_owned(),
         None => arguments.model.clone().unwrap_or_else(|| EXTRACTIVE.to_owned()),
@@ -143,7 +143,7 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
             return Err(nameless(known.name));
         }
         if let Some(meant) = nearest(name, [EXTRACTIVE, NOBODY]) {
-            let what = format!("expected {EXTRACTIVE}, {NOBODY}, a model of --list models or PROVIDER:MODEL");
+            let what = format!("expected {EXTRACTIVE}, {NOBODY}, a model of `tcompact list models` or PROVIDER:MODEL");
             return Err(wrong(Diagnostic::new(what).meant(Some(meant))));
         }
         return Err(find_model("model", name).err().unwrap_or_else(|| wrong(Diagnostic::new("no such model"))));
@@ -168,7 +168,7 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
 
 /// The key from the environment. The provider's own address needs one; another may do without, like many local servers.
 fn key(
-    arguments: &CliArguments,
+    arguments: &CompactArguments,
     asks: bool,
     provider: &Provider,
     variable: impl Fn(&str) -> Option<String>,
@@ -202,16 +202,16 @@ pub(super) fn unencrypted_host(summarizer: &Summarizer) -> Option<String> {
 }
 
 /// The provider of the summarizer, which need not be in the table.
-pub(super) fn writer_provider(arguments: &CliArguments) -> Option<&'static str> {
+pub(super) fn writer_provider(arguments: &CompactArguments) -> Option<&'static str> {
     let name = in_table(arguments.model.as_deref()?);
     providers::by_name(name.split_once(':')?.0).map(|provider| provider.name)
 }
 
 /// The limits of the summarizer from the table, or else from the flags. `reader` is the counter of the reader.
 /// `--context-window` is the reader's if `--for` names one; a command has no window.
-pub(super) fn summarizer_model(arguments: &CliArguments, model: Option<Model>, reader: Counter) -> SummarizerModel {
+pub(super) fn summarizer_model(arguments: &CompactArguments, model: Option<Model>, reader: Counter) -> SummarizerModel {
     let its_own = arguments.for_model.is_none() && arguments.summarizer_cmd.is_none();
-    let window = model.map(|model| model.context_window).or(arguments.context_window.filter(|_| its_own));
+    let window = model.map(|model| model.context_window).or(arguments.counting.context_window.filter(|_| its_own));
     let most_tokens = model.and_then(|model| model.max_output);
     // A small window must leave room for the history.
     let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
@@ -231,7 +231,7 @@ pub(super) fn summarizer_model(arguments: &CliArguments, model: Option<Model>, r
 
 /// Whether a dry run shows the summary: `--dry-run`, `--cache` and a summarizer are on the command line. A layer alone
 /// must not make a dry run send requests.
-pub(super) fn is_preview(arguments: &CliArguments, given: &[SettingValue]) -> bool {
+pub(super) fn is_preview(arguments: &CompactArguments, given: &[SettingValue]) -> bool {
     let typed = |flag: &str, is_on: bool| is_on && given.iter().all(|given| given.flag != flag);
     let names_who =
         typed("model", arguments.model.is_some()) || typed("summarizer-cmd", arguments.summarizer_cmd.is_some());
@@ -239,7 +239,7 @@ pub(super) fn is_preview(arguments: &CliArguments, given: &[SettingValue]) -> bo
 }
 
 /// Opens the cache, so that it fails before a summary is paid for.
-pub(super) fn open_cache(arguments: &CliArguments, asks: bool) -> Result<Option<Cache>> {
+pub(super) fn open_cache(arguments: &CompactArguments, asks: bool) -> Result<Option<Cache>> {
     let is_used = asks && is_of_others(arguments);
     let Some(folder) = arguments.cache.as_ref().filter(|_| is_used) else { return Ok(None) };
     let cache = Cache::open(folder, false).map_err(|error| {

@@ -194,15 +194,15 @@ impl FailureKind {
     /// What to try after a failure of this kind.
     pub(crate) fn remedy(self) -> Advice {
         match self {
-            FailureKind::Unauthorized => Advice::command(["--list", "providers"])
+            FailureKind::Unauthorized => Advice::command(["list", "providers"])
                 .note("for the variable that holds the key; --api-key-env names another"),
-            FailureKind::Forbidden => Advice::command(["--list", "models"])
+            FailureKind::Forbidden => Advice::command(["list", "models"])
                 .note("for a model that the key may use; --api-key-env names the variable of another key"),
             FailureKind::NotFound => {
-                Advice::command(["--list", "models"]).note("for the names of models; --base-url says where the API is")
+                Advice::command(["list", "models"]).note("for the names of models; --base-url says where the API is")
             }
             FailureKind::Quota => extractive("to go on without a model; or add credit with the provider"),
-            FailureKind::BadRequest => Advice::command(["--list", "models"]).note(
+            FailureKind::BadRequest => Advice::command(["list", "models"]).note(
                 "for another model; --request-json '{\"NAME\": null}' leaves out a parameter that the server refuses",
             ),
             FailureKind::TooLong => Advice::command(["--trim-tokens", "8000"])

@@ -176,7 +176,7 @@ fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'
         (Some((own, what)), Ok(_)) => format!(
             "it looks like {name} (message {own} has {what}), but message {index} does not; --from {name} reads it anyway,"
         ),
-        (None, Ok(_)) => format!("message {index} is not of a format of --list formats"),
+        (None, Ok(_)) => format!("message {index} is not of a format of `tcompact list formats`"),
     };
     Problem::Unknown { message, found }
 }

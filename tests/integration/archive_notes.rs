@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use crate::program::{FIXTURES, Run, piped, run, tcompact};
 
-/// The note before and behind the name of the archive.
-const NOTE: [&str; 2] = [
-    "rchive: `tcompact --search REGEX ",
-    "` finds what this summarizes (record a346f855); `--show N` in place of `--search REGEX` prints [N], `--show A..B` from [A] up to [B] without it",
+/// The note before, between and behind the names of the archive.
+const NOTE: [&str; 3] = [
+    "rchive: `tcompact search REGEX ",
+    "` finds what this summarizes (record a346f855); `tcompact show N ",
+    "` prints [N], `A-B` in place of N from [A] to [B]",
 ];
 
 /// Compacts a fixture in a folder with an archive of this name. Returns the run and the text of the message in the place
@@ -50,19 +51,20 @@ fn a_shell_reads_the_name_of_the_archive() {
         for arguments in [&[][..], &["--model", "none"]] {
             let (done, text) = noted(&format!("./{name}"), arguments);
             let parts = text.split_once(NOTE[0]).and_then(|(_, rest)| rest.split_once(NOTE[1]));
-            let (word, _) = parts.unwrap_or_else(|| panic!("{name:?}: {done:?}"));
+            let (word, rest) = parts.unwrap_or_else(|| panic!("{name:?}: {done:?}"));
+            assert!(rest.starts_with(&format!("{word}{}", NOTE[2])), "{rest}");
             let shell = Command::new("bash").args(["-c", &format!("printf %s {word}")]).output().expect("bash");
             assert_eq!(String::from_utf8_lossy(&shell.stdout), format!("./{name}"), "{word}");
         }
     }
     let (_, text) = noted("-x.jsonl", &[]);
-    assert!(text.contains("--search REGEX ./-x.jsonl`"), "{text}");
+    assert!(text.contains("search REGEX ./-x.jsonl`"), "{text}");
 }
 
 #[test]
 fn archive_note_replaces_the_usual_note() {
     let (_, text) = noted("cut.jsonl", &[]);
-    assert!(text.ends_with(&format!("\n\n(A{}cut.jsonl{}.)", NOTE[0], NOTE[1])), "{text}");
+    assert!(text.ends_with(&format!("\n\n(A{}cut.jsonl{}cut.jsonl{}.)", NOTE[0], NOTE[1], NOTE[2])), "{text}");
     let (_, text) = noted("cut.jsonl", &["--archive-note", "Call recall\nfor {archive} </summary> now!"]);
     assert!(text.ends_with("\n\n(Archive: Call recall for cut.jsonl &lt;/summary> now!)"), "{text}");
     let (_, text) = noted("cut.jsonl", &["--archive-note", "Call recall {id}:N of {archive}."]);

@@ -1,4 +1,4 @@
-//! `--archive X.jsonl`: several writers of one archive, and archives that `--restore` refuses.
+//! `--archive X.jsonl`: several writers of one archive, and archives that `restore` refuses.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn restore_refuses_archives_that_do_not_match() {
     let result = compacted(&archive, &["--keep", "messages:4"], name);
     let good = fs::read_to_string(&archive).expect("an archive");
     let refused = |text: &str, why: &str| {
-        let run = run(tcompact().args(["--restore", &archive, "-o", &out]), text.as_bytes());
+        let run = run(tcompact().args(["restore", &archive, "-o", &out]), text.as_bytes());
         assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{run:?}");
         assert!(run.stderr.contains(why), "{why}: {run:?}");
         assert!(!Path::new(&out).exists());
@@ -45,7 +45,7 @@ fn restore_refuses_archives_that_do_not_match() {
     refused("null\n", "of --emit update");
     // Half a record does not affect the others.
     fs::write(&archive, format!("{}\n{good}{}", &good[..300], &good[..good.len() / 2])).expect("written");
-    let run = run(tcompact().args(["--restore", &archive]), result.as_bytes());
+    let run = run(tcompact().args(["restore", &archive]), result.as_bytes());
     assert!(run.stdout == text, "{run:?}");
     assert_eq!(run.stderr, format!("tcompact: {archive}: 2 lines of it are not records; the first is line 1\n"));
     refused(&text, "2 lines of it are not records");
@@ -107,7 +107,7 @@ fn hostile_archives_only_fail() {
 }
 
 #[test]
-fn a_restore_reads_no_settings_and_takes_no_rules() {
+fn a_restore_reads_no_settings_of_compaction_and_takes_no_rules() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = path(folder.path(), "archive.jsonl");
     let result = compacted(&archive, &["--keep", "messages:4"], "agent-session.json");
@@ -115,7 +115,6 @@ fn a_restore_reads_no_settings_and_takes_no_rules() {
     fs::write(&file, result).expect("written");
     for rule in [
         &["--dry-run"][..],
-        &["--check"],
         &["--repair", "drop"],
         &["--archive", "b.jsonl"],
         &["--emit", "messages"],
@@ -125,24 +124,24 @@ fn a_restore_reads_no_settings_and_takes_no_rules() {
         &["--preset", "langchain"],
         &["--exit-status"],
     ] {
-        let run = with(&[&["--restore", &archive, &file], rule].concat());
+        let run = with(&[&["restore", &archive, &file], rule].concat());
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{rule:?}: {run:?}");
-        assert!(run.stderr.contains(&format!("cannot be used with '{}", rule[0])), "{run:?}");
+        assert!(run.stderr.contains(&format!("there is no flag '{}' of restore", rule[0])), "{run:?}");
     }
     let mut command = tcompact();
-    command.args(["--restore", &archive, &file]).env("TCOMPACT_KEEP", "nonsense").env("TCOMPACT_DRY_RUN", "yes");
+    command.args(["restore", &archive, &file]).env("TCOMPACT_KEEP", "nonsense").env("TCOMPACT_DRY_RUN", "yes");
     assert_eq!(run(&mut command, b"").code, 0);
     for (arguments, code, why) in [
-        (["--restore", "a.md", &file, "-o", "-"], 2, "only an archive whose name ends in .jsonl"),
-        (["--restore", "missing.jsonl", &file, "-o", "-"], 1, "--restore missing.jsonl cannot be read"),
-        (["--restore", &archive, &file, "-o", &archive], 2, "is the archive"),
-        (["--restore", &archive, &file, "-o", &file], 2, "is the input itself"),
-        (["--restore", &archive, "missing.json", "-o", "-"], 1, "missing.json cannot be read"),
+        (["restore", "a.md", &file, "-o", "-"], 2, "only an archive whose name ends in .jsonl"),
+        (["restore", "missing.jsonl", &file, "-o", "-"], 1, "restore missing.jsonl cannot be read"),
+        (["restore", &archive, &file, "-o", &archive], 2, "is the archive"),
+        (["restore", &archive, &file, "-o", &file], 2, "is the input itself"),
+        (["restore", &archive, "missing.json", "-o", "-"], 1, "missing.json cannot be read"),
     ] {
         let run = with(&arguments);
         assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{run:?}");
         assert!(run.stderr.contains(why), "{why}: {run:?}");
-        let compacts = run.stderr.lines().any(|line| line.starts_with("try:") && !line.contains("--restore"));
+        let compacts = run.stderr.lines().any(|line| line.starts_with("try:") && !line.contains("restore"));
         assert!(!compacts, "it would compact the file: {run:?}");
     }
 }
@@ -219,13 +218,13 @@ fn a_file_is_put_back_in_its_place() {
     fs::write(&file, &original).expect("written");
     assert_eq!(with(&["-q", "--keep", "messages:4", "--archive", &archive, "-i", &file]).code, 0);
     let short = fs::read(&file).expect("read");
-    let back = with(&["--restore", &archive, "--in-place=.short", &file]);
+    let back = with(&["restore", &archive, "--in-place=.short", &file]);
     assert_eq!((back.code, back.stdout.as_str()), (0, ""), "{back:?}");
     assert_eq!(fs::read(&file).expect("read"), original);
     assert_eq!(fs::read(format!("{file}.short")).expect("a copy"), short);
     // A file that the archive does not know stays, and so does standard input.
-    let again = with(&["--restore", &archive, "-i", &file]);
+    let again = with(&["restore", &archive, "-i", &file]);
     assert_eq!((again.code, fs::read(&file).expect("read")), (1, original), "{again:?}");
-    let piped = run(tcompact().args(["--restore", &archive, "-i"]), &short);
+    let piped = run(tcompact().args(["restore", &archive, "-i"]), &short);
     assert!(piped.code == 2 && piped.stderr.contains("--in-place: name the transcript"), "{piped:?}");
 }

@@ -394,12 +394,18 @@ fn a_folder_without_transcripts_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("none")).expect("made");
     fs::write(folder.path().join("none/notes.txt"), "No transcript.").expect("written");
-    for flags in [&["--check"][..], &["-n"], &["-n", "--json"], &["--count"], &["--diff"]] {
+    const SAID: &str = "tcompact: none: no transcripts found\n";
+    for flags in [&["-n"][..], &["-n", "--json"], &["--diff"]] {
         let arguments = [flags, &["none"]].concat();
         let run = within(folder.path(), &arguments);
         assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{run:?}");
-        assert_eq!(run.stderr, "tcompact: none: no transcripts found\n", "{arguments:?}");
+        assert_eq!(run.stderr, SAID, "{arguments:?}");
         assert_eq!(within(folder.path(), &[&arguments[..], &["-q"]].concat()).stderr, "");
+    }
+    // A script takes silence for a result.
+    for command in [&["check"][..], &["count"], &["count", "-q"], &["repair", "drop", "-i"], &["redact", "-O", "out"]] {
+        let run = within(folder.path(), &[command, &["none"]].concat());
+        assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (1, "", SAID), "{command:?}");
     }
 }
 
@@ -407,8 +413,10 @@ fn a_folder_without_transcripts_is_named() {
 fn a_missing_file_stops_no_other() {
     let logs = logs();
     let folder = logs.path();
-    for flags in [&["-n"][..], &["--count"], &["--check"], &["-O", "out"], &["--in-place=.bak"]] {
-        let run = compacted(folder, &[flags, &["no/where.json", "logs/plain.json", "logs/a.json"]].concat());
+    for flags in [&["-n"][..], &["count"], &["check"], &["-O", "out"], &["--in-place=.bak"]] {
+        let rules = if flags[0].starts_with('-') { &RULES[..] } else { &[] };
+        let files = ["no/where.json", "logs/plain.json", "logs/a.json"];
+        let run = within(folder, &[flags, rules, &files].concat());
         assert_eq!(run.code, 7, "{flags:?}: {run:?}");
         assert!(run.stderr.contains("no/where.json"), "{flags:?}: {run:?}");
     }

@@ -99,7 +99,7 @@ fn broken_lines_go_with_their_neighbours_and_come_back() {
             if out != source {
                 let (short, long) = (path(folder, "short"), path(folder, "long"));
                 fs::write(&short, &out).expect("written");
-                let back = run(tcompact().args(["-q", "--restore", &archive, "-o", &long, &short]), b"");
+                let back = run(tcompact().args(["restore", "-q", &archive, "-o", &long, &short]), b"");
                 assert_eq!(back.code, 0, "{what}: {back:?}");
                 assert!(fs::read(&long).expect("a text") == source, "{what}: it comes back");
             }
@@ -119,12 +119,10 @@ fn broken_lines_are_counted_but_violate_no_rule() {
         broken.iter().for_each(|line| lines.insert(lines.len() - 1, line.clone()));
         let source = joined(&lines);
         let of = |arguments: &[&str], input: &[u8]| {
-            let run = run(tcompact().args(["--from", format]).args(arguments), input);
+            let run = run(tcompact().args(arguments).args(["--from", format]), input);
             (run.code, run.stdout, run.stderr)
         };
-        for arguments in
-            [&["--count"][..], &["--dry-run", "--keep", "messages:3"], &["--check"], &["--emit", "summary"]]
-        {
+        for arguments in [&["count"][..], &["--dry-run", "--keep", "messages:3"], &["check"], &["--emit", "summary"]] {
             let ((code, stdout, said), clean) = (of(arguments, &source), of(arguments, &clean));
             assert_eq!((code, &stdout), (clean.0, &clean.1), "{format} {arguments:?}: {said}");
             let (first, names) = (lines.len() - broken.len(), "6 lines are not JSON (");

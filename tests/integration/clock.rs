@@ -81,7 +81,7 @@ fn a_clock_that_jumps_changes_no_result() {
         ["\"summarized_at\":\"1970", "\"summarized_at\":\"9999"].iter().any(|year| record.contains(year))
     };
     assert!(records.lines().any(odd), "the clock jumped: {records}");
-    let back = within(jumped.path(), &library, &["--restore", "cut.jsonl", "out/a.json"]);
+    let back = within(jumped.path(), &library, &["restore", "cut.jsonl", "out/a.json"]);
     assert_eq!(back.stdout, fs::read_to_string(jumped.path().join("logs/a.json")).expect("a file"), "{}", back.stderr);
 
     let again = asking(jumped.path(), &library, &other, &[&batch[..], &["--resume"]].concat());

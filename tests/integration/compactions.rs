@@ -82,7 +82,7 @@ fn compacted_messages_do_not_count() {
     assert_eq!(run.code, 0, "{run:?}");
     let archived = std::fs::read_to_string(&archive).expect("an archive");
     assert!(!run.stdout.contains("old words") && archived.contains("old words"), "{run:?}\n{archived}");
-    assert_eq!(piped(&["-q", "--restore", &archive], &run.stdout).stdout, source);
+    assert_eq!(piped(&["restore", "-q", &archive], &run.stdout).stdout, source);
 }
 
 /// An opaque compaction comes before the summary, or the conversation stays unchanged.

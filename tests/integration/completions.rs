@@ -11,8 +11,16 @@ use std::{fs, thread};
 use crate::left_out::left_out;
 
 /// The typed text with its tab, and the words that the line then has.
-const TYPED: [(&str, &str); 18] = [
-    ("tcompact ch\t", "<tcompact><chat.json>"),
+const TYPED: [(&str, &str); 26] = [
+    ("tcompact cha\t", "<tcompact><chat.json>"),
+    ("tcompact cou\t", "<tcompact><count>"),
+    ("tcompact count cha\t", "<tcompact><count><chat.json>"),
+    ("tcompact count chat.json --so\t", "<tcompact><count><chat.json><--sort>"),
+    ("tcompact count --counter o2\t", "<tcompact><count><--counter><o200k_base>"),
+    ("tcompact search x oth\t", "<tcompact><search><x><other.txt>"),
+    ("tcompact repair syn\t", "<tcompact><repair><synthesize>"),
+    ("tcompact completions fi\t", "<tcompact><completions><fish>"),
+    ("tcompact help sho\t", "<tcompact><help><show>"),
     ("tcompact -v ch\t", "<tcompact><-v><chat.json>"),
     ("tcompact chat.json --summary-ro\t", "<tcompact><chat.json><--summary-role>"),
     ("tcompact -o oth\t", "<tcompact><-o><other.txt>"),
@@ -23,7 +31,7 @@ const TYPED: [(&str, &str); 18] = [
     ("tcompact --pairs str\t", "<tcompact><--pairs><strict>"),
     ("tcompact --counter o2\t", "<tcompact><--counter><o200k_base>"),
     ("tcompact --prune rea\t", "<tcompact><--prune><reads>"),
-    ("tcompact --list mod\t", "<tcompact><--list><models>"),
+    ("tcompact list mod\t", "<tcompact><list><models>"),
     ("tcompact --for gpt-3.5-turbo-ins\t", "<tcompact><--for><gpt-3.5-turbo-instruct>"),
     ("tcompact -m extr\t", "<tcompact><-m><extractive>"),
     ("tcompact -m groq:llama-3.3-70b-v\t", "<tcompact><-m><groq:llama-3.3-70b-versatile>"),

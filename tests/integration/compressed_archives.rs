@@ -54,10 +54,10 @@ fn a_compressed_archive_holds_what_a_plain_one_does() {
         assert_eq!(contents(&archive)[0], contents(&at(&plain, "cut.jsonl"))[0]);
         assert_eq!(contents(&archive).len(), 3);
         for arguments in [
-            &["--search", "(?i)bom", "--limit", "100"][..],
-            &["--search", "(?i)bom", "--json"],
-            &["--show", "1:3,2:25"],
-            &["--show", "#1:3", "--json"],
+            &["search", "(?i)bom", "--limit", "100"][..],
+            &["search", "(?i)bom", "--json"],
+            &["show", "1:3,2:25"],
+            &["show", "#1:3", "--json"],
         ] {
             let [packed, same] = [(&folder, &*name), (&plain, "cut.jsonl")].map(|(folder, name)| {
                 let run = within(folder.path(), &[arguments, &[name]].concat());
@@ -65,17 +65,17 @@ fn a_compressed_archive_holds_what_a_plain_one_does() {
             });
             assert_eq!(packed, same, "{arguments:?}");
         }
-        let beside = within(folder.path(), &["--show", "1:3", "--archive", &name, "chat.json"]);
-        assert_eq!((beside.code, beside.stdout), (0, within(folder.path(), &["--show", "1:3", &name]).stdout));
+        let beside = within(folder.path(), &["show", "1:3", "--archive", &name, "chat.json"]);
+        assert_eq!((beside.code, beside.stdout), (0, within(folder.path(), &["show", "1:3", &name]).stdout));
         let short = fs::read_to_string(folder.path().join("chat.json")).expect("read");
         // The name does not matter where an archive is read.
         fs::copy(&archive, at(&folder, "renamed.jsonl")).expect("copied");
         for archive in [&*name, "renamed.jsonl"] {
-            let back = within(folder.path(), &["--restore", archive, "chat.json"]);
+            let back = within(folder.path(), &["restore", archive, "chat.json"]);
             assert!(back.code == 0 && back.stdout == original(), "{}", back.stderr);
             assert!(back.stderr.contains("3 rounds put back"), "{back:?}");
         }
-        let back = within(folder.path(), &["--restore", &name, "--rounds", "1", "-i", "chat.json"]);
+        let back = within(folder.path(), &["restore", &name, "--rounds", "1", "-i", "chat.json"]);
         assert_eq!(back.code, 0, "{back:?}");
         let run = within(folder.path(), &["-q", "--keep", "messages:10", "--archive", &name, "-i", "chat.json"]);
         assert_eq!((run.code, fs::read_to_string(folder.path().join("chat.json")).expect("read")), (0, short));
@@ -119,7 +119,7 @@ fn all_ways_to_append_append_members() {
         for (text, whole) in
             [(fs::read_to_string(folder.join("lines.jsonl")).expect("read"), &lines), (stream.stdout, &lines)]
         {
-            let back = run(tcompact().args(["-q", "--restore", archive]).current_dir(folder), text.as_bytes());
+            let back = run(tcompact().args(["-q", "restore", archive]).current_dir(folder), text.as_bytes());
             assert!(back.code == 0 && back.stdout == *whole, "{back:?}");
         }
         let text = format!("cut.md.{end}");
@@ -203,10 +203,10 @@ fn a_member_begins_a_line() {
             let after = unpack(&fs::read(&archive).expect("an archive"), end);
             let line_end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
             assert!(after.starts_with(&format!("{before}{line_end}{{\"source\":\"-\"")), "{after}");
-            let back = run(tcompact().args(["--restore", &archive]), result.stdout.as_bytes());
+            let back = run(tcompact().args(["restore", &archive]), result.stdout.as_bytes());
             assert!(back.code == 0 && back.stdout == original(), "{}", back.stderr);
-            let found = with(&["--search", "(?i)the", "--json", "--limit", "10000", &archive]);
-            let shown = with(&["--show", &format!("#{}:3", records + usize::from(damaged.is_some())), &archive]);
+            let found = with(&["search", "(?i)the", "--json", "--limit", "10000", &archive]);
+            let shown = with(&["show", &format!("#{}:3", records + usize::from(damaged.is_some())), &archive]);
             assert_eq!((found.code, shown.code), (0, 0), "{found:?} {shown:?}");
             for run in [&back, &found, &shown] {
                 assert!(damaged.is_none_or(|line| run.stderr.contains(line)), "{damaged:?}: {run:?}");
@@ -232,10 +232,10 @@ fn what_is_in_front_of_the_damage_is_read() {
             fs::write(&archive, &whole).expect("written");
             let mut file = OpenOptions::new().append(true).open(&archive).expect("opened");
             file.write_all(&behind).expect("written");
-            let back = run(tcompact().args(["--restore", &archive]), short.as_bytes());
+            let back = run(tcompact().args(["restore", &archive]), short.as_bytes());
             assert!(back.code == 0 && back.stdout == original(), "{}", back.stderr);
-            let found = with(&["--search", "(?i)bom", &archive]);
-            let shown = with(&["--show", "1:3", &archive]);
+            let found = with(&["search", "(?i)bom", &archive]);
+            let shown = with(&["show", "1:3", &archive]);
             for run in [&back, &found, &shown] {
                 let says = format!(
                     "cannot be read from line 4 on: its {} data is {what}",
@@ -278,7 +278,7 @@ fn restoring_needs_no_folder_for_temporary_files() {
         let folder = three_rounds(&name);
         for temporary in &folders {
             let mut command = tcompact();
-            command.args(["-q", "--restore", &name, "chat.json"]).current_dir(folder.path()).env("TMPDIR", temporary);
+            command.args(["-q", "restore", &name, "chat.json"]).current_dir(folder.path()).env("TMPDIR", temporary);
             let back = run(&mut command, b"");
             assert!(back.code == 0 && back.stdout == original() && back.stderr.is_empty(), "{temporary:.40}: {back:?}");
         }
@@ -286,7 +286,7 @@ fn restoring_needs_no_folder_for_temporary_files() {
         // Nor is there a place beside the archive.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o500)).expect("a mode");
         let mut command = tcompact();
-        command.args(["--restore", &name, "chat.json"]).current_dir(folder.path()).env("TMPDIR", "/nowhere");
+        command.args(["restore", &name, "chat.json"]).current_dir(folder.path()).env("TMPDIR", "/nowhere");
         let back = run(&mut command, b"");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("a mode");
         // Root writes everywhere.

@@ -42,16 +42,16 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn counted_by(command: &str, arguments: &[&str], folder: &Path) -> Run {
-    run(tcompact().current_dir(folder).args(["--counter-cmd", command]).args(arguments), b"")
+    run(tcompact().current_dir(folder).args(arguments).args(["--counter-cmd", command]), b"")
 }
 
 #[test]
 fn one_command_counts_for_all_files_and_workers_and_ends_with_them() {
     let folder = folder();
     let at = folder.path();
-    let alone = counted_by(WORDS, &["--count", "session.json"], at);
+    let alone = counted_by(WORDS, &["count", "session.json"], at);
     assert_eq!(alone.code, 0, "{alone:?}");
-    let jobs = counted_by(WORDS, &["--jobs", "8", "--count", "session.json", "lines.jsonl", "two"], at);
+    let jobs = counted_by(WORDS, &["count", "--jobs", "8", "session.json", "lines.jsonl", "two"], at);
     assert_eq!(jobs.code, 0, "{jobs:?}");
     let total = alone.stdout.trim();
     assert!(jobs.stdout.contains(&format!("session.json\t{total}\n")), "{total} {jobs:?}");
@@ -62,11 +62,8 @@ fn one_command_counts_for_all_files_and_workers_and_ends_with_them() {
     assert!(row.stdout.contains(r#""counter":"command""#) && row.stdout.contains(total), "{row:?}");
     let fitted = counted_by(WORDS, &["--fit", "600", "-o", "short.json", "session.json"], at);
     assert_eq!(fitted.code, 0, "{fitted:?}");
-    let after = counted_by(WORDS, &["--count", "short.json"], at);
+    let after = counted_by(WORDS, &["count", "short.json"], at);
     assert!(after.stdout.trim().parse::<u64>().is_ok_and(|tokens| tokens <= 600), "{after:?}");
-    fs::remove_file(at.join("started")).expect("removed");
-    assert_eq!(counted_by(WORDS, &["--check", "session.json"], at).code, 0);
-    assert!(!at.join("started").exists(), "nothing is counted, and nothing starts");
 }
 
 /// Every way to show or write something, with a command that counts some texts before it fails.
@@ -77,9 +74,9 @@ fn without_a_number_nothing_is_shown_or_written_in_any_mode() {
     let before = files(at);
     for command in ["exit 3", "for n in 1 2 3 4 5; do read -r line; echo 4; done; exit 3"] {
         for arguments in [
-            &["--count"][..],
-            &["--count", "--json"],
-            &["--count", "--explain", "two"],
+            &["count"][..],
+            &["count", "--json"],
+            &["count", "--explain", "two"],
             &["-n", "--keep", "tokens:90"],
             &["-n", "--json"],
             &["-n", "--explain"],

@@ -122,9 +122,6 @@ tcompact --jobs many chat.json
 tcompact --keep
 tcompact -m
 tcompact --html
-tcompact --list
-tcompact --list model
-tcompact --generate bsh
 tcompact --on-error ignore chat.json
 tcompact --json chat.json
 tcompact --diff -o out.json chat.json
@@ -132,10 +129,55 @@ tcompact -q -v chat.json
 tcompact -q -q chat.json
 tcompact --quiet=yes chat.json
 tcompact -i -O out chat.json
-tcompact --list models chat.json
 tcompact --resume chat.json
 tcompact -i=a/b chat.json
 tcompact -n --report r.jsonl chat.json
+
+# Commands
+tcompact list
+tcompact list model
+tcompact list models chat.json
+tcompact completions bsh
+tcompact help nonsense
+tcompact help serch
+tcompact search
+tcompact search '(a' chat.json
+tcompact search -x chat.json
+tcompact search --limt 5 x chat.json
+tcompact search --limit 0 x chat.json
+tcompact show
+tcompact show chat.json
+tcompact check -O out
+tcompact show 1..x chat.json
+tcompact show 99 chat.json
+tcompact show 1 chat.json other.json
+tcompact repair chat.json
+tcompact repair dorp chat.json
+tcompact restore
+tcompact count --keep messages:3 chat.json
+tcompact count -n chat.json
+tcompact count --cuonter approx chat.json
+tcompact check nowhere.json
+tcompact check prose
+tcompact redact -o chat.json chat.json
+tcompact redact -O out -i chat.json
+tcompact --keep messages:3 count chat.json
+tcompact -v count chat.json
+tcompact serach x chat.json
+tcompact serach --limit 3 x chat.json
+tcompact chek
+tcompact undo removed.jsonl chat.json
+tcompact --count chat.json
+tcompact --count --keep messages:3 -j 2 --json chat.json
+tcompact --check --repair drop chat.json
+tcompact chat.json --search '(?i)a b' --limit 3
+tcompact --search=-x --count chat.json
+tcompact --show 1-2 --archive removed.jsonl
+tcompact --restore removed.jsonl -i=.bak chat.json
+tcompact --list models
+tcompact --list
+tcompact --generate zsh
+tcompact --generate man
 
 # Summarizers
 tcompact -m gpt-4o-mini -v chat.json
@@ -170,6 +212,11 @@ tcompact --config wrong-kind.toml chat.json
 tcompact --config broken.toml chat.json
 tcompact --config broken.yaml chat.json
 tcompact --config wrong-model.toml chat.json
+tcompact --config no-command.toml chat.json
+tcompact --config no-setting.toml chat.json
+tcompact search --config no-limit.toml x chat.json
+tcompact count --config as-value.toml chat.json
+TCOMPACT_SEARCH_LIMIT=many tcompact search x chat.json
 TCOMPACT_KEEP=message:3 tcompact chat.json
 TCOMPACT_CLEAR_TOOL_RESULTS=3 tcompact chat.json
 TCOMPACT_QUIET=maybe tcompact chat.json
@@ -218,10 +265,9 @@ tcompact --report chat.json chat.json
 tcompact --html nowhere/p.html chat.json
 tcompact --keep messages:2 --html /dev/full -o out.json chat.json
 tcompact --archive chat.json chat.json
-tcompact --restore nowhere.jsonl chat.json
-tcompact --restore other.jsonl --keep messages:2 chat.json
-tcompact --restore other.jsonl --keep messages:2 --html p.html chat.json
-tcompact --restore other.jsonl chat.json
+tcompact restore nowhere.jsonl chat.json
+tcompact restore other.jsonl --keep messages:2 chat.json
+tcompact restore other.jsonl chat.json
 
 # What goes wrong on the way
 tcompact --keep messages:2 -m openai:m --base-url $REFUSES --retries 0 chat.json
@@ -234,18 +280,18 @@ tcompact --keep messages:2 -m openai:m --base-url $PROSE --retries 0 chat.json
 tcompact --keep messages:2 -m openai:m --base-url http://127.0.0.1:1/v1 --retries 0 chat.json
 tcompact --keep messages:2 --summarizer-cmd 'echo no >&2; exit 3' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'sleep 9' --timeout 0.2 chat.json
-tcompact --count --counter-cmd 'echo no >&2; exit 3' chat.json
-tcompact --count --counter-cmd 'sleep 9' --timeout 0.2 chat.json
-tcompact --count --counter-cmd 'echo five; cat' chat.json
-tcompact --count --counter-cmd wc --counter approx chat.json
+tcompact count --counter-cmd 'echo no >&2; exit 3' chat.json
+tcompact count --counter-cmd 'sleep 9' --timeout 0.2 chat.json
+tcompact count --counter-cmd 'echo five; cat' chat.json
+tcompact count --counter-cmd wc --counter approx chat.json
 tcompact --keep messages:2 --summarizer-cmd true chat.json
 tcompact --keep messages:2 --summarizer-cmd 'echo null' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'cat page.html' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'echo "Error: 429 Too Many Requests"' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'echo ok' calls.json
 tcompact --keep messages:2 --accept any -O out folder
-tcompact --check breach.json
-tcompact --check --lines conversations breaches.jsonl
+tcompact check breach.json
+tcompact check --lines conversations breaches.jsonl
 "#;
 
 fn files(folder: &Path) {
@@ -253,10 +299,13 @@ fn files(folder: &Path) {
     let chat = fixture("openai-chat/plain.json");
     let breach = r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"1","content":"b"}]"#;
     fs::create_dir(folder.join("folder")).expect("a folder");
+    fs::create_dir(folder.join("prose")).expect("a folder");
+    fs::create_dir(folder.join("check")).expect("a folder");
     for (name, text) in [
         ("chat.json", chat.as_str()),
         ("other.json", &chat),
         ("calls.json", &fixture("agent-session.json")),
+        ("prose/prose.txt", "Dear diary,\n"),
         ("folder/good.json", &chat),
         ("folder/bad.json", "[{\"role\": \"user\","),
         ("gemini.json", &fixture("gemini/request.json")),
@@ -279,6 +328,10 @@ fn files(folder: &Path) {
         ("wrong-kind.toml", "quiet = \"yes\"\n"),
         ("broken.toml", "quiet = true\nkeep = messages:3\n"),
         ("broken.yaml", "keep: [messages:3\n"),
+        ("no-command.toml", "[serach]\nlimit = 5\n"),
+        ("no-setting.toml", "[search]\nlimt = 5\n"),
+        ("no-limit.toml", "[search]\nlimit = 0\n"),
+        ("as-value.toml", "count = true\n"),
         ("wrong-model.toml", "for = \"gpt-4o-mni\"\n"),
     ] {
         fs::write(folder.join(name), text).expect("written");
@@ -342,11 +395,18 @@ fn every_error_says_what_is_wrong_and_what_to_do() {
 #[test]
 fn every_suggested_command_is_valid() {
     /// The flags with files of their own or without a transcript as output, which exclude a dry run.
-    const NOT_DRY: [&str; 6] = ["--dry-run", " -n ", "--diff", "--html", "--report", "--restore"];
+    const NOT_DRY: [&str; 5] = ["--dry-run", " -n ", "--diff", "--html", "--report"];
     /// The commands that read standard input.
-    const WITHOUT_FILE: [&str; 3] =
-        ["tcompact --keep messages:20", "tcompact -m openai:gpt-4o-mini", "tcompact --html page.html"];
-    const ALONE: [&str; 3] = ["--help", "--list", "--generate"];
+    const WITHOUT_FILE: [&str; 4] = [
+        "tcompact --keep messages:20",
+        "tcompact -m openai:gpt-4o-mini",
+        "tcompact --html page.html",
+        "tcompact check",
+    ];
+    const ALONE: [&str; 6] =
+        ["--help", "tcompact list", "tcompact completions", "tcompact help", "tcompact man", " error ."];
+    /// The commands that only some flags of compaction have.
+    const COMMANDS: [&str; 7] = ["count", "check", "repair", "redact", "search", "show", "restore"];
     let folder = tempfile::tempdir().expect("a folder");
     files(folder.path());
     let session = fs::read_to_string(FILE).expect("the errors");
@@ -356,12 +416,10 @@ fn every_suggested_command_is_valid() {
     assert!(commands.len() > 30, "{commands:#?}");
     for command in commands {
         let has = |flags: &[&str]| flags.iter().any(|flag| command.contains(flag));
-        let line = match (has(&ALONE), has(&NOT_DRY)) {
-            (true, _) => command.to_owned(),
-            (_, true) => command.to_owned(),
-            // A dry run sends no request.
-            _ => format!("{command} --dry-run"),
-        };
+        let is_command = command.split(' ').nth(1).is_some_and(|word| COMMANDS.contains(&word));
+        // A dry run sends no request.
+        let is_dry = !is_command && !has(&ALONE) && !has(&NOT_DRY);
+        let line = if is_dry { format!("{command} --dry-run") } else { command.to_owned() };
         let has_file =
             ["chat.json", " folder", "other", ".json", "prose.txt"].iter().any(|file| command.contains(file));
         assert!(has_file || has(&ALONE) || WITHOUT_FILE.contains(&command), "no file: {command}");

@@ -167,13 +167,13 @@ fn a_closed_standard_stream_is_an_error() {
         format!("{cut} -n -o out.json a.json"),
         format!("{cut} --diff a.json"),
         format!("{cut} --emit summary a.json"),
-        "tcompact --count a.json".to_owned(),
-        "tcompact --restore cut.jsonl short.json".to_owned(),
-        "tcompact --list formats".to_owned(),
+        "tcompact count a.json".to_owned(),
+        "tcompact restore cut.jsonl short.json".to_owned(),
+        "tcompact list formats".to_owned(),
         "tcompact --help".to_owned(),
         "tcompact -h".to_owned(),
         "tcompact --version".to_owned(),
-        "tcompact --generate bash".to_owned(),
+        "tcompact completions bash".to_owned(),
     ] {
         let _ = fs::remove_file(folder.path().join("asked"));
         let closed = run(&format!("{line} >&-"));
@@ -193,7 +193,7 @@ fn a_closed_standard_stream_is_an_error() {
     for (line, code) in [
         // Nothing goes to standard output.
         (format!("{cut} -q -o out.json a.json >&-"), 0),
-        ("tcompact --check a.json >&-".to_owned(), 0),
+        ("tcompact check a.json >&-".to_owned(), 0),
         // Nothing can be said, but the exit code says it.
         (format!("{cut} a.json 2>&-"), 0),
         ("tcompact missing.json 2>&-".to_owned(), 1),
@@ -215,8 +215,8 @@ fn the_error_names_an_input_that_the_shell_emptied() {
         ("tcompact --lines conversations a.json > a.json", true),
         ("tcompact -n a.json b.json > a.json", true),
         ("ln -s a.json link.json; tcompact link.json > a.json", true),
-        ("tcompact --restore cut.jsonl a.json > a.json", true),
-        ("tcompact --count . > counts.json", false),
+        ("tcompact restore cut.jsonl a.json > a.json", true),
+        ("tcompact count . > counts.json", false),
         ("tcompact a.json > other.json", false),
         (": > empty.json; tcompact empty.json > other.json", false),
         (": > empty.json; tcompact empty.json", false),

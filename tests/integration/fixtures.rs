@@ -52,9 +52,27 @@ fn only_fixtures_of_violations_break_rules() {
     ];
     for file in all() {
         let name = file.strip_prefix(FIXTURES).expect("in the folder").to_str().expect("UTF-8");
-        let run = run(tcompact().args(["-q", "--check", name]), b"");
+        let run = run(tcompact().args(["check", "-q", name]), b"");
         let expected = if BROKEN.contains(&name) { 6 } else { 0 };
         assert_eq!((run.code, run.stdout.as_str()), (expected, ""), "{name}: {run:?}");
         assert_eq!(run.stderr.is_empty(), expected == 0, "{name}: {run:?}");
+    }
+}
+
+/// `repair` and `redact` write what the flags of a compaction write where nothing is cut, and `check` finds no more.
+#[test]
+fn the_commands_that_cut_nothing_do_what_the_flags_do() {
+    const NEVER: [&str; 3] = ["-q", "--trigger", "messages:1000000"];
+    for file in all() {
+        let name = file.strip_prefix(FIXTURES).expect("in the folder").to_str().expect("UTF-8");
+        for (command, flag) in [
+            (&["repair", "drop"][..], "--repair=drop"),
+            (&["repair", "synthesize"], "--repair=synthesize"),
+            (&["redact"], "--redact=all"),
+        ] {
+            let by_command = run(tcompact().args(command).args(["-q", name]), b"");
+            let by_flag = run(tcompact().args(NEVER).args([flag, name]), b"");
+            assert_eq!((by_command.code, by_command.stdout), (by_flag.code, by_flag.stdout), "{name} {command:?}");
+        }
     }
 }

@@ -221,7 +221,6 @@ fn an_impossible_page_is_refused_first() {
     let (file, result) = (path(folder.path(), "page.html"), path(folder.path(), "result.json"));
     for (arguments, code, words) in [
         (&["-n", "--html", &file][..], 2, "'--dry-run' cannot be used with '--html <FILE>'"),
-        (&["--check", "--html", &file], 2, "cannot be used with"),
         (&["--html", "-"], 2, "--html -: standard output carries the transcript"),
         (&["--html", "openai-chat/plain.json"], 2, "is another file of this command"),
         (&["--html", &result, "-o", &result], 2, "is another file of this command"),

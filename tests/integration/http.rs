@@ -262,12 +262,8 @@ fn invalid_requests_fail_without_a_wait() {
     for (code, body, hint) in [
         (400, r#"{"error":{"message":"bad"}}"#, "--request-json"),
         (402, r#"{"error":{"message":"Insufficient Balance"}}"#, "add credit"),
-        (
-            403,
-            r#"{"error":{"message":"no access to this model"}}"#,
-            "--list models\n  for a model that the key may use",
-        ),
-        (404, r#"{"error":{"message":"no such model"}}"#, "--list models"),
+        (403, r#"{"error":{"message":"no access to this model"}}"#, "list models\n  for a model that the key may use"),
+        (404, r#"{"error":{"message":"no such model"}}"#, "list models"),
         (429, r#"{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}"#, "add credit"),
     ] {
         let server = Server::start(vec![status(code, body)]);

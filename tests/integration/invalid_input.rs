@@ -41,7 +41,7 @@ fn other_json_is_named_for_what_it_is() {
     assert_fails(
         &piped(&[], "[{\"role\":\"admin\",\"name\":\"a row of a table\"}]"),
         1,
-        &["not of a format", "--list formats"],
+        &["not of a format", "list formats"],
     );
 }
 
@@ -76,7 +76,7 @@ fn files_of_other_programs_are_not_mistaken_for_transcripts() {
         ("Cursor", &cursor),
         ("Langfuse", &langfuse),
     ] {
-        for more in [&["-n"][..], &["--keep", "messages:1"], &["--check"]] {
+        for more in [&["-n"][..], &["--keep", "messages:1"], &["check"]] {
             assert_fails(&piped(more, text), 1, &[program, "tcompact does not read"]);
         }
     }
@@ -141,7 +141,7 @@ fn unsupported_exports_are_named() {
         ("OpenTelemetry", otel.to_string()),
         ("OpenTelemetry", json!({"gen_ai.input.messages": otel}).to_string()),
     ] {
-        for more in [&["-n"][..], &["--keep", "messages:1"], &["--check"]] {
+        for more in [&["-n"][..], &["--keep", "messages:1"], &["check"]] {
             assert_fails(&piped(more, &text), 1, &[program, "tcompact does not read"]);
         }
     }
@@ -284,7 +284,7 @@ fn contradictory_messages_name_the_candidates() {
 #[test]
 fn a_format_that_does_not_see_the_calls_is_refused() {
     for format in ["anthropic", "openai-responses", "ai-sdk"] {
-        for flags in [&["--keep", "messages:10"][..], &["--check"], &["-n"]] {
+        for flags in [&["--keep", "messages:10"][..], &["check"], &["-n"]] {
             let run = with(&[flags, &["--from", format, "agent-session.json"]].concat());
             assert_fails(
                 &run,
@@ -309,9 +309,7 @@ fn values_that_nest_too_deep_are_refused_and_stop_no_other() {
         let text = format!(r#"[{{"role":"user","content":{deep}}}]"#);
         fs::write(folder.path().join("logs/deep.json"), &text).expect("written");
         let words = ["deep.json cannot be read: its values are nested deeper than 1000 levels at line 1 column"];
-        for flags in
-            [&["-n"][..], &["--count"], &["--check"], &["--lines", "conversations"], &["--from", "openai-chat"]]
-        {
+        for flags in [&["-n"][..], &["count"], &["check"], &["--lines", "conversations"], &["--from", "openai-chat"]] {
             let arguments = [flags, &["logs/deep.json"]].concat();
             assert_fails(&within(folder.path(), &arguments), 1, &words);
             assert_fails(&piped(flags, &text), 1, &["nested deeper than 1000 levels"]);

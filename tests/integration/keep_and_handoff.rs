@@ -19,7 +19,7 @@ const TIMED: [&str; 6] = [
 
 /// All fixtures that are transcripts, with their formats.
 fn fixtures() -> Vec<(String, String)> {
-    let names = with(&["--list", "formats"]).stdout;
+    let names = with(&["list", "formats"]).stdout;
     let names = names.lines().filter_map(|line| line.split_whitespace().next());
     let folders = names.map(|name| (name.to_owned(), format!("{FIXTURES}/{name}")));
     let mut found = Vec::new();
@@ -191,7 +191,7 @@ fn pins_of_the_user_count_in_a_size() {
         let fit = format!("tokens:{limit}");
         for pin in ["user", "user:tokens:100", "user:messages:3"] {
             let out = piped(&["-q", "--fit", &fit, "--pin", pin], &source);
-            let count = |text: &str| -> u64 { piped(&["--count"], text).stdout.trim().parse().expect("a number") };
+            let count = |text: &str| -> u64 { piped(&["count"], text).stdout.trim().parse().expect("a number") };
             assert_eq!(out.code, 0, "{fit} {pin} {out:?}");
             assert!(count(&out.stdout) <= limit.parse().expect("a number"), "{fit} {pin}");
         }

@@ -88,7 +88,7 @@ fn a_dry_run_names_what_is_only_pruned() {
         let dry = with(&[&["-n"], &arguments[..]].concat());
         assert_eq!(dry.stdout, "0\n", "{arguments:?}");
         let count =
-            |text: &str| crate::program::piped(&["--count"], text).stdout.trim().parse::<u64>().expect("a number");
+            |text: &str| crate::program::piped(&["count"], text).stdout.trim().parse::<u64>().expect("a number");
         let before = fs::read_to_string(format!("{FIXTURES}/{SESSION}")).expect("a fixture");
         let saved = count(&before) - count(&with(&arguments).stdout);
         let grouped = format!("{},{:03}", saved / 1000, saved % 1000);
@@ -166,13 +166,13 @@ fn no_needless_file_is_left() {
 
 #[test]
 fn count_names_tokens_by_category() {
-    let count = with(&["--count", "--for", "gpt-4o", SESSION]);
+    let count = with(&["count", "--for", "gpt-4o", SESSION]);
     let plan = with(&["-n", "--json", "--for", "gpt-4o", "--keep", "messages:10", SESSION]);
     let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
     let (tokens, beside) = (&plan["tokens"], &plan["overhead"]);
     let told = format!("tcompact: {tokens} tokens in 1 conversation, {beside} of them beside the messages\n");
     assert_eq!((count.code, count.stdout, count.stderr), (0, format!("{tokens}\n"), told));
-    let whole = with(&["--count", "--json", "--overhead-tokens", "700", "--for", "gpt-4o", SESSION]);
+    let whole = with(&["count", "--json", "--overhead-tokens", "700", "--for", "gpt-4o", SESSION]);
     let whole: Value = serde_json::from_str(&whole.stdout).expect("JSON");
     let sum = |of: &Value| of.as_object().expect("an object").values().filter_map(Value::as_u64).sum::<u64>();
     let number = |key: &str| whole[key].as_u64().expect("a number");
@@ -180,9 +180,9 @@ fn count_names_tokens_by_category() {
     let all = sum(&whole["roles"]) + sum(&whole["tools"]) + number("thinking") + number("media") + number("overhead");
     assert_eq!(all, number("tokens"));
     assert!(whole["tools"]["run"].as_u64() > whole["tools"]["search"].as_u64(), "{whole}");
-    let lines = with(&["--count", "openai-chat/conversations.jsonl"]).stdout;
+    let lines = with(&["count", "openai-chat/conversations.jsonl"]).stdout;
     assert!(lines.starts_with("openai-chat/conversations.jsonl:1\t153\n"), "{lines}");
-    assert_eq!(with(&["--count", "-n", SESSION]).code, 2);
+    assert_eq!(with(&["count", "-n", SESSION]).code, 2);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn keep_nothing_summarizes_all() {
     {
         let short = with(&["-q", "--keep", "none", "--accept", "any", name]);
         assert_eq!(short.code, 0, "{name}: {short:?}");
-        let checked = run(tcompact().args(["--check"]), short.stdout.as_bytes());
+        let checked = run(tcompact().args(["check"]), short.stdout.as_bytes());
         assert_eq!(checked.code, 0, "{name}: {checked:?}");
     }
     let config = tempfile::NamedTempFile::with_suffix(".toml").expect("a file");

@@ -123,11 +123,11 @@ fn a_restore_that_fails_leaves_no_copy() {
     let folder = place();
     assert_eq!(within(folder.path(), &["-q", "-i", "--archive", "h.jsonl", "s.json"]).code, 0);
     let before = tree(folder.path());
-    let script = "ulimit -f 24; tcompact --restore h.jsonl -i=.bak s.json";
+    let script = "ulimit -f 24; tcompact restore h.jsonl -i=.bak s.json";
     let done = shell(script, folder.path()).output().expect("it runs");
     assert_eq!(done.status.code(), Some(1), "{done:?}");
     assert_eq!(tree(folder.path()), before, "{done:?}");
-    let done = shell("tcompact --restore h.jsonl -i=.bak s.json", folder.path()).output().expect("it runs");
+    let done = shell("tcompact restore h.jsonl -i=.bak s.json", folder.path()).output().expect("it runs");
     assert!(done.status.success(), "{done:?}");
     assert_eq!(fs::read_to_string(folder.path().join("s.json")).expect("a file"), conversation());
 }
@@ -162,7 +162,7 @@ fn a_replaced_file_keeps_its_extended_attributes() {
     };
     assert_eq!(within(folder.path(), &["-i=.bak", "--archive", "h.jsonl", "s.json"]).code, 0);
     assert!(has("s.json") && has("s.json.bak"));
-    let restored = run(tcompact().args(["--restore", "h.jsonl", "-i", "s.json"]).current_dir(folder.path()), b"");
+    let restored = run(tcompact().args(["restore", "h.jsonl", "-i", "s.json"]).current_dir(folder.path()), b"");
     assert_eq!(restored.code, 0, "{restored:?}");
     assert!(has("s.json"));
 }
@@ -181,7 +181,7 @@ fn a_hard_link_that_is_parted_is_named() {
     assert!(done.code == 0 && is_told(&done), "{done:?}");
     assert_eq!(fs::read_to_string(root.join("other.json")).expect("there"), conversation());
     link();
-    let done = run(tcompact().args(["--restore", "h.jsonl", "-i", "s.json"]).current_dir(root), b"");
+    let done = run(tcompact().args(["restore", "h.jsonl", "-i", "s.json"]).current_dir(root), b"");
     assert!(done.code == 0 && is_told(&done), "{done:?}");
     link();
     let done = within(root, &["-q", "-i", "s.json"]);

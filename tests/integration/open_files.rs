@@ -91,7 +91,7 @@ fn a_file_that_another_process_has_open_for_writing_is_left_alone() {
             let holder = Holder::of(root, how);
             let before = tree(root);
             let arguments: &[&str] = if is_restored {
-                &["--restore", "cut.jsonl", "-i=.bak", "s.jsonl"]
+                &["restore", "cut.jsonl", "-i=.bak", "s.jsonl"]
             } else {
                 &["--summarizer-cmd", ASKED, "--html", "pages/p.html", "--archive", "cut.jsonl", "-i=.bak", "s.jsonl"]
             };
@@ -235,7 +235,7 @@ fn a_line_that_comes_during_any_flush_is_not_lost() {
         ("the copy is flushed", |root| unfinished(root) > 1),
     ];
     const COMPACT: &str = "--keep messages:4 --accept any --archive cut.jsonl --html pages/p.html -i=.bak s.jsonl";
-    const RESTORE: &str = "--restore cut.jsonl -i=.bak s.jsonl";
+    const RESTORE: &str = "restore cut.jsonl -i=.bak s.jsonl";
     if !can_trace() {
         return left_out("strace");
     }
@@ -280,12 +280,12 @@ fn without_a_list_of_open_files_a_file_that_just_changed_gives_a_warning() {
         ("now", "-i --force s.jsonl", false),
         ("now", "-o new s.jsonl", false),
         ("now", "-i --keep messages:99 s.jsonl", false),
-        ("now", "-i --restore cut.jsonl s.jsonl", true),
-        ("now", "-i --force --restore cut.jsonl s.jsonl", false),
+        ("now", "restore -i cut.jsonl s.jsonl", true),
+        ("now", "restore -i --force cut.jsonl s.jsonl", false),
     ] {
         let folder = place();
-        let keep = if flags.contains("--keep") || flags.contains("--restore") { "" } else { "--keep messages:4" };
-        if flags.contains("--restore") {
+        let keep = if flags.contains("--keep") || flags.contains("restore") { "" } else { "--keep messages:4" };
+        if flags.contains("restore") {
             compact(folder.path());
         }
         let script =

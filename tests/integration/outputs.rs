@@ -48,7 +48,7 @@ fn no_output_is_the_file_on_standard_input() {
             ("--output", &["--keep", "messages:1"][..], true),
             ("--output", &["--keep", "messages:1", "--emit", "summary"], false),
             ("--output", &["--keep", "messages:1", "--lines", "conversations"], true),
-            ("--output", &["--restore", &archive], true),
+            ("--output", &["restore", &archive], true),
             ("--archive", &["--keep", "messages:1", "--lines", "conversations"], false),
             ("--archive", &["--keep", "messages:1", "-o", &path(folder.path(), "other.jsonl")], false),
             ("--report", &["--keep", "messages:1"], false),

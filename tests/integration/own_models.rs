@@ -4,9 +4,9 @@ use crate::program::{run, tcompact};
 
 const TEXT: &str = "The tests of the garden shop pass, and the report about the opening hours is written down. ";
 
-/// The tokens that `--count` prints.
+/// The tokens that `count` prints.
 fn tokens(arguments: &[&str], source: &str) -> u64 {
-    let done = run(tcompact().arg("--count").args(arguments), source.as_bytes());
+    let done = run(tcompact().arg("count").args(arguments), source.as_bytes());
     let number = done.stdout.trim().parse();
     number.unwrap_or_else(|_| panic!("{arguments:?} {source}: {done:?}"))
 }

@@ -227,7 +227,7 @@ fn an_archive_holds_the_removed_messages() {
             &["-q", "--counter", "approx", "--keep", "messages:3", "--accept", "any", "--archive", &lines],
             &source,
         );
-        assert!(run.stdout.contains(&format!("(Archive: `tcompact --search REGEX {lines}` finds")), "{run:?}");
+        assert!(run.stdout.contains(&format!("(Archive: `tcompact search REGEX {lines}` finds")), "{run:?}");
         let archive = fs::read_to_string(&lines).expect("read");
         let records: Vec<Value> = archive.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         assert_eq!(records.len(), round, "appended, a line each");

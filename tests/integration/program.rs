@@ -86,9 +86,9 @@ pub(crate) fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a UTF-8 path").to_owned()
 }
 
-/// The description of each row in a table of `--list`.
+/// The description of each row in a table of `list`.
 pub(crate) fn rows(table: &str) -> Vec<String> {
-    let run = with(&["--list", table]);
+    let run = with(&["list", table]);
     let first = |row: &str| row.split_whitespace().next().map(str::to_owned);
     run.stdout.lines().skip(1).filter_map(first).collect()
 }

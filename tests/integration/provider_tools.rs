@@ -109,7 +109,7 @@ fn results_of_provider_tools_are_not_orphans() {
         for conversation in conversations(&tool) {
             let source = Value::from(conversation).to_string();
             let from = ["-q", "--from", tool.format];
-            let checked = piped(&[&from[..], &["--check"]].concat(), &source);
+            let checked = piped(&[&["check"], &from[..]].concat(), &source);
             assert_eq!((checked.code, checked.stdout.as_str()), (0, ""), "{source}");
             for mode in ["drop", "synthesize"] {
                 let repaired = piped(&[&from[..], &["--repair", mode, "--trigger", "messages:99"]].concat(), &source);

@@ -23,17 +23,17 @@ fn several_files_are_read_in_order() {
     let sources: Vec<Value> =
         json.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")["source"].clone()).collect();
     assert_eq!(sources, ["logs/plain.json", "logs/a.json"]);
-    let check = within(folder, &["--check", "logs/plain.json", "logs/a.json"]);
+    let check = within(folder, &["check", "logs/plain.json", "logs/a.json"]);
     assert_eq!((check.code, check.stderr.as_str()), (0, ""));
     fs::copy(Path::new(FIXTURES).join("openai-chat/breaches.json"), folder.join("logs/plain.json")).expect("copied");
-    assert_eq!(within(folder, &["--check", "logs/plain.json", "logs/a.json"]).code, 6);
+    assert_eq!(within(folder, &["check", "logs/plain.json", "logs/a.json"]).code, 6);
     assert!(!folder.join("logs/.tcompact").exists());
 }
 
 #[test]
 fn counts_can_be_sorted_and_drawn_together() {
     let logs = logs();
-    let count = |more: &[&str]| within(logs.path(), &[&["--count", "logs"], more].concat());
+    let count = |more: &[&str]| within(logs.path(), &[&["count", "logs"], more].concat());
     let sizes = |run: &Run| -> Vec<u64> {
         run.stdout
             .lines()

@@ -21,7 +21,7 @@ fn a_log_that_keeps_a_result_without_a_call_is_read_again() {
         for more in [&[][..], &["-m", "none"], &["--summary-role", "user", "--prune", "all"]] {
             let first = piped(&[&["--keep", "messages:1"], more].concat(), &source);
             assert!(first.code == 0 && first.stdout != source, "{first:?}");
-            let counted = piped(&["--count", "--json"], &first.stdout);
+            let counted = piped(&["count", "--json"], &first.stdout);
             assert!(counted.code == 0 && counted.stdout.contains("\"inspect\""), "{more:?}: {counted:?}");
         }
     }
@@ -47,9 +47,9 @@ fn results_that_begin_with_a_stray_value_are_read_again() {
         let first = within(folder.path(), &rules);
         let written = fs::read_to_string(folder.path().join("logs/a.jsonl")).expect("a result");
         assert!(first.code == 0 && written.starts_with(stray), "{stray}: {}", first.stderr);
-        let second = within(folder.path(), &["--check", "logs"]);
+        let second = within(folder.path(), &["check", "logs"]);
         assert!(second.code == 0 && second.stderr.is_empty(), "{stray}: {}", second.stderr);
-        let counted = within(folder.path(), &["--count", "--json", "logs"]);
+        let counted = within(folder.path(), &["count", "--json", "logs"]);
         let counted: Value = serde_json::from_str(counted.stdout.lines().next().unwrap_or_default()).expect("a count");
         assert_eq!(counted["format"], "claude-code", "{stray}");
     }

@@ -194,15 +194,15 @@ fn fit_never_removes_reasoning_that_the_model_wants_back() {
 #[test]
 fn check_names_calls_without_reasoning() {
     for (name, source) in all() {
-        let run = piped(&["--check"], &source);
+        let run = piped(&["check"], &source);
         assert!(!run.stderr.contains("without the reasoning"), "{name}: {run:?}");
         assert_eq!(run.code, 0, "{name}: {run:?}");
-        let other = piped(&["--check", "--for", "gpt-5.2"], &source);
+        let other = piped(&["check", "--for", "gpt-5.2"], &source);
         assert_eq!(other.code, 0, "{name}: {other:?}");
     }
     let mut request: Value = serde_json::from_str(&chat("deepseek-v4-pro", content)).expect("JSON");
     request["messages"][5]["reasoning_content"].take();
-    let run = piped(&["--check"], &request.to_string());
+    let run = piped(&["check"], &request.to_string());
     assert_eq!(
         (run.code, run.stderr.as_str()),
         (
@@ -211,39 +211,39 @@ fn check_names_calls_without_reasoning() {
         )
     );
     request["messages"][5]["reasoning_content"] = json!("");
-    assert_eq!(piped(&["--check"], &request.to_string()).code, 0, "an empty text is taken");
+    assert_eq!(piped(&["check"], &request.to_string()).code, 0, "an empty text is taken");
     // Without any reasoning, a model that need not think did not think; but another one may read on.
     let bare = |model| chat(model, |_| json!({}));
-    assert_eq!(piped(&["--check"], &bare("deepseek-v4-pro")).code, 0);
-    assert_eq!(piped(&["--check"], &bare("deepseek-chat")).code, 0);
-    assert_eq!(piped(&["--check"], &bare("kimi-k3")).code, 6, "it always thinks");
-    let other = ["--check", "--for", "deepseek-v4-pro"];
+    assert_eq!(piped(&["check"], &bare("deepseek-v4-pro")).code, 0);
+    assert_eq!(piped(&["check"], &bare("deepseek-chat")).code, 0);
+    assert_eq!(piped(&["check"], &bare("kimi-k3")).code, 6, "it always thinks");
+    let other = ["check", "--for", "deepseek-v4-pro"];
     assert_eq!(piped(&other, &bare("gpt-5.2")).code, 6);
     let off = bare("deepseek-v4-pro").replacen('{', r#"{"thinking":{"type":"disabled"},"#, 1);
     assert_eq!(piped(&other, &off).code, 0);
     let items: Vec<Value> = items().into_iter().filter(|item| item["type"] != "reasoning").collect();
-    let run = piped(&["--check"], &json!({"model": "deepseek-reasoner", "input": items}).to_string());
+    let run = piped(&["check"], &json!({"model": "deepseek-reasoner", "input": items}).to_string());
     assert_eq!(run.stderr.matches("without the reasoning").count(), TURNS, "{run:?}");
 }
 
 #[test]
 fn reasoning_counts_as_thinking() {
     for (name, source) in all() {
-        let run = piped(&["--count", "--json"], &source);
+        let run = piped(&["count", "--json"], &source);
         let count: Value = serde_json::from_str(&run.stdout).expect("JSON");
         let (thinking, tokens) =
             (count["thinking"].as_u64().expect("a number"), count["tokens"].as_u64().expect("a number"));
         let least = 2 * TURNS as u64 * 130;
         assert!(least < thinking && thinking < tokens && thinking < 2 * least, "{name}: {count}");
         for counter in ["o200k_base", "approx:3.3"] {
-            let run = piped(&["--count", "--json", "--counter", counter], &source);
+            let run = piped(&["count", "--json", "--counter", counter], &source);
             let count: Value = serde_json::from_str(&run.stdout).expect("JSON");
             assert!(count["thinking"].as_u64() > Some(500), "{name}, {counter}: {count}");
         }
     }
     // The systems that count with LangChain's estimate leave it out.
     let tokens = |more: &[&str], source: &str| -> u64 {
-        piped(&[&["--count"], more].concat(), source).stdout.trim().parse().expect("a number")
+        piped(&[&["count"], more].concat(), source).stdout.trim().parse().expect("a number")
     };
     let (with, without) = (chat("m", content), chat("m", |_| json!({})));
     assert_eq!(tokens(&["--preset", "langchain"], &with), tokens(&["--preset", "langchain"], &without));

@@ -38,7 +38,7 @@ fn recipes() -> Vec<(String, String)> {
         let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
         let picks = |block: &&str| block.contains("~/.") && block.contains('*') && block.contains("tcompact");
         // What undoes a recipe needs it before.
-        let picking = blocks.filter(|block| picks(block) && !block.contains("--restore"));
+        let picking = blocks.filter(|block| picks(block) && !block.contains("tcompact restore"));
         recipes.extend(picking.map(|block| (path.display().to_string(), block.to_owned())));
     }
     recipes

@@ -1,4 +1,4 @@
-//! The places that notes and `--search` name by the id of a record, as `--show` reads them.
+//! The places that notes and `search` name by the id of a record, as `show` reads them.
 
 use std::fs;
 use std::path::Path;
@@ -67,19 +67,19 @@ fn notes_of_several_sessions_and_prunes_lead_to_what_they_stand_for() {
     }
     assert_eq!(expected.len(), 2 * (3 + 3), "{expected:?}");
     for (place, message) in &expected {
-        let shown = tcompact_in(folder, &["--show", place, "--json", "h.jsonl"]);
+        let shown = tcompact_in(folder, &["show", place, "--json", "h.jsonl"]);
         let shown: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|_| panic!("{place}: {shown:?}"));
         assert_eq!(shown, json!([message]), "{place}");
     }
     // A search prints the same places, and a round has several records.
-    let found = tcompact_in(folder, &["--search", "^file ", "--json", "h.jsonl"]).stdout;
+    let found = tcompact_in(folder, &["search", "^file ", "--json", "h.jsonl"]).stdout;
     let found: Vec<Value> = found.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let mut found: Vec<&str> = found.iter().map(|row| row["index"].as_str().expect("a place")).collect();
     let mut known: Vec<&str> = expected.iter().map(|(place, _)| &**place).collect();
     found.sort_unstable();
     known.sort_unstable();
     assert_eq!(found, known);
-    let refused = tcompact_in(folder, &["--show", "1:2", "h.jsonl"]);
+    let refused = tcompact_in(folder, &["show", "1:2", "h.jsonl"]);
     assert!(refused.code == 2 && refused.stderr.contains("4 records of this round; name one: "), "{refused:?}");
     for record in records(&path(folder, "h.jsonl")) {
         assert!(refused.stderr.contains(&format!("{}:2 of ", record["id"].as_str().expect("an id"))), "{refused:?}");
@@ -100,7 +100,7 @@ fn ids_are_of_the_line_and_of_its_bytes() {
         assert_eq!(places(line).len(), 3, "{done:?}");
         for place in places(line) {
             let index: usize = place.split_once(':').expect("a place").1.parse().expect("an index");
-            let shown = tcompact_in(folder, &["--show", place, "--json", "h.jsonl"]);
+            let shown = tcompact_in(folder, &["show", place, "--json", "h.jsonl"]);
             assert_eq!(shown.stdout, format!("[{}]\n", messages[index]), "{shown:?}");
         }
     }
@@ -140,7 +140,7 @@ fn every_kind_of_output_keeps_what_its_notes_name() {
                 with_notes += usize::from(notes > 0);
                 for place in places(&done.stdout) {
                     let index: usize = place.split_once(':').expect("a place").1.parse().expect("an index");
-                    let shown = tcompact_in(folder, &["--show", place, "--json", archive]);
+                    let shown = tcompact_in(folder, &["show", place, "--json", archive]);
                     assert_eq!(shown.stdout, format!("[{}]\n", messages[index]), "{emit:?} {rules:?}: {shown:?}");
                 }
                 if archive == "h.jsonl" {
@@ -171,13 +171,13 @@ fn equal_ids_are_of_one_text() {
     let [first, second] = <[Value; 2]>::try_from(records(&path(folder, "h.jsonl"))).expect("two records");
     assert_eq!(first["id"], second["id"]);
     let id = first["id"].as_str().expect("an id");
-    let shown = |places: &str| tcompact_in(folder, &["--show", places, "--json", "h.jsonl"]);
+    let shown = |places: &str| tcompact_in(folder, &["show", places, "--json", "h.jsonl"]);
     assert_eq!(shown(&format!("{id}:2")).stdout, format!("[{}]\n", messages[2]));
     assert_eq!(shown(&format!("{id}:2-3")).stdout, format!("[{},\n{}]\n", messages[2], messages[3]));
     let last = second["messages"].as_array().and_then(|all| all.last()).and_then(Value::as_str).expect("a message");
     assert_eq!(shown(&format!("{id}:last")).stdout, format!("[{last}]\n"));
     // Places of a search lead to one record.
-    let found = tcompact_in(folder, &["--search", "^file 0 ", "--json", "h.jsonl"]).stdout;
+    let found = tcompact_in(folder, &["search", "^file 0 ", "--json", "h.jsonl"]).stdout;
     assert!(found.contains("\"index\":\"#1:2\"") && found.contains("\"index\":\"#2:2\""), "{found}");
     let text = fs::read_to_string(folder.join("h.jsonl")).expect("an archive");
     let (one, two) = text.split_once('\n').expect("two records");
@@ -188,7 +188,7 @@ fn equal_ids_are_of_one_text() {
         let missing = shown(place);
         assert!(missing.code == 2 && missing.stderr.contains(why), "{missing:?}");
     }
-    let missing = tcompact_in(folder, &["--show", "00000000:2", &file]);
+    let missing = tcompact_in(folder, &["show", "00000000:2", &file]);
     assert!(missing.code == 2 && missing.stderr.contains("only an archive has records"), "{missing:?}");
 }
 
@@ -206,7 +206,7 @@ fn the_round_names_what_was_summarized() {
     fs::write(&file, &pruned.stdout).expect("written");
     let done = tcompact_in(folder, &["--keep", "messages:3", "--accept", "any", "--archive", "h.jsonl", &file]);
     assert_eq!(done.code, 0, "{done:?}");
-    let shown = |place: &str| tcompact_in(folder, &["--show", place, "h.jsonl"]).stdout;
+    let shown = |place: &str| tcompact_in(folder, &["show", place, "h.jsonl"]).stdout;
     let note = "  [tcompact: read result removed, ";
     assert!(shown("1:2").starts_with(&format!("[1:2] tool read ← [1:1]\n{note}")), "{}", shown("1:2"));
     let place = places(&pruned.stdout)[0];

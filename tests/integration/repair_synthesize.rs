@@ -15,7 +15,7 @@ fn synthesized(name: &str, source: &str) -> String {
     assert_eq!(run.code, 0, "{name}: {run:?}");
     assert!(!run.stderr.contains("removed"), "{name}: {run:?}");
     assert!(run.stdout.contains(NO_RESULT), "{name}: {run:?}");
-    let check = piped(&["--check"], &run.stdout);
+    let check = piped(&["check"], &run.stdout);
     assert_eq!((check.code, check.stderr.as_str()), (0, ""), "{name}: {run:?}");
     run.stdout
 }

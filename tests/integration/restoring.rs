@@ -1,4 +1,4 @@
-//! `--archive X.jsonl` and `--restore X.jsonl`: removed messages are restored to the byte, or not at all.
+//! `--archive X.jsonl` and `restore X.jsonl`: removed messages are restored to the byte, or not at all.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -26,7 +26,7 @@ pub(crate) fn compacted(archive: &str, arguments: &[&str], file: &str) -> String
 }
 
 pub(crate) fn restored(archive: &str, text: &str) -> Run {
-    run(tcompact().args(["-q", "--restore", archive]), text.as_bytes())
+    run(tcompact().args(["restore", "-q", archive]), text.as_bytes())
 }
 
 /// Asserts that an archive restores one text from another.
@@ -147,7 +147,7 @@ fn lines_go_back_one_by_one() {
     let second = |text: &str| text.lines().nth(1).expect("a line").to_owned();
     assert_goes_back(&archive, &second(&result), &second(&text), "a line alone");
     let mixed = format!("{}\n{}\nanother\n", second(&result), second(&text));
-    let run = run(tcompact().args(["--restore", &archive]), mixed.as_bytes());
+    let run = run(tcompact().args(["restore", &archive]), mixed.as_bytes());
     assert_eq!(run.stdout, format!("{0}\n{0}\nanother\n", second(&text)));
     assert_eq!(run.stderr, format!("tcompact: 1 of 3 lines was put back; {archive} has nothing of the others\n"));
     let record = records(&archive).remove(0);
@@ -229,8 +229,8 @@ fn compressed_files_are_restored() {
         fs::write(at("whole"), pack(&text, ending)).expect("written");
         let short = compacted(&archive, &["--keep", "messages:4", "-o", &at("short")], &at("whole"));
         assert_eq!(short, "");
-        assert_eq!(with(&["--restore", &archive, &at("short")]).stdout, text);
-        let run = with(&["--restore", &archive, &at("short"), "-o", &at("back")]);
+        assert_eq!(with(&["restore", &archive, &at("short")]).stdout, text);
+        let run = with(&["restore", &archive, &at("short"), "-o", &at("back")]);
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
         assert_eq!(unpack(&fs::read(at("back")).expect("written"), ending), text);
     }
@@ -238,7 +238,7 @@ fn compressed_files_are_restored() {
 
 /// Runs a command that must end within a minute, and returns its exit code.
 fn run_to_end(arguments: &[&str], folder: &Path) -> i32 {
-    let mut child = tcompact().arg("-q").args(arguments).current_dir(folder).spawn().expect("it runs");
+    let mut child = tcompact().args(arguments).arg("-q").current_dir(folder).spawn().expect("it runs");
     for _ in 0..6_000 {
         if let Some(status) = child.try_wait().expect("a child") {
             return status.code().expect("a code");
@@ -290,7 +290,7 @@ fn files_with_few_lines_left_are_restored() {
                     assert!(kept == 0 && !folder.join(out).exists(), "{name} {kept}: {source}");
                     continue;
                 }
-                let code = run_to_end(&["--restore", "a.jsonl", "-o", back_again, out], folder);
+                let code = run_to_end(&["restore", "a.jsonl", "-o", back_again, out], folder);
                 let read = unpack(&fs::read(folder.join(back_again)).unwrap_or_default(), packing);
                 assert_eq!((code, read.as_str()), (0, source.as_str()), "{name} {kept} {more:?}");
                 back += 1;
@@ -325,7 +325,7 @@ fn inputs_that_became_the_same_text_are_refused() {
     assert_eq!(read(&folder.join("out/a.json")), read(&folder.join("out/sub/a.json")));
     for (file, _) in files.iter().chain(&lines) {
         let out = format!("out/{file}");
-        assert_eq!(run_to_end(&["--restore", "a.jsonl", "-o", "back", &out], folder), 1, "{file}");
+        assert_eq!(run_to_end(&["restore", "a.jsonl", "-o", "back", &out], folder), 1, "{file}");
         assert!(!folder.join("back").exists(), "{file}");
     }
     let archive = path(folder, "a.jsonl");
@@ -360,14 +360,14 @@ fn several_conversations_on_one_line_are_restored() {
             let line = |line: &str| Some(line.split_once('\t')?.0.strip_prefix(&format!("{file}:"))?.to_owned());
             run.stdout.lines().map(|one| line(one).unwrap_or_default()).collect::<Vec<_>>()
         };
-        assert_eq!(found(&["--count"]), names, "{text}");
+        assert_eq!(found(&["count"]), names, "{text}");
         assert_eq!(found(&["-n", "--keep", "messages:1"]), names, "{text}");
         let run = with(&["--keep", "messages:1", "--archive", &archive, "-o", &short, &file]);
         assert_eq!(run.code, 0, "{run:?}");
         assert_ne!(fs::read_to_string(&short).expect("read"), text);
         let records = fs::read_to_string(&archive).expect("read");
         assert!(records.contains(&format!("{file}:1#2")), "{records}");
-        let run = with(&["--restore", &archive, &short]);
+        let run = with(&["restore", &archive, &short]);
         assert_eq!((run.code, run.stdout), (0, text), "{}", run.stderr);
     }
 }

@@ -1,4 +1,4 @@
-//! `--restore` of texts that grew: what stands beside the list, and records that somebody changed.
+//! `restore` of texts that grew: what stands beside the list, and records that somebody changed.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn said(numbers: std::ops::Range<usize>) -> Vec<Value> {
 }
 
 fn restore(archive: &str, text: &str) -> Run {
-    run(tcompact().args(["--restore", archive]), text.as_bytes())
+    run(tcompact().args(["restore", archive]), text.as_bytes())
 }
 
 fn value(text: &str) -> Value {
@@ -141,7 +141,7 @@ fn a_document_that_lost_what_was_left_is_refused() {
     ] {
         let file = cut.archive.replace("a.jsonl", "chat.json");
         fs::write(&file, changed.to_string()).expect("written");
-        let back = run(tcompact().args(["--restore", &cut.archive, &file]), b"");
+        let back = run(tcompact().args(["restore", &cut.archive, &file]), b"");
         assert_eq!((back.code, back.stdout.as_str()), (1, ""), "{changed}");
         assert!(back.stderr.contains(why), "{why}: {back:?}");
     }

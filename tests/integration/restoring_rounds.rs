@@ -1,4 +1,4 @@
-//! `--restore` where a conversation grew between rounds of compaction, whatever else its archive holds.
+//! `restore` where a conversation grew between rounds of compaction, whatever else its archive holds.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ fn two_sessions(folder: &tempfile::TempDir, archive: &str) -> [Session; 2] {
 }
 
 fn restore(archive: &str, arguments: &[&str], text: &str) -> Run {
-    run(tcompact().args(["--restore", archive]).args(arguments), text.as_bytes())
+    run(tcompact().args(["restore", archive]).args(arguments), text.as_bytes())
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn conversations_that_were_left_alike_are_refused() {
         assert!(back.stderr.contains(&named(1)) && back.stderr.contains(&named(2)), "{back:?}");
         // A file that was cut at this path counts before others.
         fs::write(&*file, &grown).expect("written");
-        let back = run(tcompact().args(["--restore", &archive, file]), b"");
+        let back = run(tcompact().args(["restore", &archive, file]), b"");
         let who = if file.contains("Mia") { "Mia" } else { "Tom" };
         let value: Value = serde_json::from_str(&back.stdout).expect("JSON");
         assert_eq!(value, Value::from([messages(who, 0..12), messages("Eva", 12..16)].concat()));

@@ -1,4 +1,4 @@
-//! `--search` and `--show`: what was cut is found again, in archives and transcripts of every format.
+//! `search` and `show`: what was cut is found again, in archives and transcripts of every format.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn removed_messages_are_found_in_every_format() {
             continue;
         }
         let records = records(&archive);
-        let all = with(&["--search", ".", "--json", "--limit", "1000000", &archive]);
+        let all = with(&["search", ".", "--json", "--limit", "1000000", &archive]);
         let all = rows(&all);
         for record in &records {
             let (messages, indices) = (strings(&record["messages"]), record["indices"].as_array().expect("a list"));
@@ -54,7 +54,7 @@ fn removed_messages_are_found_in_every_format() {
                 _ => format!("{}:{index}", record["id"].as_str().expect("an id")),
             };
             let places: Vec<String> = indices.iter().map(name).collect();
-            let run = with(&["--show", &places.join(","), "--json", &archive]);
+            let run = with(&["show", &places.join(","), "--json", &archive]);
             assert_eq!(run.stdout, format!("[{}]\n", messages.join(",\n")), "{file}: {run:?}");
             shown += messages.len();
             // The last message with a word leads back to itself.
@@ -63,13 +63,13 @@ fn removed_messages_are_found_in_every_format() {
             let line = own["lines"].as_array().expect("lines").iter().find(|line| line["match"] == true);
             let text = line.expect("a match")["text"].as_str().expect("a text");
             let word = text.split(|c: char| !c.is_alphanumeric()).max_by_key(|word| word.len()).unwrap_or_default();
-            let search = with(&["--search", &regex::escape(word), "--json", "--limit", "1000000", &archive]);
+            let search = with(&["search", &regex::escape(word), "--json", "--limit", "1000000", &archive]);
             assert!(rows(&search).iter().any(|row| row["index"] == own["index"]), "{file}: {word}: {search:?}");
             found += 1;
         }
         let summary = result.replace("\\n", "\n");
         for name in place.captures_iter(&summary).filter(|_| records.len() == 1) {
-            let run = with(&["--show", &name[1], &archive]);
+            let run = with(&["show", &name[1], &archive]);
             assert_eq!(run.code, 0, "{file}: {run:?}");
             named += 1;
         }
@@ -101,15 +101,15 @@ fn a_pattern_finds_words_across_escapes_and_never_data() {
         ("NSUhEUg", None),
         ("u00e9", None),
     ] {
-        let run = piped(&["--search", pattern, "--json"], &text);
+        let run = piped(&["search", pattern, "--json"], &text);
         let row = rows(&run);
         assert_eq!(row.first().map(|row| row["index"].as_str().expect("a place")), index, "{pattern}: {run:?}");
         assert_eq!(run.code, if index.is_some() { 0 } else { 3 }, "{pattern}");
     }
-    let row = rows(&piped(&["--search", "wrote", "--json"], &text)).remove(0);
+    let row = rows(&piped(&["search", "wrote", "--json"], &text)).remove(0);
     let expected = json!({"source": "-", "index": "2", "role": "tool", "tool": "edit", "lines": [{"number": 1, "text": "wrote\tit", "match": true}]});
     assert_eq!(row, expected);
-    assert!(piped(&["--show", "0"], &text).stdout.contains("  see [image/png, "));
+    assert!(piped(&["show", "0"], &text).stdout.contains("  see [image/png, "));
 }
 
 /// The newest comes first, the limit holds over all files, and the rest is counted.
@@ -123,23 +123,23 @@ fn the_newest_hits_come_first_and_the_rest_are_counted() {
     compacted(&archive, &["--keep", "messages:4"], &file);
     let indices =
         |run: &Run| rows(run).iter().map(|row| row["index"].as_str().expect("a place").to_owned()).collect::<Vec<_>>();
-    let search = |more: &[&str]| with(&[&["--search", "^message \\d+: ", "--json"], more].concat());
+    let search = |more: &[&str]| with(&[&["search", "^message \\d+: ", "--json"], more].concat());
     let run = search(&["--limit", "8", &archive]);
     assert_eq!(indices(&run), ["2:6", "2:5", "2:4", "2:3", "2:2", "2:1", "1:19", "1:18"], "{run:?}");
     assert_eq!(run.stderr, "tcompact: 18 more; --limit 26 shows them\n");
     let run = search(&["--limit", "27", "-q", &archive, &file]);
     assert_eq!((indices(&run).len(), indices(&run)[26].as_str(), run.stderr.as_str()), (27, "10", ""), "{run:?}");
-    let run = with(&["--search", "^message", "--count", &archive, &file]);
+    let run = with(&["search", "^message", "--count", &archive, &file]);
     assert_eq!(run.stdout, format!("{archive}\t26\n{file}\t10\n"));
-    assert_eq!(with(&["--search", "^message", "--count", &archive]).stdout, "26\n");
+    assert_eq!(with(&["search", "^message", "--count", &archive]).stdout, "26\n");
     // Standard input, a directory and a packed file are read as well.
     let text = fs::read_to_string(&archive).expect("an archive");
-    assert_eq!(piped(&["--search", "^message", "--count", "-"], &text).stdout, "26\n");
-    let run = with(&["--search", "^message", "--count", folder.path().to_str().expect("UTF-8")]);
+    assert_eq!(piped(&["search", "^message", "--count", "-"], &text).stdout, "26\n");
+    let run = with(&["search", "^message", "--count", folder.path().to_str().expect("UTF-8")]);
     assert_eq!(run.stdout, format!("{file}\t10\n{archive}\t26\n"));
     // A bare index is of the last round.
     for place in ["2:3", "3", "[3]", "[2:3]", "#2:3"] {
-        assert!(with(&["--show", place, "--archive", &archive]).stdout.contains("message 22: "), "{place}");
+        assert!(with(&["show", place, "--archive", &archive]).stdout.contains("message 22: "), "{place}");
     }
 }
 
@@ -150,7 +150,7 @@ fn what_is_said_again_counts_each_time_over_all_files() {
     let same = json!(vec![json!({"role": "user", "content": "Milk is out."}); 5]).to_string();
     let files = ["a.json", "b.json"].map(|name| path(folder.path(), name));
     files.iter().for_each(|file| fs::write(file, &same).expect("written"));
-    let run = with(&["--search", "Milk", "--limit", "3", &files[0], &files[1]]);
+    let run = with(&["search", "Milk", "--limit", "3", &files[0], &files[1]]);
     assert_eq!((run.code, run.stderr.as_str()), (0, "tcompact: 5 more; --limit 10 shows them\n"), "{run:?}");
     assert!(run.stdout.contains(&files[0]) && !run.stdout.contains(&files[1]), "{run:?}");
 }
@@ -169,31 +169,31 @@ fn copies_count_once_and_rounds_of_several_are_named_by_id() {
     for files in [&["twice.jsonl"][..], &["one.jsonl", "twice.jsonl"]] {
         let files: Vec<String> = files.iter().map(|name| at(name)).collect();
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
-        let run = with(&[&["--search", "message 3", "--json"], &files[..]].concat());
+        let run = with(&[&["search", "message 3", "--json"], &files[..]].concat());
         assert_eq!(rows(&run).iter().map(|row| row["index"].clone()).collect::<Vec<_>>(), ["1:3"], "{run:?}");
     }
-    assert_eq!(with(&["--show", "1:3,#2:3", "--json", &at("twice.jsonl")]).stdout.matches("message 3:").count(), 2);
+    assert_eq!(with(&["show", "1:3,#2:3", "--json", &at("twice.jsonl")]).stdout.matches("message 3:").count(), 2);
     compacted(&at("one.jsonl"), &["--keep", "messages:2"], &at("b.json"));
     let ids: Vec<String> =
         records(&at("one.jsonl")).iter().map(|record| record["id"].as_str().expect("an id").to_owned()).collect();
     let [one_place, two_place] = [0, 1].map(|record| format!("{}:3", ids[record]));
-    let run = with(&["--search", "message 3", "--json", &at("one.jsonl")]);
+    let run = with(&["search", "message 3", "--json", &at("one.jsonl")]);
     let found: Vec<Value> = rows(&run).iter().map(|row| row["index"].clone()).collect();
     assert_eq!(found, [&*two_place, &*one_place], "{run:?}");
     for place in ["1:3", "3"] {
-        let run = with(&["--show", place, &at("one.jsonl")]);
+        let run = with(&["show", place, &at("one.jsonl")]);
         let (one, two) = (format!("{one_place} of {}", at("a.json")), format!("{two_place} of {}", at("b.json")));
         assert!(
             run.code == 2 && run.stderr.contains(&format!("2 records of this round; name one: {one}, {two}")),
             "{run:?}"
         );
-        assert!(run.stderr.contains(&format!("try: tcompact --show {two_place} ")), "{run:?}");
+        assert!(run.stderr.contains(&format!("try: tcompact show {two_place} ")), "{run:?}");
     }
     // Records of older versions have no id and no round.
     let old = one.replace("\"round\":1,", "").replace(&format!("\"id\":\"{}\",", ids[0]), "");
     assert_eq!(old.len(), one.len() - "'round':1,'id':'12345678',".len());
-    assert_eq!(rows(&piped(&["--search", "message 3", "--json"], &old))[0]["index"], "#1:3");
-    assert!(piped(&["--show", "3"], &old).stdout.starts_with("[#1:3] assistant\n  message 3: "));
+    assert_eq!(rows(&piped(&["search", "message 3", "--json"], &old))[0]["index"], "#1:3");
+    assert!(piped(&["show", "3"], &old).stdout.starts_with("[#1:3] assistant\n  message 3: "));
 }
 
 /// A run that repairs a text writes a record of that too; the digest's places are those of the other one.
@@ -207,19 +207,19 @@ fn places_of_a_repaired_text_are_those_of_its_digest() {
     fs::write(&file, json!(messages).to_string()).expect("written");
     compacted(&archive, &["--keep", "messages:2", "--repair", "drop"], &file);
     assert!(records(&archive).len() > 1, "a record of the repair and one of the compaction");
-    let place = |pattern: &str| rows(&with(&["--search", pattern, "--json", &archive]))[0]["index"].clone();
+    let place = |pattern: &str| rows(&with(&["search", pattern, "--json", &archive]))[0]["index"].clone();
     assert_eq!(place("message 3"), "1:3");
-    assert!(with(&["--show", "1:3", &archive]).stdout.starts_with("[1:3] assistant\n  message 3: "));
+    assert!(with(&["show", "1:3", &archive]).stdout.starts_with("[1:3] assistant\n  message 3: "));
 }
 
 #[test]
 fn conversations_on_lines_are_named_by_line() {
     const FILE: &str = "openai-chat/conversations.jsonl";
-    let run = with(&["--search", "suppliers", "--json", "--limit", "1", FILE]);
+    let run = with(&["search", "suppliers", "--json", "--limit", "1", FILE]);
     assert_eq!((&rows(&run)[0]["index"], &rows(&run)[0]["line"]), (&json!("#2:1"), &json!(2)), "{run:?}");
     let shown = "[#2:1] user\n  Which of our suppliers delivers tulips fastest, and what do they charge for 500?\n";
-    assert_eq!(with(&["--show", "#2:1", FILE]).stdout, shown);
-    let run = with(&["--show", "1", FILE]);
+    assert_eq!(with(&["show", "#2:1", FILE]).stdout, shown);
+    let run = with(&["show", "1", FILE]);
     assert!(run.code == 2 && run.stderr.contains("4 conversations; name one by its line: #1:1, "), "{run:?}");
 }
 
@@ -238,38 +238,38 @@ fn a_missing_place_names_those_that_exist() {
         ("2:3", &archive, "there is no such message"),
         ("#2:3", &archive, "there is no such message"),
     ] {
-        let run = with(&["--show", place, of]);
+        let run = with(&["show", place, of]);
         let there = if *of == file { "has 0 to 8" } else { "has 1:0 to 1:6" };
         assert!((run.code, run.stdout.as_str()) == (2, "") && run.stderr.contains(why), "{place}: {run:?}");
         assert!(run.stderr.contains(there), "{place}: {run:?}");
     }
     // Of a range or a list, what is there is shown.
     for (places, of, code, why) in [
-        ("1:5-8", &archive, 0, "--show 1:5-8: not all of these are there; "),
-        ("1:5,1:6,1:99", &archive, 7, "--show 1:99: it was not cut then"),
-        ("7-11", &file, 0, "--show 7-11: not all of these are there; "),
+        ("1:5-8", &archive, 0, "show 1:5-8: not all of these are there; "),
+        ("1:5,1:6,1:99", &archive, 7, "show 1:99: it was not cut then"),
+        ("7-11", &file, 0, "show 7-11: not all of these are there; "),
         ("7-8", &file, 0, ""),
     ] {
-        let run = with(&["--show", places, of]);
+        let run = with(&["show", places, of]);
         let shown = run.stdout.lines().filter(|line| line.starts_with('[')).count();
         assert!(run.code == code && shown == 2 && run.stderr.contains(why), "{run:?}");
-        let json = with(&["--show", places, "--json", of]);
+        let json = with(&["show", places, "--json", of]);
         assert_eq!(
             json.code,
             if code == 0 && places == "7-8" { 0 } else { 2 },
             "a program is given all or none: {json:?}"
         );
     }
-    let run = with(&["--show", "[~12]", &archive]);
+    let run = with(&["show", "[~12]", &archive]);
     assert!(
-        run.code == 2 && run.stderr.contains("#RECORD:INDEX") && run.stderr.contains("try: tcompact --show '#1:12'"),
+        run.code == 2 && run.stderr.contains("#RECORD:INDEX") && run.stderr.contains("try: tcompact show '#1:12'"),
         "{run:?}"
     );
-    let run = with(&["--show", "1:3", "--archive", &file]);
+    let run = with(&["show", "1:3", "--archive", &file]);
     assert!(run.code == 1 && run.stderr.contains("is not an archive"), "{run:?}");
     for flag in ["--keep=messages:2", "--dry-run", "--output=x", "--in-place", "--prune=all", "--restore=x"] {
-        for verb in ["--search=x", "--show=1:3"] {
-            let run = with(&[verb, flag, &archive]);
+        for command in [["search", "x"], ["show", "1:3"]] {
+            let run = with(&[command[0], flag, command[1], &archive]);
             assert!(run.code == 2 && run.stderr.contains(flag.split('=').next().unwrap_or_default()), "{run:?}");
         }
     }
@@ -287,10 +287,10 @@ fn the_readable_part_of_a_damaged_archive_is_searched() {
         record.clone().iter().map(|byte| char::from(*byte)).collect::<String>().replace("openai-chat", "unheard-of");
     let damaged = [&record[..300], b"\n{\"a\":1}\n\xff\n\n", &record, foreign.as_bytes(), &record[..200]].concat();
     fs::write(&archive, damaged).expect("written");
-    let run = with(&["--search", "message 3", &archive]);
+    let run = with(&["search", "message 3", &archive]);
     assert!(run.code == 0 && run.stdout.starts_with("[1:3] assistant  "), "{run:?}");
     assert_eq!(run.stderr, format!("tcompact: {archive}: 5 lines of it are not records; the first is line 1\n"));
-    assert!(with(&["--show", "1:3", "--archive", &archive]).stdout.starts_with("[1:3] assistant\n  message 3: "));
+    assert!(with(&["show", "1:3", "--archive", &archive]).stdout.starts_with("[1:3] assistant\n  message 3: "));
 }
 
 #[test]
@@ -306,24 +306,24 @@ fn secrets_are_masked_before_anything_is_clipped() {
     compacted(&archive, &["--keep", "messages:1"], &file);
     for of in [&file, &archive] {
         for more in [
-            &["--search", "a a"][..],
-            &["--search", "a a", "--json"],
-            &["--show", "0-2"],
-            &["--show", "0-2", "--json"],
-            &["--show", "0", "--limit-tokens", "60"],
+            &["search", "a a"][..],
+            &["search", "a a", "--json"],
+            &["show", "0-2"],
+            &["show", "0-2", "--json"],
+            &["show", "0", "--limit-tokens", "60"],
         ] {
             let (plain, masked) = (with(&[more, &[of]].concat()), with(&[more, &["--redact", of]].concat()));
             assert!(plain.code == 0 && masked.code == 0, "{more:?}: {plain:?} {masked:?}");
             assert!(!masked.stdout.contains("ghp_") && !masked.stdout.contains("hunter2"), "{more:?}: {masked:?}");
-            if more.contains(&"--json") && more.contains(&"--show") {
+            if more.contains(&"--json") && more.contains(&"show") {
                 let messages: Vec<Value> = serde_json::from_str(&masked.stdout).expect("JSON");
                 assert_eq!((messages.len(), plain.stdout.contains(SECRET)), (3, true));
             }
         }
         // A search tells nothing of a secret that it does not show.
-        assert_eq!(with(&["--search", "ghp_16C", "--redact", of]).code, 3);
-        assert_eq!(with(&["--search", "hunter2", "--redact", of]).code, 3);
-        assert_eq!(with(&["--search", "github-token-1", "--redact", of]).code, 0);
+        assert_eq!(with(&["search", "ghp_16C", "--redact", of]).code, 3);
+        assert_eq!(with(&["search", "hunter2", "--redact", of]).code, 3);
+        assert_eq!(with(&["search", "github-token-1", "--redact", of]).code, 0);
     }
 }
 
@@ -331,13 +331,13 @@ fn secrets_are_masked_before_anything_is_clipped() {
 fn a_long_message_says_how_to_get_the_rest() {
     let text = json!([{"role": "user", "content": (0..3_000).map(|at| format!("line {at}\n")).collect::<String>()}])
         .to_string();
-    let run = piped(&["--show", "0"], &text);
+    let run = piped(&["show", "0"], &text);
     let (content, rest) = run.stdout.split_once("\n[0] … ").expect("a rest");
     let (marker, end) = rest.split_once('\n').expect("the end");
     assert_eq!(marker, "5,226 tokens; --limit-tokens 8000 shows them");
     let whole_lines = content.lines().skip(1).chain(end.lines()).all(|line| line.starts_with("  line "));
     assert!(whole_lines && end.ends_with("  line 2999\n"), "{content}\n{end}");
-    let whole = piped(&["--show", "0", "--limit-tokens", "8000"], &text).stdout;
+    let whole = piped(&["show", "0", "--limit-tokens", "8000"], &text).stdout;
     assert!(whole.starts_with(content) && whole.ends_with("  line 2999\n"), "{whole}");
 }
 
@@ -349,10 +349,10 @@ fn long_lines_and_closed_pipes() {
     let lines = share(4 << 20);
     fs::write(&file, chat(9).replace("message 3", &"x\\n".repeat(lines))).expect("written");
     compacted(&archive, &["--keep", "messages:2"], &file);
-    let run = with(&["--search", "x", "--json", &archive]);
+    let run = with(&["search", "x", "--json", &archive]);
     assert_eq!((run.code, &rows(&run)[0]["more_lines"]), (0, &json!(lines - 20)));
     let mut child =
-        tcompact().args(["--show", "1:3", "--json", &archive]).stdout(Stdio::piped()).spawn().expect("it starts");
+        tcompact().args(["show", "1:3", "--json", &archive]).stdout(Stdio::piped()).spawn().expect("it starts");
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
@@ -363,7 +363,7 @@ fn a_lookup_leaves_no_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let name = Path::new(FIXTURES).join("agent-session.json");
     let before = fs::read(&name).expect("a fixture");
-    for arguments in [&["--search", "the"][..], &["--show", "3"], &["--search", "the", "--count"]] {
+    for arguments in [&["search", "the"][..], &["show", "3"], &["search", "the", "--count"]] {
         let run = run(tcompact().args(arguments).arg(&name).current_dir(folder.path()), b"");
         assert_eq!(run.code, 0, "{run:?}");
     }
@@ -383,10 +383,10 @@ fn a_foreign_record_and_a_run_that_was_repeated_hide_nothing() {
     let record = fs::read_to_string(&archive).expect("an archive");
     let foreign = json!({"source": "x", "format": "openai-chat", "round": 1, "indices": [u64::MAX], "messages": [r#"{"role":"user","content":"message 3"}"#]});
     fs::write(&archive, format!("{foreign}\n{record}")).expect("written");
-    let run = with(&["--search", "message 3", "--count", &archive]);
+    let run = with(&["search", "message 3", "--count", &archive]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "1\n"), "{run:?}");
     assert!(run.stderr.contains("1 line of it is not a record; it is line 1"), "{run:?}");
-    assert!(with(&["--show", "3", &archive]).stdout.starts_with("[1:3] assistant\n  message 3: "));
+    assert!(with(&["show", "3", &archive]).stdout.starts_with("[1:3] assistant\n  message 3: "));
 }
 
 /// The places in an earlier digest are of its own round, and the message says so.
@@ -398,7 +398,7 @@ fn an_earlier_digest_is_named_as_one() {
     let once = compacted(&archive, &["--keep", "messages:20"], &file);
     fs::write(&file, once).expect("written");
     compacted(&archive, &["--keep", "messages:2"], &file);
-    let run = with(&["--search", "later words hold", &archive]);
+    let run = with(&["search", "later words hold", &archive]);
     assert!(run.stdout.starts_with("[2:0] summary of round 1  "), "{run:?}");
 }
 
@@ -411,7 +411,7 @@ fn redaction_holds_for_lookups() {
     let arguments = ["-q", "--keep", "messages:2", "--redact=all", "--archive", &archive];
     let run = piped(&arguments, &text);
     assert!(run.stdout.contains("cut.jsonl --redact` finds"), "{run:?}");
-    let shown = crate::program::run(tcompact().args(["--show", "3", &archive]).env("TCOMPACT_REDACT", "all"), b"");
+    let shown = crate::program::run(tcompact().args(["show", "3", &archive]).env("TCOMPACT_REDACT", "all"), b"");
     assert!(shown.stdout.contains("[1:3] assistant") && !shown.stdout.contains("ghp_"), "{shown:?}");
 }
 
@@ -421,7 +421,7 @@ fn the_last_message_is_shown_and_kept_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let [file, archive, short] = ["chat.json", "cut.jsonl", "short.json"].map(|name| path(folder.path(), name));
     fs::write(&file, chat(8)).expect("written");
-    let shown = |place: &str, file: &str| with(&["-q", "--show", place, file]).stdout;
+    let shown = |place: &str, file: &str| with(&["show", "-q", place, file]).stdout;
     assert_eq!(shown("last", &file), shown("7", &file));
     assert_eq!(shown("0,last", &file), shown("0,7", &file));
     let run = with(&["-q", "--keep", "from:last", "--archive", &archive, "-o", &short, &file]);
@@ -429,6 +429,6 @@ fn the_last_message_is_shown_and_kept_by_name() {
     assert!(fs::read_to_string(&short).expect("a result").contains("message 7: "));
     assert_eq!(shown("last", &archive), shown("6", &archive), "the last one that was cut");
     assert_eq!(shown("1:last", &archive), shown("1:6", &archive));
-    let run = with(&["--show", "2..last", &file]);
+    let run = with(&["show", "2..last", &file]);
     assert!(run.code == 2 && run.stderr.contains("expected INDEX, last"), "{run:?}");
 }

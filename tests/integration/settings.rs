@@ -80,7 +80,7 @@ fn rules_in_a_variable_may_have_white_space() {
 
 #[test]
 fn lists_read_no_settings() {
-    let run = run(tcompact().args(["--list", "counters"]).env("TCOMPACT_KEEP", "nonsense"), b"");
+    let run = run(tcompact().args(["list", "counters"]).env("TCOMPACT_KEEP", "nonsense"), b"");
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
 }
 

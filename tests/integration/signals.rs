@@ -107,7 +107,7 @@ fn any_signal_removes_an_unfinished_file() {
     let before = fs::read_dir(folder.path()).expect("a folder").count();
     let mut interrupted = 0;
     for round in 0..12 {
-        let flags = ["--restore", "cut.jsonl", "short.json", "-o", "back.json"];
+        let flags = ["restore", "cut.jsonl", "short.json", "-o", "back.json"];
         let mut child = hears_hangups(folder.path()).args(flags).spawn().expect("it starts");
         sleep(Duration::from_millis(20 * round));
         send("HUP", &child);
@@ -176,14 +176,14 @@ fn leftovers_of_a_killed_run_are_removed() {
         ("-o deep/out.json in.json", "deep"),
         ("-O deep in.json", "deep"),
         ("--html deep/page.html in.json", "deep"),
-        ("--restore cut.jsonl short.json -o back.json", "."),
+        ("restore cut.jsonl short.json -o back.json", "."),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         let within = |line: &str| {
             shell(line, folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).status().expect("it runs").success()
         };
         fs::create_dir(folder.path().join("deep")).expect("made");
-        let flags = if arguments.contains("--restore") { "" } else { "--keep messages:9" };
+        let flags = if arguments.contains("restore") { "" } else { "--keep messages:9" };
         long(folder.path());
         assert!(within("tcompact --keep messages:9 --archive cut.jsonl in.json -o short.json"));
         let place = folder.path().join(place);

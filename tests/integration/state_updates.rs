@@ -131,7 +131,7 @@ fn messages_removed_by_updates_are_restored_to_the_byte() {
             let row = fs::read_to_string(&report).expect("rows");
             let row: Value = serde_json::from_str(row.lines().next().expect("a row")).expect("JSON");
             assert_eq!((&row["updated"], &row["status"]), (&json!({"removed": 1, "replaced": 1}), &json!("compacted")));
-            let restored = with(&["--restore", &archive, &output, "-o", &back]);
+            let restored = with(&["restore", &archive, &output, "-o", &back]);
             assert_eq!(restored.code, 0, "{name} {keep} {restored:?}");
             assert_eq!(fs::read_to_string(&back).expect("restored"), text, "{name} {keep}");
         }
@@ -168,10 +168,10 @@ fn a_lookup_reads_a_list_with_removals_and_its_archive() {
     for (text, hits) in [(Value::from(messages).to_string(), 1), (lines, 1), (Value::from(all_removed).to_string(), 0)]
     {
         fs::write(&input, &text).expect("written");
-        let run = with(&["--search", "answer", "--count", &input]);
+        let run = with(&["search", "answer", "--count", &input]);
         assert_eq!((run.code, run.stdout, run.stderr.as_str()), (3 * i32::from(hits == 0), format!("{hits}\n"), ""));
         if hits > 0 {
-            assert_eq!(with(&["--show", "0", &input]).stdout, "[0] assistant\n  the answer\n");
+            assert_eq!(with(&["show", "0", &input]).stdout, "[0] assistant\n  the answer\n");
         }
     }
     let long = "Which of the files of this crate has the bug that the tests show? ".repeat(20);
@@ -180,7 +180,7 @@ fn a_lookup_reads_a_list_with_removals_and_its_archive() {
     let run = with(&["--keep=messages:1", "--archive", &archive, "-o", &output, &input]);
     assert_eq!(run.code, 0, "{run:?}");
     assert_eq!(fs::read_to_string(&archive).expect("an archive").lines().count(), 2);
-    for words in [&["--search", "bug"][..], &["--show", "1:0"]] {
+    for words in [&["search", "bug"][..], &["show", "1:0"]] {
         let run = with(&[words, &[archive.as_str()]].concat());
         assert!(run.code == 0 && run.stderr.is_empty() && run.stdout.contains("[1:0] user"), "{run:?}");
     }
@@ -197,5 +197,5 @@ fn lines_that_are_all_removed_leave_an_empty_file() {
         let run = piped(&[&["-o", &output], words].concat(), &lines);
         assert_eq!((run.code, fs::read_to_string(&output).expect("a result").as_str()), (0, ""), "{run:?}");
     }
-    assert_eq!(with(&["--restore", &archive, &output]).stdout, lines);
+    assert_eq!(with(&["restore", &archive, &output]).stdout, lines);
 }

@@ -36,11 +36,17 @@ fn open() -> (File, PathBuf) {
 /// Runs a command whose standard error is a terminal, and with `both` its standard output, too. `{tty}` in an argument
 /// is the path of the terminal.
 fn on_terminal(arguments: &[&str], both: bool) -> Shown {
+    run_on_terminal(arguments, both, false)
+}
+
+/// The same, with a terminal as standard input if `typed`.
+fn run_on_terminal(arguments: &[&str], both: bool, typed: bool) -> Shown {
     let (mut person, path) = open();
     let end = || OpenOptions::new().read(true).write(true).open(&path).expect("the terminal");
     let mut command: Command = tcompact();
     command.args(arguments.iter().map(|one| one.replace("{tty}", path.to_str().expect("UTF-8"))));
-    command.stdin(Stdio::null()).stderr(end()).stdout(if both { Stdio::from(end()) } else { Stdio::piped() });
+    command.stdin(if typed { Stdio::from(end()) } else { Stdio::null() });
+    command.stderr(end()).stdout(if both { Stdio::from(end()) } else { Stdio::piped() });
     let mut child = command.spawn().expect("it starts");
     // The terminal ends with the last program that has it open.
     drop(command);
@@ -86,8 +92,10 @@ fn summaries_and_updates_are_escaped_for_a_terminal() {
     // A program gets the summary as it is.
     let piped = on_terminal(&summary, false);
     assert!(piped.stdout.contains("\u{1b}]0;owned\u{7}"), "{piped:?}");
-    for shown in [&["--diff"][..], &["-n", "--explain"], &["-n", "-v"], &["-n"], &["--count"]] {
-        let shown = on_terminal(&[shown, &["--keep", "messages:1", "--color", "never", &file]].concat(), true);
+    let keep = ["--keep", "messages:1"];
+    for shown in [&["--diff"][..], &["-n", "--explain"], &["-n", "-v"], &["-n"], &["count"]] {
+        let keep = if shown == ["count"] { &[][..] } else { &keep };
+        let shown = on_terminal(&[shown, keep, &["--color", "never", &file]].concat(), true);
         assert_eq!(shown.code, 0, "{shown:?}");
         assert_has_no_controls(&shown.terminal, false);
     }
@@ -172,7 +180,7 @@ fn the_closing_line_names_the_original() {
     };
     std::fs::create_dir(&other).expect("a folder");
     let keep = ["--keep", "messages:10"];
-    let back = format!("tcompact --restore {archive} {file} prints the original");
+    let back = format!("tcompact restore {archive} {file} prints the original");
     let copy = format!("the original is {file}.bak");
     let [kept, read] = [&archive, &readable].map(|archive| format!("the rest is in {archive}"));
     let by_output = "--diff instead of --output shows the change";
@@ -215,5 +223,28 @@ fn the_closing_line_names_the_original() {
         let batch = on_terminal(&[&keep[..], flags, &[&file, &lines]].concat(), false);
         let last = batch.terminal.lines().last().unwrap_or_default();
         assert!(last.contains("2 files: 2 compacted; ") && last.ends_with(rest), "{batch:?}");
+    }
+}
+
+/// Nobody types a transcript, so a command without an input says what it needs.
+#[test]
+fn a_command_without_an_input_does_not_wait_for_a_person() {
+    for (arguments, why, next) in [
+        (&["count"][..], "count needs a PATH", "try: tcompact count ."),
+        (&["check", "-v"], "check needs a PATH", "try: tcompact check -v ."),
+        (&["search", "a b"], "search needs a PATH", "try: tcompact search 'a b' ."),
+        (
+            &["search", "openai-chat"],
+            "search needs PATTERN before openai-chat",
+            "try: tcompact search error openai-chat",
+        ),
+        (&["search"], "search needs PATTERN", "try: tcompact search error ."),
+        (&["show"], "show needs INDEXES", "try: tcompact show --help"),
+        (&["show", "last"], "no transcript: name a file", ""),
+        (&["redact"], "no transcript: name a file", ""),
+    ] {
+        let shown = run_on_terminal(arguments, true, true);
+        let told = anstream::adapter::strip_str(&shown.terminal).to_string();
+        assert!(shown.code == 2 && told.contains(why) && told.trim_end().ends_with(next), "{arguments:?}: {shown:?}");
     }
 }

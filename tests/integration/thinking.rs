@@ -113,7 +113,7 @@ fn an_archive_restores_thinking() {
     for text in [request(Some("claude-sonnet-5-5")), session()] {
         let out = compacted(&text, &["-q", "--archive", &archive]);
         assert_eq!(remaining(&out), 0);
-        let back = run(tcompact().args(["-q", "--restore", &archive]), out.stdout.as_bytes());
+        let back = run(tcompact().args(["restore", "-q", &archive]), out.stdout.as_bytes());
         assert_eq!((back.code, back.stdout), (0, text));
     }
 }
@@ -121,7 +121,7 @@ fn an_archive_restores_thinking() {
 #[test]
 fn check_names_stale_thinking_and_repair_removes_it() {
     let text = request(Some("claude-sonnet-5-5"));
-    let check = |text: &str, more: &[&str]| piped(&[&["--check"], more].concat(), text);
+    let check = |text: &str, more: &[&str]| piped(&[&["check"], more].concat(), text);
     assert_eq!(check(&text, &[]).code, 0, "nothing was compacted");
     let kept = compacted(&text, &["-q", "--thinking", "keep"]).stdout;
     let found = check(&kept, &[]);

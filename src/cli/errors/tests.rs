@@ -5,10 +5,14 @@ use crate::all_cases::Sample;
 use crate::cli::correction::EXAMPLES;
 use crate::diagnostic::quoted;
 
+fn command() -> clap::Command {
+    CommandName::Compact.command()
+}
+
 /// What is told of words that clap does not understand.
 fn told(words: &[&str]) -> String {
     let typed = typed(words);
-    let error = command().try_get_matches_from(&typed.words).expect_err("a mistake");
+    let error = parsed(typed.name(), typed.rest()).expect_err("a mistake");
     describe(&error, &typed)
 }
 
@@ -21,7 +25,7 @@ fn a_misspelled_flag_keeps_its_value_and_all_else() {
     const FILE: &str = "Cargo.toml";
     let mut tried = 0;
     for arg in command().get_arguments() {
-        let long = arg.get_long().filter(|long| long.len() > 4 && !arg.is_exclusive_set());
+        let long = arg.get_long().filter(|long| long.len() > 4);
         let Some(long) = long.filter(|_| arg.get_action().takes_values()) else { continue };
         let flag = format!("--{long}");
         let default = arg.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
@@ -35,7 +39,7 @@ fn a_misspelled_flag_keeps_its_value_and_all_else() {
         let mut wrong = flag.clone();
         wrong.remove(flag.len() - 2);
         // Two flags may be as near.
-        if near_flag(&wrong).as_deref() != Some(long) {
+        if near_flag(&command(), &wrong).as_deref() != Some(long) {
             continue;
         }
         tried += 1;
@@ -134,10 +138,10 @@ fn the_rest_of_what_was_typed_comes_along() {
             "try: tcompact --pin 'match:a b' 'a b.json'\n  as it was",
         ),
         (
-            Advice::command(["--list", "models"]),
+            Advice::command(["list", "models"]),
             "--for",
             &["tcompact", "--for", "x", "a.json"],
-            "try: tcompact --list models",
+            "try: tcompact list models",
         ),
         (
             Advice::without("compact".to_owned()),
@@ -270,8 +274,8 @@ fn the_rest_of_what_was_typed_comes_along() {
         (
             Advice::command(["--keep", "messages:3"]),
             "--kep",
-            &["tcompact", "--kep", "3", "-q", "--trigger", "token:4k", "--jsn", "--count", "a.json"],
-            "try: tcompact --keep messages:3 -q --trigger tokens:4k --json --count a.json",
+            &["tcompact", "--kep", "3", "-q", "--trigger", "token:4k", "--jsn", "--dry-run", "a.json"],
+            "try: tcompact --keep messages:3 -q --trigger tokens:4k --json --dry-run a.json",
         ),
         // Of two typed flags that exclude each other, one may only look, and the other write.
         (
@@ -293,10 +297,10 @@ fn the_rest_of_what_was_typed_comes_along() {
             "try: the same with --jobs 2",
         ),
         (
-            Advice::command(["--search", "-x"]),
-            "--show",
-            &["tcompact", "--show", "x", "--limit=3", "a.jsonl"],
-            "try: tcompact --search -x --limit=3 a.jsonl",
+            Advice::instead("x".to_owned(), "y".to_owned()),
+            "",
+            &["tcompact", "search", "--limit=3", "x", "x", "a.jsonl"],
+            "try: tcompact search --limit=3 y x a.jsonl",
         ),
     ] {
         assert_eq!(completed(&advice, wrong, &typed(words)).lines().join("\n"), retried);

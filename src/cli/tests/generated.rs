@@ -2,35 +2,32 @@
 
 use std::path::Path;
 
-use crate::cli::{CliArguments, Generated};
-use clap::{Command, CommandFactory, ValueEnum};
-use clap_complete::Shell;
+use crate::cli::{MANUAL, Shell};
+use clap::ValueEnum;
 
-fn generate(generated: Generated) -> Vec<u8> {
-    // The folder that cargo runs tests in must not be in a file.
-    let command: Command = CliArguments::command();
-    let shell = match generated {
-        Generated::Bash => Shell::Bash,
-        Generated::Zsh => Shell::Zsh,
-        Generated::Fish => Shell::Fish,
-        Generated::Powershell => Shell::PowerShell,
-        Generated::Elvish => Shell::Elvish,
-        Generated::Man => return super::manual::page(command).into_bytes(),
-    };
-    super::completions::script(shell, command)
+fn script(shell: Shell) -> Vec<u8> {
+    super::completions::script(match shell {
+        Shell::Bash => clap_complete::Shell::Bash,
+        Shell::Zsh => clap_complete::Shell::Zsh,
+        Shell::Fish => clap_complete::Shell::Fish,
+        Shell::Powershell => clap_complete::Shell::PowerShell,
+        Shell::Elvish => clap_complete::Shell::Elvish,
+    })
 }
 
 #[test]
 fn completions() {
-    for generated in Generated::value_variants() {
-        let (name, committed) = generated.file();
-        let generated_file = generate(*generated);
+    let mut files = vec![(MANUAL, super::manual::page().into_bytes())];
+    for shell in Shell::value_variants() {
+        files.push((shell.file(), script(*shell)));
+    }
+    for ((name, committed), generated) in files {
         if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
-            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name), &generated_file)
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name), &generated)
                 .expect("written");
         } else {
             let advice = "is stale: run `TCOMPACT_REGENERATE=1 cargo test generated` and commit it";
-            assert!(committed.as_bytes() == generated_file, "completions/{name} {advice}");
+            assert!(committed.as_bytes() == generated, "completions/{name} {advice}");
         }
     }
 }

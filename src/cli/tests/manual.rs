@@ -1,27 +1,33 @@
 //! The manual page, generated from the flags and the tables of the program.
 
+use crate::cli::CompactArguments;
+use crate::cli::commands::CommandName;
 use crate::cli::help::GROUPS;
 use crate::exit::MEANINGS;
 use crate::llm::providers::PROVIDERS;
-use clap::Command;
+use clap::{Arg, ArgAction, Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 /// Headings, each with the indented text below it.
 type Entries = &'static [(&'static str, &'static str)];
 
-const SYNOPSIS: [&str; 5] = [
+const SYNOPSIS: [&str; 9] = [
     "[OPTION]... [PATH]...",
-    "-n [--json] [OPTION]... [PATH]...",
-    "--check [PATH]...",
-    "--restore ARCHIVE [PATH]",
-    "--list TABLE",
+    "count|check|redact [OPTION]... [PATH]...",
+    "repair [OPTION]... drop|synthesize [PATH]...",
+    "search [OPTION]... PATTERN [PATH]...",
+    "show [OPTION]... INDEXES [PATH]",
+    "restore [OPTION]... ARCHIVE [PATH]",
+    "list TABLE",
+    "completions SHELL",
+    "help [COMMAND]",
 ];
 
 const ENVIRONMENT: Entries = &[
     (
-        "TCOMPACT_KEEP, TCOMPACT_MODEL, ...",
-        "The value of a flag, by its long name in capitals with underscores. White space separates the values of a flag \
+        "TCOMPACT_KEEP, TCOMPACT_SEARCH_LIMIT, ...",
+        "The value of a flag, by its long name in capitals with underscores; of a flag of a command, behind its name. White space separates the values of a flag \
          that can be repeated; of several lines, each is one value. An empty variable counts as not set. Flags win over the environment, the environment wins \
          over the config file.",
     ),
@@ -34,7 +40,8 @@ const ENVIRONMENT: Entries = &[
 const FILES: Entries = &[
     (
         "~/.config/tcompact/config.toml",
-        "Settings, with the long names of the flags as keys. --config names another file.",
+        "Settings, with the long names of the flags as keys; those of a command in a table of its name. --config names \
+         another file.",
     ),
     (
         "DIR/.tcompact/journal.jsonl",
@@ -47,8 +54,8 @@ const FILES: Entries = &[
 const SEE_ALSO: &str = "README.md and docs/ of tcompact describe formats, summaries, presets, costs and security.";
 
 /// The page in roff.
-pub(crate) fn page(command: Command) -> String {
-    let man = Man::new(command);
+pub(crate) fn page() -> String {
+    let man = Man::new(CompactArguments::command());
     let mut title = Roff::new();
     // The library omits an empty date, which would shift the other arguments.
     title.control("TH", ["TCOMPACT", "1", "\"\"", concat!("tcompact ", env!("CARGO_PKG_VERSION")), "User Commands"]);
@@ -64,6 +71,12 @@ pub(crate) fn page(command: Command) -> String {
         }
     }));
     page.push_str(&render(|out| man.render_description_section(out)));
+    page.push_str(&section("COMMANDS", |roff| {
+        roff.text([roman("A command is the first word. A file of that name is ./count.")]);
+        for name in CommandName::NAMED {
+            command(roff, name);
+        }
+    }));
     page.push_str(&options(&man));
     page.push_str(&section("EXAMPLES", |roff| {
         roff.control("nf", []);
@@ -84,7 +97,7 @@ pub(crate) fn page(command: Command) -> String {
                 keys.push(key);
             }
         }
-        let about = "The key for a provider (tcompact --list providers). --api-key-env names another variable.";
+        let about = "The key for a provider (tcompact list providers). --api-key-env names another variable.";
         entry(roff, bold(keys.join(", ")), about);
         ENVIRONMENT.iter().for_each(|(name, about)| entry(roff, bold(*name), about));
     }));
@@ -115,6 +128,52 @@ fn options(man: &Man) -> String {
     lines.collect()
 }
 
+/// A command: its words, what it does, and the flags that only it has.
+fn command(roff: &mut Roff, name: CommandName) {
+    let command = name.command();
+    let mut words = vec![bold(name.word())];
+    for arg in command.get_positionals() {
+        let value = value_name(arg);
+        let many = if matches!(arg.get_action(), ArgAction::Append) { "..." } else { "" };
+        words.push(roman(if arg.is_required_set() { format!(" {value}") } else { format!(" [{value}]{many}") }));
+    }
+    roff.control("TP", []).text(words);
+    roff.text([roman(about(&command).replace("\n\n", " "))]);
+    for arg in command.get_positionals().filter(|arg| arg.is_required_set() && arg.get_help().is_some()) {
+        line(roff, value_name(arg), "", arg);
+    }
+    for arg in command.get_arguments().filter(|arg| is_own(arg)) {
+        let value = match arg.get_action().takes_values() {
+            true if arg.is_require_equals_set() => format!("[={}]", value_name(arg)),
+            true => format!(" {}", value_name(arg)),
+            false => String::new(),
+        };
+        line(roff, format!("--{}", arg.get_long().unwrap_or_default()), &value, arg);
+    }
+}
+
+/// A line of a command, with the help of an argument.
+fn line(roff: &mut Roff, name: String, value: &str, arg: &Arg) {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    roff.control("br", []).text([bold(name), roman(value), roman(format!(": {help}"))]);
+}
+
+fn about(command: &Command) -> String {
+    command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default()
+}
+
+fn value_name(arg: &Arg) -> String {
+    arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default()
+}
+
+/// Whether compaction has no flag of this name, or another one.
+fn is_own(arg: &Arg) -> bool {
+    let Some(long) = arg.get_long().filter(|long| *long != "help") else { return false };
+    let compaction = CompactArguments::command();
+    let other = compaction.get_arguments().find(|other| other.get_long() == Some(long));
+    other.is_none_or(|other| other.get_help().map(ToString::to_string) != arg.get_help().map(ToString::to_string))
+}
+
 fn entry(roff: &mut Roff, name: Inline, about: &str) {
     roff.control("TP", []).text([name]).text([roman(about)]);
 }
@@ -137,12 +196,13 @@ fn render(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 /// The sections are in the order that readers of manual pages expect.
 #[test]
 fn the_page_has_the_usual_sections_and_lines_that_fit() {
-    let page = page(<crate::cli::CliArguments as clap::CommandFactory>::command());
+    let page = page();
     let sections: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
     let usual = [
         "NAME",
         "SYNOPSIS",
         "DESCRIPTION",
+        "COMMANDS",
         "OPTIONS",
         "EXAMPLES",
         "\"EXIT STATUS\"",

@@ -159,7 +159,7 @@ impl Item {
     }
 }
 
-/// Reads a place as `--show` takes it: an index or a range, alone or behind the number of an earlier round. Returns whether
+/// Reads a place as `show` takes it: an index or a range, alone or behind the number of an earlier round. Returns whether
 /// it is of one.
 pub(super) fn range_of(place: &str) -> Option<(bool, Range<usize>)> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));

@@ -79,7 +79,7 @@ fn spoiled(source: &str, faults: &[Fault]) -> String {
 proptest! {
     #![proptest_config(cases(3_000))]
 
-    /// What `--check` names, `--repair` repairs, and then `--check` names nothing.
+    /// What `check` names, `--repair` repairs, and then `check` names nothing.
     #[test]
     fn every_violation_is_repaired(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                    faults in prop::collection::vec((0usize..40, 0u8..9), 1..6),
@@ -180,7 +180,7 @@ fn documents_of_cohere_are_results_of_text() {
     assert!(cut.starts_with("parcel 17") && cut.len() < long.len() / 2 && document["id"] == "7", "{text}");
 }
 
-/// Each kind of fault, with what `--check` says of it, and the repaired text.
+/// Each kind of fault, with what `check` says of it, and the repaired text.
 #[test]
 fn each_fault_has_its_sentence_and_its_repair() {
     let call = |id: &str, name: &str, input: &str| {

@@ -1,4 +1,4 @@
-//! Reasoning that a model wants back stays: what `--prune` and `--fit` leave passes `--check` where the whole
+//! Reasoning that a model wants back stays: what `--prune` and `--fit` leave passes `check` where the whole
 //! conversation did.
 
 use proptest::prelude::*;

@@ -5,7 +5,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::cli::CliArguments;
+use crate::cli::CompactArguments;
 use crate::plan::size::Size;
 use crate::settings::layers::{CommandLine, Resolved};
 use crate::settings::sources::misspelled;
@@ -69,7 +69,7 @@ impl Layers {
         CommandLine::parse(words)?.resolve(&presets, variable)
     }
 
-    pub(crate) fn arguments(&self) -> CliArguments {
+    pub(crate) fn arguments(&self) -> CompactArguments {
         self.resolve().expect("settings").arguments
     }
 
@@ -92,7 +92,7 @@ impl Layers {
     }
 }
 
-pub(crate) fn triggers(arguments: &CliArguments) -> Vec<Vec<Size>> {
+pub(crate) fn triggers(arguments: &CompactArguments) -> Vec<Vec<Size>> {
     arguments.triggers.iter().map(|clause| clause.0.clone()).collect()
 }
 
@@ -145,7 +145,7 @@ fn both_kinds_of_file_say_the_same() {
     for (name, text) in [("c.toml", toml), ("c.yaml", yaml), ("c.YML", yaml), ("c.toml", &format!("\u{feff}{toml}"))] {
         let arguments = Layers::of(&[]).file(name, text).arguments();
         assert_eq!((arguments.keep, arguments.pins.len(), arguments.retries), (Size::Tokens(3_000), 2, 5));
-        assert_eq!((arguments.timeout, arguments.quiet, arguments.json), (1.5, true, false));
+        assert_eq!((arguments.timeout, arguments.general.quiet, arguments.json), (1.5, true, false));
     }
     for (name, text) in [("c.toml", ""), ("c.yaml", ""), ("c.yaml", "# nothing\n")] {
         assert_eq!(Layers::of(&[]).file(name, text).arguments().keep, Size::Messages(20), "{name} is empty");
@@ -191,7 +191,8 @@ fn what_flags_do_not_take_is_refused_with_its_place() {
         ),
         ("zzz = 1", "c.toml: there is no setting \"zzz\"; settings have the names of the flags, as --help shows them"),
         ("config = 'x'", "c.toml: config is for the command line and cannot be set here"),
-        ("list = 'models'", "c.toml: list is for the command line"),
+        ("list = 'models'", "c.toml: there are no settings of the command list"),
+        ("count = true", "c.toml: count is a command, and its settings are a table: [count]"),
         ("paths = 'chat.json'", "c.toml: paths is for the command line"),
         ("quiet = true\nverbose = true", "c.toml: quiet and c.toml: verbose exclude each other; leave one out"),
         ("model = 'openai:x'\nsummarizer-cmd = 'y'", "c.toml: model and c.toml: summarizer-cmd exclude each other"),
@@ -211,7 +212,7 @@ fn what_flags_do_not_take_is_refused_with_its_place() {
     let words = [OsString::from("tcompact")];
     let error = CommandLine::parse(words)
         .expect("no arguments")
-        .resolve(&presets, |name| (name == "TCOMPACT_FOR").then(|| OsString::clone(&not_text)));
+        .resolve::<CompactArguments>(&presets, |name| (name == "TCOMPACT_FOR").then(|| OsString::clone(&not_text)));
     assert_eq!(error.expect_err("an error").to_string(), "TCOMPACT_FOR: the variable is not UTF-8");
     for variable in ["TCOMPACT_CONFIG", "TCOMPACT_LIST", "TCOMPACT_HELP", "TCOMPACT_KEPE", "TCOMPACT_PATH"] {
         assert!(Layers::of(&["-v"]).set(variable, "x").notices().is_empty(), "{variable} is nobody's");
@@ -284,11 +285,11 @@ fn an_address_or_a_key_never_meets_another_layers_model() {
 #[test]
 fn what_excludes_a_higher_layers_flag_is_set_aside() {
     let quiet = Layers::of(&["-q"]).toml("verbose = true").set("TCOMPACT_VERBOSE", "1").arguments();
-    assert!(quiet.quiet && !quiet.verbose);
+    assert!(quiet.general.quiet && !quiet.general.verbose);
     let verbose = Layers::of(&[]).toml("quiet = true").set("TCOMPACT_VERBOSE", "1").arguments();
-    assert!(verbose.verbose && !verbose.quiet);
+    assert!(verbose.general.verbose && !verbose.general.quiet);
     let not_quiet = Layers::of(&[]).toml("verbose = true").set("TCOMPACT_QUIET", "0").arguments();
-    assert!(not_quiet.verbose, "what is off excludes nothing");
+    assert!(not_quiet.general.verbose, "what is off excludes nothing");
     let json = |words: &[&str]| Layers::of(words).toml("json = true").arguments().json;
     assert!(json(&["-n"]) && !json(&[]), "--json waits for --dry-run");
 }
@@ -324,7 +325,7 @@ fn each_value_says_where_it_comes_from() {
 #[test]
 fn a_flag_alone_is_shown_as_a_file_gives_it() {
     let mut shown = Vec::new();
-    for arg in crate::cli::command().get_arguments() {
+    for arg in crate::cli::commands::CommandName::Compact.command().get_arguments() {
         let is_optional = arg.get_num_args().is_some_and(|values| values.min_values() == 0 && values.takes_values());
         let Some(long) = arg.get_long().filter(|_| is_optional) else { continue };
         let typed = Layers::of(&["-v", &format!("--{long}")]).notices();
@@ -348,8 +349,7 @@ fn a_flag_alone_is_shown_as_a_file_gives_it() {
 
 #[test]
 fn a_variable_that_sets_nothing_is_named() {
-    let command_line = CommandLine::parse([OsString::from("tcompact")]).expect("no arguments");
-    let told = |name: &str| misspelled(&command_line.keys, [OsString::from(name)].into_iter());
+    let told = |name: &str| misspelled([OsString::from(name)].into_iter());
     for (name, near) in [("TCOMPACT_KEEEP", "TCOMPACT_KEEP"), ("TCOMPACT_SUMARY_TOKEN", "TCOMPACT_SUMMARY_TOKENS")] {
         assert!(told(name)[0].ends_with(&format!("{name} is not a setting and has no effect; did you mean {near}?")));
     }

@@ -1,4 +1,5 @@
 //! Settings in layers, and those of other systems.
 
+mod commands;
 mod deerflow;
 pub(super) mod layers;

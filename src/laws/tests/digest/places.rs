@@ -1,4 +1,4 @@
-//! Places in digests are what `--show` takes, and lead to what their lines tell.
+//! Places in digests are what `show` takes, and lead to what their lines tell.
 
 use std::cell::Cell;
 
