@@ -43,7 +43,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --report 'Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, tokens afterwards, requests and cost'
             cand --html 'Write one page for a browser: the conversation to click through, the summary, tokens and money before and after'
             cand --archive 'Append the removed messages to FILE, and name FILE in the summary: `.jsonl` for the commands search, show and restore, `.md` for reading'
-            cand --archive-note 'What the summary says of the archive: TEXT, in which `{archive}` is its path, or `off` for nothing'
+            cand --archive-note 'What the summary says of the archive: TEXT, in which `{archive}` is its path and `{id}` the id of the record, or `off` for nothing'
             cand --repair 'Repair what the command check finds: what to do with calls without a result. The command repair does only that'
             cand --redact 'Mask secrets in what a summarizer is sent and in the summary; with =all, in everything that is written. An archive holds what was there. The command redact does only that'
             cand -j 'How many conversations to process at once [default: one for each core; 8 with a model or a command]'

@@ -54,7 +54,7 @@ handoff\t'Plain text for a paste elsewhere, within --fit: the summary, and the m
 complete -c tcompact -n '__tcompact_is none' -l report -d 'Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, tokens afterwards, requests and cost' -r -F
 complete -c tcompact -n '__tcompact_is none' -l html -d 'Write one page for a browser: the conversation to click through, the summary, tokens and money before and after' -r -F
 complete -c tcompact -n '__tcompact_is none' -l archive -d 'Append the removed messages to FILE, and name FILE in the summary: `.jsonl` for the commands search, show and restore, `.md` for reading' -r -F
-complete -c tcompact -n '__tcompact_is none' -l archive-note -d 'What the summary says of the archive: TEXT, in which `{archive}` is its path, or `off` for nothing' -r -f
+complete -c tcompact -n '__tcompact_is none' -l archive-note -d 'What the summary says of the archive: TEXT, in which `{archive}` is its path and `{id}` the id of the record, or `off` for nothing' -r -f
 complete -c tcompact -n '__tcompact_is none' -l repair -d 'Repair what the command check finds: what to do with calls without a result. The command repair does only that' -r -f -a "drop\t'Remove them'
 synthesize\t'Add a result that says there is none'"
 complete -c tcompact -n '__tcompact_is none' -l redact -d 'Mask secrets in what a summarizer is sent and in the summary; with =all, in everything that is written. An archive holds what was there. The command redact does only that' -r -f -a "sent\t'What a summarizer is sent, and the summary'
