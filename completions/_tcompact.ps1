@@ -210,6 +210,8 @@ Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
             [CompletionResult]::new('--lines', '--lines', [CompletionResultType]::ParameterName, 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Read settings from a TOML or YAML file, with the names of the flags as keys, or from a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists]')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to color standard error and --diff: `auto` (on a terminal, unless `NO_COLOR` is set), `always`, `never`')
+            [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Tell capital letters from small ones also where the pattern has none')
+            [CompletionResult]::new('--case-sensitive', '--case-sensitive', [CompletionResultType]::ParameterName, 'Tell capital letters from small ones also where the pattern has none')
             [CompletionResult]::new('--count', '--count', [CompletionResultType]::ParameterName, 'Only print how many messages match')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON, an object a line')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Report only errors')

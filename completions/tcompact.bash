@@ -40,7 +40,7 @@ _tcompact() {
         list) flags="--help -h" ;;
         restore) flags="--rounds --output -o --in-place -i --force --config --quiet -q --verbose -v --color --help -h" ;;
         show) flags="--limit-tokens --json --archive --redact --from --lines --config --quiet -q --verbose -v --color --help -h" ;;
-        search) flags="--limit --count --json --archive --redact --from --lines --config --quiet -q --verbose -v --color --help -h" ;;
+        search) flags="--limit --case-sensitive -s --count --json --archive --redact --from --lines --config --quiet -q --verbose -v --color --help -h" ;;
         redact) flags="--output -o --in-place -i --force --output-dir -O --archive --from --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
         repair) flags="--for --thinking --redact --output -o --in-place -i --force --output-dir -O --archive --from --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
         check) flags="--for --thinking --from --lines --redact --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;

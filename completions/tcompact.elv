@@ -202,6 +202,8 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --lines 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides'
             cand --config 'Read settings from a TOML or YAML file, with the names of the flags as keys, or from a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists]'
             cand --color 'When to color standard error and --diff: `auto` (on a terminal, unless `NO_COLOR` is set), `always`, `never`'
+            cand -s 'Tell capital letters from small ones also where the pattern has none'
+            cand --case-sensitive 'Tell capital letters from small ones also where the pattern has none'
             cand --count 'Only print how many messages match'
             cand --json 'Print JSON, an object a line'
             cand -q 'Report only errors'

@@ -205,6 +205,7 @@ complete -c tcompact -n '__tcompact_is search' -l config -d 'Read settings from 
 complete -c tcompact -n '__tcompact_is search' -l color -d 'When to color standard error and --diff: `auto` (on a terminal, unless `NO_COLOR` is set), `always`, `never`' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c tcompact -n '__tcompact_is search' -s s -l case-sensitive -d 'Tell capital letters from small ones also where the pattern has none'
 complete -c tcompact -n '__tcompact_is search' -l count -d 'Only print how many messages match'
 complete -c tcompact -n '__tcompact_is search' -l json -d 'Print JSON, an object a line'
 complete -c tcompact -n '__tcompact_is search' -s q -l quiet -d 'Report only errors'

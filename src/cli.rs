@@ -10,7 +10,7 @@ pub(crate) mod misplaced;
 pub(crate) mod places;
 mod retry;
 mod shared;
-mod values;
+pub(crate) mod values;
 
 use std::path::PathBuf;
 

@@ -294,12 +294,10 @@ pub(crate) struct MendingFlags {
 /// Prints each message that it matches, the newest message of each file first, and exits with 3 if nothing is found.
 /// The place in brackets is what `tcompact show` takes.
 #[derive(Debug, Parser)]
-#[command(
-    after_help = "Examples:\n  tcompact search '(?i)timeout' removed.jsonl\n  tcompact search 'lamps?' logs/\n  \
-                  tcompact search -- --verbose chat.json"
-)]
+#[command(after_help = "Examples:\n  tcompact search timeout removed.jsonl\n  tcompact search 'lamps?' logs/\n  \
+                  tcompact search -- --verbose chat.json")]
 pub(crate) struct SearchArguments {
-    /// A regular expression; `(?i)` ignores case. One that begins with `-` follows `--`.
+    /// A regular expression; without capital letters, it ignores case. One that begins with `-` follows `--`.
     #[arg(value_name = "PATTERN", value_parser = search_pattern)]
     pub(crate) pattern: Regex,
 
@@ -312,6 +310,10 @@ pub(crate) struct SearchArguments {
         long, value_name = "N", default_value_t = 20, value_parser = number::<1, 1_000_000>, allow_negative_numbers = true
     )]
     pub(crate) limit: u32,
+
+    /// Tell capital letters from small ones also where the pattern has none.
+    #[arg(short = 's', long)]
+    pub(crate) case_sensitive: bool,
 
     /// Only print how many messages match.
     #[arg(long)]

@@ -78,7 +78,7 @@ With -m none, no summary follows.",
         heading: ARCHIVE,
         about: "Keeps what is cut away, so that you can search it, show it and put it back.",
         example: "tcompact --archive removed.jsonl --keep messages:4 chat.json > short.json
-tcompact search '(?i)timeout' removed.jsonl
+tcompact search timeout removed.jsonl
 tcompact show 1:2,1:4-6 removed.jsonl
 tcompact restore removed.jsonl short.json > original.json",
     },

@@ -14,6 +14,7 @@ use crate::cli::commands::{
 };
 use crate::cli::misplaced::misplaced;
 use crate::cli::places::{MessagePlace, Places};
+use crate::cli::values::with_smart_case;
 use crate::cli::{CompactArguments, Shell, Table, When};
 use crate::compact::Redaction;
 use crate::diagnostic::Advice;
@@ -108,7 +109,8 @@ impl RestoreSettings {
 
 impl SearchSettings {
     fn new(arguments: SearchArguments) -> Result<Self> {
-        let SearchArguments { pattern, paths, limit, count, json, lookup } = arguments;
+        let SearchArguments { pattern, paths, limit, case_sensitive, count, json, lookup } = arguments;
+        let pattern = if case_sensitive { pattern } else { with_smart_case(pattern) };
         let lookup = LookupSettings::new(lookup, paths, json)?;
         Ok(SearchSettings { lookup, pattern, limit: limit as usize, counts: count })
     }

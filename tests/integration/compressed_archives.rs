@@ -119,7 +119,7 @@ fn all_ways_to_append_append_members() {
         for (text, whole) in
             [(fs::read_to_string(folder.join("lines.jsonl")).expect("read"), &lines), (stream.stdout, &lines)]
         {
-            let back = run(tcompact().args(["-q", "restore", archive]).current_dir(folder), text.as_bytes());
+            let back = run(tcompact().args(["restore", "-q", archive]).current_dir(folder), text.as_bytes());
             assert!(back.code == 0 && back.stdout == *whole, "{back:?}");
         }
         let text = format!("cut.md.{end}");
@@ -278,7 +278,7 @@ fn restoring_needs_no_folder_for_temporary_files() {
         let folder = three_rounds(&name);
         for temporary in &folders {
             let mut command = tcompact();
-            command.args(["-q", "restore", &name, "chat.json"]).current_dir(folder.path()).env("TMPDIR", temporary);
+            command.args(["restore", "-q", &name, "chat.json"]).current_dir(folder.path()).env("TMPDIR", temporary);
             let back = run(&mut command, b"");
             assert!(back.code == 0 && back.stdout == original() && back.stderr.is_empty(), "{temporary:.40}: {back:?}");
         }

@@ -28,7 +28,7 @@ fn written(file: &str, content: &Value) {
 }
 
 fn tcompact_in(folder: &Path, arguments: &[&str]) -> Run {
-    run(tcompact().current_dir(folder).arg("-q").args(arguments), b"")
+    run(tcompact().current_dir(folder).args(arguments).arg("-q"), b"")
 }
 
 /// The places that notes in a text name, in order.

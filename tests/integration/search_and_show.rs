@@ -334,7 +334,7 @@ fn a_long_message_says_how_to_get_the_rest() {
     let run = piped(&["show", "0"], &text);
     let (content, rest) = run.stdout.split_once("\n[0] … ").expect("a rest");
     let (marker, end) = rest.split_once('\n').expect("the end");
-    assert_eq!(marker, "5,226 tokens; --limit-tokens 8000 shows them");
+    assert_eq!(marker, "3,225 tokens; --limit-tokens 8000 shows them");
     let whole_lines = content.lines().skip(1).chain(end.lines()).all(|line| line.starts_with("  line "));
     assert!(whole_lines && end.ends_with("  line 2999\n"), "{content}\n{end}");
     let whole = piped(&["show", "0", "--limit-tokens", "8000"], &text).stdout;
