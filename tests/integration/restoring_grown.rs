@@ -9,7 +9,7 @@ use crate::restoring::compacted;
 
 fn said(numbers: std::ops::Range<usize>) -> Vec<Value> {
     let one = |number: usize| {
-        let role = if number % 2 == 0 { "user" } else { "assistant" };
+        let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
         json!({"role": role, "content": format!("Bed {number} is dry. {}", "It needs much water. ".repeat(6))})
     };
     numbers.map(one).collect()
