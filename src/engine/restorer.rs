@@ -330,7 +330,10 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let Ok(source) = Source::of_file(text) else { return Ok(false) };
         let mut lists = TextLists::new(text, &source);
         let Some(records) = self.run_that_left(&mut lists, text, line, rounds)? else { return Ok(false) };
-        lists.check(&records).map_err(|difference| self.refused(line, &difference.what))?;
+        if let Err(Difference { what, .. }) = lists.check(&records) {
+            let time = &records[0].summarized_at;
+            return Err(self.refused(line, &format!("{what} is not as the run of {time} left it")));
+        }
         let put_back = lists.put_back(&records).map_err(|why| self.refused(line, &why.to_string()))?;
         if line.is_some() && put_back.contains('\n') {
             return Err(self.refused(line, &RestoreError::DoesNotFit.to_string()));
@@ -439,7 +442,8 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let mut lists = TextLists::new(text, &source);
         let mut nearest: Option<(Difference, String)> = None;
         for record in self.archive.read(places)? {
-            if round.is_some_and(|round| record.round != round) {
+            let is_of_line = record.line.is_some() && source.values().nth(1).is_some();
+            if is_of_line || round.is_some_and(|round| record.round != round) {
                 continue;
             }
             if let Err(difference) = lists.check(std::slice::from_ref(&record))
@@ -450,7 +454,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         }
         // A text that has nothing in common with a run is of another conversation.
         let nearest = nearest.filter(|(difference, _)| difference.same > 0 || !self.own.is_empty());
-        Ok(nearest.map(|(difference, time)| format!("{} than the run of {time} left", difference.what)))
+        Ok(nearest.map(|(difference, time)| format!("{} is not as the run of {time} left it", difference.what)))
     }
 
     fn refused(&self, line: Option<usize>, why: &str) -> anyhow::Error {

@@ -37,7 +37,7 @@ pub(crate) struct TextLists<'a> {
 pub(crate) struct Difference {
     /// The number of entries in front of it that are.
     pub(crate) same: usize,
-    /// What it is.
+    /// Its name, such as `entry 3 of /messages`.
     pub(crate) what: String,
 }
 
@@ -74,23 +74,28 @@ impl<'a> TextLists<'a> {
             let list = self.at(pointer);
             let (mut whole, mut proved) = (ListHash::default(), false);
             for (index, left) in changed.left.iter().enumerate() {
-                let differs = |what: &str| Difference { same: index, what: format!("entry {index}{place} {what}") };
-                let Some(hash) = list.hashes.get(index) else { return Err(differs("is gone")) };
-                let Some(left) = left else { continue };
-                if !hash.starts_with(&**left) {
-                    return Err(differs("is another one"));
+                let found = list.hashes.get(index);
+                let is_left = match (found, left) {
+                    (None, _) => false,
+                    (Some(_), None) => true,
+                    (Some(found), Some(left)) => found.starts_with(&**left),
+                };
+                if !is_left {
+                    return Err(Difference { same: index, what: format!("entry {index}{place}") });
                 }
-                whole.add(hash);
-                proved = true;
+                if let Some(found) = found.filter(|_| left.is_some()) {
+                    whole.add(found);
+                    proved = true;
+                }
             }
             if !proved || whole.end() != changed.left_sha256 {
-                return Err(Difference { same: 0, what: format!("its record does not tell what was left{place}") });
+                return Err(Difference { same: 0, what: format!("the list{place}") });
             }
             for value in &changed.outside {
                 if self.root.and_then(|root| value_at(root, &value.pointer)).map(value_hash) != value.left {
                     return Err(Difference {
                         same: changed.left.len(),
-                        what: format!("the value at {} is another one", value.pointer),
+                        what: format!("the value at {}", value.pointer),
                     });
                 }
             }

@@ -137,7 +137,7 @@ fn a_document_that_grew_gets_its_messages_back() {
     let changed = said.to_string().replace("<summary>", "<summary> ");
     let back = restore(&archive, &[], &changed);
     assert_eq!((back.code, back.stdout.as_str()), (1, ""));
-    assert!(back.stderr.contains("entry 1 of /messages is another one than the run of "), "{back:?}");
+    assert!(back.stderr.contains("entry 1 of /messages is not as the run of "), "{back:?}");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn changes_of_a_client_are_refused() {
     ] {
         let back = restore(&archive, &[], &Value::from(with(&front)).to_string());
         assert_eq!((back.code, back.stdout.as_str()), (1, ""), "{front:?}: {back:?}");
-        assert!(back.stderr.contains("entry 1 is another one"), "{front:?}: {back:?}");
+        assert!(back.stderr.contains("entry 1 is not as the run of "), "{front:?}: {back:?}");
     }
 }
 
@@ -217,7 +217,7 @@ fn a_shortened_message_that_was_edited_is_named() {
     short.extend(messages("Eva", 0..2));
     let back = restore(&archive, &[], &format!("{:#}", Value::from(short)));
     assert_eq!((back.code, back.stdout.as_str()), (1, ""));
-    assert!(back.stderr.contains("entry 2 is another one"), "{back:?}");
+    assert!(back.stderr.contains("entry 2 is not as the run of "), "{back:?}");
 }
 
 /// A conversation with so many calls and long results.
