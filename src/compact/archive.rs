@@ -11,7 +11,7 @@ use crate::plan::carried::{KEPT, REACHED};
 use crate::presets::buffer::Buffer;
 use crate::presets::deepagents;
 use crate::rewrite::Edit;
-use crate::rewrite::restoring::{ConversationChange, RestoreInfo, restore_infos};
+use crate::rewrite::way_back::{ConversationChange, RestoreInfo, restore_infos};
 use crate::sanitize::{reveal, sanitize_json, sanitize_line};
 use crate::transcript::record_id::RecordId;
 use crate::transcript::{Message, Transcript, fence};

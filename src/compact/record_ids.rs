@@ -2,7 +2,7 @@
 //! which the archive keeps what they stand for.
 
 use crate::hash::sha256;
-use crate::rewrite::restoring::without_end;
+use crate::rewrite::way_back::without_end;
 use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::transcript::json::Json;

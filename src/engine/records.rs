@@ -2,7 +2,7 @@
 //! read in full.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -137,6 +137,11 @@ pub(super) struct Archive<'p> {
     pub(super) pointers: BTreeSet<Option<String>>,
     /// The records with a list by the file that they name.
     by_file: HashMap<String, Vec<RecordPlace>>,
+    /// The hashes of the texts before, and those of each text after.
+    pub(super) originals: HashSet<String>,
+    originals_of: HashMap<String, Vec<String>>,
+    /// The records with a way back by their id.
+    by_id: HashMap<String, Vec<RecordPlace>>,
     /// Whether any record names a line.
     pub(super) has_lines: bool,
     /// The number of records that nothing can be restored by.
@@ -242,6 +247,8 @@ pub(super) fn is_record(line: &[u8]) -> bool {
 #[derive(Deserialize)]
 struct Head {
     source: String,
+    id: Option<String>,
+    original_sha256: Option<String>,
     result_sha256: Option<String>,
     line: Option<usize>,
     list: Option<String>,
@@ -267,6 +274,9 @@ impl<'p> Archive<'p> {
             by_left: HashMap::new(),
             pointers: BTreeSet::new(),
             by_file: HashMap::new(),
+            originals: HashSet::new(),
+            originals_of: HashMap::new(),
+            by_id: HashMap::new(),
             has_lines: false,
             irreversible: 0,
             without_list: 0,
@@ -295,8 +305,15 @@ impl<'p> Archive<'p> {
             self.irreversible += 1;
             return;
         };
+        if let Some(original) = head.original_sha256.filter(|_| head.line.is_none()) {
+            self.originals.insert(original.clone());
+            self.originals_of.entry(hash.clone()).or_default().push(original);
+        }
         self.has_lines |= head.line.is_some();
         self.by_result.entry(hash).or_default().entry(head.line).or_default().push(place);
+        if let Some(id) = head.id {
+            self.by_id.entry(id).or_default().push(place);
+        }
         let Some(left) = head.left_sha256 else {
             self.without_list += 1;
             return;
@@ -340,6 +357,16 @@ impl<'p> Archive<'p> {
         }
         places.sort_by_key(|place| place.line);
         places
+    }
+
+    /// The hashes of the texts that became a text with this hash.
+    pub(super) fn originals_of(&self, result: &str) -> &[String] {
+        self.originals_of.get(result).map_or(&[], Vec::as_slice)
+    }
+
+    /// The records with a way back that have this id.
+    pub(super) fn with_id(&self, id: &str) -> Vec<RecordPlace> {
+        self.by_id.get(id).cloned().unwrap_or_default()
     }
 
     /// The last records with a list, at most `most`, in the order of the archive.

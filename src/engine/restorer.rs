@@ -11,7 +11,8 @@ use crate::exit::Failure;
 use crate::hash::{Hasher, sha256};
 use crate::rewrite::growth::{Difference, TextLists};
 use crate::rewrite::pieces;
-use crate::rewrite::restoring::{self, PutBack, Record, RestoreError, file_of_source, path_components, without_end};
+use crate::rewrite::restoring::{self, PutBack, Record, RestoreError, file_of_source, path_components};
+use crate::rewrite::way_back::without_end;
 use crate::transcript::source::Source;
 
 use crate::engine::records::{Archive, RecordPlace};
@@ -79,10 +80,10 @@ impl<'t> Restored<'t> {
         hasher.end()
     }
 
-    /// The length and the hash of the longest beginning of the result that ends at a line end and is `known` by its
-    /// hash. The last line can have been without an end when it was the last.
-    fn longest_beginning(&self, known: impl Fn(&str) -> bool) -> Option<(usize, String)> {
-        let (mut hasher, mut length, mut longest) = (Hasher::default(), 0, None);
+    /// The length and the hash of each beginning of the result that ends at a line end, and of the whole, that are `known` by
+    /// their hash, the longest last. The last line can have been without an end when it was the last.
+    fn beginnings(&self, known: impl Fn(&str) -> bool) -> Vec<(usize, String)> {
+        let (mut hasher, mut length, mut beginnings) = (Hasher::default(), 0, Vec::new());
         for piece in pieces(&self.text, &self.edits) {
             for line in piece.split_inclusive(|byte| *byte == b'\n') {
                 let content = without_end(line);
@@ -93,14 +94,18 @@ impl<'t> Restored<'t> {
                     added = end;
                     let hash = hasher.clone().end();
                     if known(&hash) {
-                        longest = Some((length + end, hash));
+                        beginnings.push((length + end, hash));
                     }
                 }
                 hasher.add(&line[added..]);
                 length += line.len();
             }
         }
-        longest
+        let hash = hasher.end();
+        if known(&hash) {
+            beginnings.push((length, hash));
+        }
+        beginnings
     }
 
     /// Makes the result the text.
@@ -122,6 +127,8 @@ struct Rounds {
     last: Option<Undone>,
     /// The hashes of the texts whose records were used.
     seen: HashSet<String>,
+    /// The hashes before and after of each run that was put back.
+    used: HashSet<(String, String)>,
     /// The number of those that were told by what a list begins with.
     grown: usize,
 }
@@ -134,6 +141,8 @@ struct Undone {
     file: String,
     /// The hash of the text before it.
     original: String,
+    /// The line of its record in the archive.
+    line: usize,
 }
 
 impl Rounds {
@@ -152,12 +161,14 @@ impl Rounds {
     }
 
     fn add(&mut self, record: &Record) {
+        self.used.insert((record.original_sha256.clone(), record.result_sha256.clone()));
         self.number += usize::from(!self.is_same_run(record));
         self.last = Some(Undone {
             round: record.round,
             time: record.summarized_at.clone(),
             file: record.file().to_owned(),
             original: record.original_sha256.clone(),
+            line: record.number,
         });
     }
 
@@ -208,6 +219,14 @@ impl<'p, 'a> Restorer<'p, 'a> {
             }
             return Err(Failure::unreadable(message).into());
         }
+        if rounds.number < self.most
+            && let Some(id) = self.named_and_not_used(&mut restored, &rounds)?
+        {
+            let rounds = rounds.number;
+            let why =
+                format!("what the run of record {id} left was changed since; --rounds {rounds} takes back the others");
+            return Err(self.refused(None, &why));
+        }
         if let Some(round) = missing {
             restored.join();
             if let Some(why) = self.why_not(&restored.text, Some(round))? {
@@ -218,6 +237,23 @@ impl<'p, 'a> Restorer<'p, 'a> {
         }
         self.done.missing = missing;
         Ok(restored)
+    }
+
+    /// The id of a record that a note in the restored text names and that was not used.
+    fn named_and_not_used(&mut self, restored: &mut Restored<'_>, rounds: &Rounds) -> Result<Option<String>> {
+        if !self.done.lines.is_empty() {
+            return Ok(None);
+        }
+        restored.join();
+        for id in named_ids(&String::from_utf8_lossy(&restored.text)) {
+            let places = self.archive.with_id(&id);
+            for record in self.archive.read(&places)? {
+                if !rounds.used.contains(&(record.original_sha256, record.result_sha256)) {
+                    return Ok(Some(id));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Restores each line by itself. The rounds of the line that had most count.
@@ -284,8 +320,18 @@ impl<'p, 'a> Restorer<'p, 'a> {
     /// Restores the longest beginning of a text that a compaction left: lines were appended since. Returns whether there
     /// is one.
     fn restore_beginning(&mut self, restored: &mut Restored<'_>, rounds: &mut Rounds) -> Result<bool> {
-        let is_known = |hash: &str| self.archive.of_whole(hash).is_some() && !rounds.seen.contains(hash);
-        let Some((end, hash)) = restored.longest_beginning(is_known) else { return Ok(false) };
+        let is_known = |hash: &str| self.archive.of_whole(hash).is_some() || self.archive.originals.contains(hash);
+        let beginnings = restored.beginnings(is_known);
+        let begins_with = |original: &str| beginnings.iter().any(|(_, hash)| hash == original);
+        let mut longest = None;
+        for (end, hash) in &beginnings {
+            // Where the text begins with the original too, there is nothing to put back.
+            let is_done = self.archive.originals_of(hash).iter().any(|original| begins_with(original));
+            if self.archive.of_whole(hash).is_some() && !rounds.seen.contains(hash) && !is_done {
+                longest = Some((*end, hash.clone()));
+            }
+        }
+        let Some((end, hash)) = longest else { return Ok(false) };
         let places = self.archive.of_whole(&hash).cloned().unwrap_or_default();
         let records = self.records(&places, &hash, rounds)?;
         if records.is_empty() {
@@ -356,14 +402,15 @@ impl<'p, 'a> Restorer<'p, 'a> {
     ) -> Result<Option<Vec<Record>>> {
         let mut last: Option<Record> = None;
         for pointer in self.archive.pointers.clone() {
-            let hashes = &lists.at(pointer.as_deref()).hashes;
-            for places in self.archive.that_left(hashes) {
+            let found = self.archive.that_left(&lists.at(pointer.as_deref()).hashes);
+            for places in found {
                 let mut records = self.archive.read(&places)?;
                 records.retain(|record| {
                     let is_of_list = record.changed.as_ref().is_some_and(|changed| changed.list == pointer);
                     // A document on one line is a line, until it is spread over several.
                     is_of_list && (line.is_none() || record.line.is_some()) && self.may_be_of(record, text, rounds)
                 });
+                records.retain(|record| !lists.begins_with_original(record));
                 if records.is_empty() {
                     continue;
                 }
@@ -379,16 +426,22 @@ impl<'p, 'a> Restorer<'p, 'a> {
 
     /// Whether a record that fits can be of this text. Several conversations may begin with the same entries.
     fn may_be_of(&self, record: &Record, text: &str, rounds: &Rounds) -> bool {
-        if rounds.seen.contains(&record.result_sha256) || !rounds.take(record) {
+        let run = (record.original_sha256.clone(), record.result_sha256.clone());
+        if rounds.used.contains(&run) || !rounds.take(record) {
             return false;
         }
         let is_named = !record.id.is_empty() && memchr::memmem::find(text.as_bytes(), record.id.as_bytes()).is_some();
         match &rounds.last {
-            None => is_named || self.own.is_empty() || self.is_own(record),
+            None if self.own.is_empty() => is_named || has_same_name(record.file(), self.file),
+            None => is_named || self.is_own(record),
             Some(last) => {
-                let is_same =
-                    last.file == record.file() || last.original == record.result_sha256 || self.is_own(record);
-                record.summarized_at <= last.time && (is_named || is_same)
+                let is_same = has_same_name(record.file(), &last.file)
+                    || last.original == record.result_sha256
+                    || self.is_own(record);
+                // Clocks can differ.
+                let is_before =
+                    record.summarized_at <= last.time || record.round < last.round || record.number < last.line;
+                is_before && (is_named || is_same)
             }
         }
     }
@@ -402,6 +455,11 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let before = |record: &Record| record.changed.as_ref().map(|changed| changed.before_sha256.clone());
         let is_one = |records: &[Record]| records.windows(2).all(|two| before(&two[0]) == before(&two[1]));
         let names = records.iter().map(Record::name).collect();
+        if !is_one(&records)
+            && let Some(last) = restoring::last_at_the_end(&records)
+        {
+            return Ok(last.clone());
+        }
         if !is_one(&records) {
             records.retain(|record| line.is_some() && record.line == line);
         }
@@ -462,4 +520,26 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let archive = self.archive.path.display();
         Failure::unreadable(format!("{}{at}: {archive} cannot be used: {why}", self.name)).into()
     }
+}
+
+/// Whether two files can be the same one, by their last names. Standard input can be any.
+fn has_same_name(one: &str, other: &str) -> bool {
+    let (one, other) = (file_of_source(one), file_of_source(other));
+    let last_names = [one, other].map(|path| path_components(path).pop());
+    one == "-" || other == "-" || last_names[0] == last_names[1]
+}
+
+/// The ids of records that the notes of pruned results and of summaries in a text name.
+fn named_ids(text: &str) -> HashSet<String> {
+    const DIGITS: usize = 8;
+    let mut ids = HashSet::new();
+    for (before, behind) in [("; it is kept in ", " as "), (" finds what this summarizes", " (record ")] {
+        for (at, _) in text.match_indices(before) {
+            let rest = &text[at + before.len()..];
+            let Some(start) = rest.find(behind).filter(|start| *start < 4096) else { continue };
+            let id = rest[start + behind.len()..].get(..DIGITS);
+            ids.extend(id.filter(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit())).map(str::to_owned));
+        }
+    }
+    ids
 }

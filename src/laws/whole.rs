@@ -165,7 +165,7 @@ fn restore_text(outcome: &Processed, text: &str) -> String {
     }
     let mut out = String::new();
     for (index, line) in outcome.text.split_inclusive('\n').enumerate() {
-        let content = &line[..crate::rewrite::restoring::without_end(line.as_bytes()).len()];
+        let content = &line[..crate::rewrite::way_back::without_end(line.as_bytes()).len()];
         out.push_str(&of(content, Some(index + 1)));
         out.push_str(&line[content.len()..]);
     }

@@ -103,6 +103,49 @@ impl<'a> TextLists<'a> {
         Ok(())
     }
 
+    /// Whether the text begins with what stood there before a run, so that nothing is to be put back.
+    pub(crate) fn begins_with_original(&mut self, record: &Record) -> bool {
+        let Some(changed) = &record.changed else { return false };
+        let list = self.at(changed.list.as_deref());
+        let mut index = 0;
+        for before in &changed.before {
+            let texts: Vec<&str> = match before {
+                // What the run left stands in the text already, but perhaps at another place.
+                EntryBefore::Left(left) => {
+                    let Some(wanted) = changed.left.get(*left) else { return false };
+                    let found = list.hashes.get(index);
+                    let is_it = match (found, wanted) {
+                        (None, _) => false,
+                        (Some(_), None) => true,
+                        (Some(found), Some(wanted)) => found.starts_with(&**wanted),
+                    };
+                    if !is_it {
+                        return false;
+                    }
+                    index += 1;
+                    continue;
+                }
+                EntryBefore::Text(text) => vec![text],
+                EntryBefore::Messages([first, count]) => {
+                    let messages = record.messages.get(*first..first.saturating_add(*count)).unwrap_or_default();
+                    messages.iter().map(String::as_str).collect()
+                }
+            };
+            for text in texts {
+                let hash = Source::of(text).ok().and_then(|source| source.first().map(value_hash));
+                if hash.is_none() || list.hashes.get(index) != hash.as_ref() {
+                    return false;
+                }
+                index += 1;
+            }
+        }
+        changed.outside.iter().all(|value| {
+            let now = self.root.and_then(|root| value_at(root, &value.pointer)).map(value_hash);
+            let before = value.before.as_ref().and_then(|text| Source::of(text).ok()?.first().map(value_hash));
+            now == before
+        })
+    }
+
     /// Puts back what a run took, whose records these are. The text must begin with what the run left. Returns the text before
     /// the run, and what has grown since behind it.
     ///

@@ -15,6 +15,7 @@ pub(crate) mod state_updates;
 mod style;
 pub(crate) mod thinking;
 pub(crate) mod value_hash;
+pub(crate) mod way_back;
 
 use std::ops::Range;
 
