@@ -94,7 +94,9 @@ async function repair(messages, how = "drop", options = {}) {
 
 async function search(pattern, files, options = {}) {
   const flags = isRegExp(pattern) ? pattern.flags.replace(/[^ims]/g, "") : "";
-  const text = (flags && `(?${flags})`) + (isRegExp(pattern) ? pattern.source : pattern);
+  // The program ignores case where a pattern has no capital; a RegExp says so itself.
+  const exact = isRegExp(pattern) && !flags.includes("i") ? "-i" : "";
+  const text = (flags + exact && `(?${flags}${exact})`) + (isRegExp(pattern) ? pattern.source : pattern);
   const asked = [...argumentsOf(options), "--", text, ...[files].flat()];
   const { code, out, printed } = await run(["search", "--json"], asked, "", { passes: [0, 3] });
   if (printed && code === 0) process.emitWarning(printed, "TcompactWarning");

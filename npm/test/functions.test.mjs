@@ -247,7 +247,7 @@ test("what was cut is found, and shown as it was", async (t) => {
   );
   assert.ok(found[0].lines.some(({ text, match }) => match && text.includes("It says 3.")));
   assert.deepEqual(await show(archive, found[0].index), [messages[16]]);
-  assert.deepEqual(await show(archive, [1, "1:3", "5..7"]), [1, 3, 5, 6].map((at) => messages[at]));
+  assert.deepEqual(await show(archive, [1, "1:3", "5-6"]), [1, 3, 5, 6].map((at) => messages[at]));
   assert.deepEqual(await show(archive, 2), [messages[2]]);
   assert.deepEqual(await search("-- no such words", archive), []);
   await assert.rejects(show(archive, 99), { exitCode: 2, message: /99: / });

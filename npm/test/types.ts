@@ -43,7 +43,7 @@ export async function use(messages: readonly Message[]): Promise<void> {
   const found: Violation[] = await check(messages, { from: "openai-chat" });
   const mended: Message[] = await repair(messages, "synthesize", { from: "openai-chat" });
   const hits: Found[] = await search("(?i)port", "cut.jsonl", { limit: 5 });
-  const shown: unknown[] = await show("cut.jsonl", hits[0]?.index ?? [1, "3..9"], { archive: "cut.jsonl" });
+  const shown: unknown[] = await show("cut.jsonl", hits[0]?.index ?? [1, "3-9"], { archive: "cut.jsonl" });
   await search("a", ["cut.jsonl", "chat.json"]);
   await search(/a/i, "cut.jsonl");
   // @ts-expect-error: where to search

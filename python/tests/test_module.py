@@ -374,7 +374,7 @@ class LookingUp(unittest.TestCase):
         self.assertEqual((found[0]["source"], found[0]["role"]), (str(self.archive), "assistant"))
         self.assertTrue(any(line["match"] and "Answer 3" in line["text"] for line in found[0]["lines"]))
         self.assertEqual(show(self.archive, found[0]["index"]), [self.messages[16]])
-        self.assertEqual(show(str(self.archive), [1, "1:3", "5..7"]), [self.messages[at] for at in (1, 3, 5, 6)])
+        self.assertEqual(show(str(self.archive), [1, "1:3", "5-6"]), [self.messages[at] for at in (1, 3, 5, 6)])
         self.assertEqual(show(self.archive, 2), self.messages[2:3])
         with self.assertLogs("tcompact", "WARNING"):
             self.assertEqual(len(search("Question", str(self.archive), self.archive, limit=3)), 3)
