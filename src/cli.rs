@@ -9,6 +9,7 @@ mod help;
 pub(crate) mod misplaced;
 pub(crate) mod places;
 mod retry;
+pub(crate) mod search_pattern;
 mod shared;
 pub(crate) mod values;
 

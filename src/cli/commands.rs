@@ -12,8 +12,9 @@ use regex::Regex;
 use crate::cli::CompactArguments;
 use crate::cli::help::{self, OUTPUT, RARE_COUNTS, READING};
 use crate::cli::places::Places;
+use crate::cli::search_pattern::search_pattern;
 use crate::cli::shared::{CountingFlags, GeneralFlags, PlaceFlags, ReadingFlags, WorkFlags};
-use crate::cli::values::{Shell, Sort, Table, number, search_pattern, seconds};
+use crate::cli::values::{Shell, Sort, Table, number, seconds};
 use crate::compact::Redaction;
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
@@ -291,8 +292,9 @@ pub(crate) struct MendingFlags {
 
 /// Search transcripts and archives for a regular expression.
 ///
-/// Prints each message that it matches, the newest message of each file first, and exits with 3 if nothing is found.
-/// The place in brackets is what `tcompact show` takes.
+/// Prints each message that it matches, the newest message of each file first. Of a pattern with alternatives like
+/// `cat|dog|cow`, the messages that match most of them come first. Exits with 3 if nothing is found. The place in
+/// brackets is what `tcompact show` takes.
 #[derive(Debug, Parser)]
 #[command(after_help = "Examples:\n  tcompact search timeout removed.jsonl\n  tcompact search 'lamps?' logs/\n  \
                   tcompact search -- --verbose chat.json")]

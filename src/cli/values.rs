@@ -2,11 +2,10 @@
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
-use crate::diagnostic::{Diagnostic, nearest, typed_pattern};
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::size::{self, Size, whole};
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
@@ -92,39 +91,6 @@ impl std::str::FromStr for Facts {
             }),
         }
     }
-}
-
-/// Parses the pattern of a search, in which `^` and `$` are the ends of a line, as in other programs that search.
-pub(super) fn search_pattern(text: &str) -> Result<Regex, Diagnostic> {
-    typed_pattern(text, |builder| builder.multi_line(true).crlf(true))
-}
-
-/// A pattern that ignores case if it has no capital letter.
-pub(crate) fn with_smart_case(pattern: Regex) -> Regex {
-    if has_capital(pattern.as_str()) {
-        return pattern;
-    }
-    let ignoring_case =
-        typed_pattern(pattern.as_str(), |builder| builder.multi_line(true).crlf(true).case_insensitive(true));
-    // It can be too large that way.
-    ignoring_case.unwrap_or(pattern)
-}
-
-/// Whether a pattern has a capital letter of its own: the `S` of `\S` and the `Lu` of `\p{Lu}` are none.
-fn has_capital(pattern: &str) -> bool {
-    let mut rest = pattern.chars().peekable();
-    while let Some(c) = rest.next() {
-        if c != '\\' {
-            if c.is_uppercase() {
-                return true;
-            }
-            continue;
-        }
-        if matches!(rest.next(), Some('p' | 'P' | 'x' | 'u' | 'U')) && rest.next_if_eq(&'{').is_some() {
-            rest.by_ref().take_while(|c| *c != '}').for_each(drop);
-        }
-    }
-    false
 }
 
 /// The name of a tool.
@@ -321,26 +287,4 @@ values_of! { Emit:
     Emit::Update => "update", "`{\"messages\": [remove-all, summary, kept…]}`, or null";
     Emit::Summary => "summary", "Only the text of the summary; with --json an object, or null";
     Emit::Handoff => "handoff", "Plain text for a paste elsewhere, within --fit: the summary, and the messages that stay, without system prompts";
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pattern_without_capitals_ignores_case() {
-        for (pattern, text, matches) in [
-            ("timeout", "TimeOut", true),
-            ("Timeout", "timeout", false),
-            ("\\S+é", "É", false),
-            (r"\bé\S", "ÉX", true),
-            (r"\p{Lu}\x{4A}", "aj", true),
-            (r"\\s", r"\S", true),
-            (r"\\S", r"\s", false),
-            ("^b$", "a\r\nB\r\n", true),
-        ] {
-            let pattern = with_smart_case(search_pattern(pattern).expect("a pattern"));
-            assert_eq!(pattern.is_match(text), matches, "{pattern} {text:?}");
-        }
-    }
 }

@@ -1,6 +1,7 @@
-//! `search`: prints the messages whose text holds a pattern, the most recent first. Each file is read once, and only the
-//! lines to print are kept.
+//! `search`: prints the messages whose text holds a pattern: those that match most of its alternatives first, and the
+//! most recent of a file first. Each file is read once, and only the lines to print are kept.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
@@ -9,6 +10,7 @@ use regex::Regex;
 use serde_json::json;
 
 use crate::cli::places::PlaceOrigin;
+use crate::cli::search_pattern::SearchPattern;
 use crate::events::{Event, Listener};
 use crate::exit::Exit;
 use crate::files::output;
@@ -31,6 +33,8 @@ const BEFORE_MATCH: usize = 80;
 /// A message with a match.
 struct Hit {
     found: Found,
+    /// How many alternatives of the pattern it matches.
+    alternatives: usize,
     lines: Vec<FoundLine>,
     /// How many more lines match.
     more: usize,
@@ -50,14 +54,22 @@ struct FoundLine {
 
 /// The hits of one file.
 struct Hits<'s> {
-    pattern: &'s Regex,
+    pattern: &'s SearchPattern,
     /// The most to keep.
     most: usize,
     /// Whether one stands for all that show the same.
     joins: bool,
-    /// The last ones, in order.
-    last: VecDeque<Hit>,
+    /// The ones to print, in the order of the file.
+    kept: VecDeque<Hit>,
     number: usize,
+}
+
+/// The text of a message that waits until all files are searched.
+struct Ranked {
+    alternatives: usize,
+    text: String,
+    /// How many messages it stands for.
+    messages: usize,
 }
 
 /// Searches files and prints what is found.
@@ -70,10 +82,12 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
     let (files, mut failures) = files(&settings.input.paths);
     let is_only = matches!(files.as_slice(), [only] if only.named);
     let (mut lookup, mut shown, mut number) = (Lookup::new(settings), 0, 0);
+    let is_ranked = pattern.has_alternatives() && !counts;
+    let mut ranked = Vec::new();
     for file in &files {
         // One that stands for several counts as all of them.
         let most = if counts { 0 } else { limit.saturating_sub(shown) };
-        let mut hits = Hits { pattern, most, joins: !settings.json, last: VecDeque::new(), number: 0 };
+        let mut hits = Hits { pattern, most, joins: !settings.json, kept: VecDeque::new(), number: 0 };
         let contents = match lookup.read(file, &mut |part, masks| hits.add(part, masks)) {
             Err(error) if is_only => return Err(error),
             Err(error) => {
@@ -84,13 +98,25 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
             Ok(Some(contents)) => contents,
         };
         number += hits.number;
-        shown += hits.last.iter().map(|hit| 1 + hit.earlier).sum::<usize>();
         let name = file.name();
+        if is_ranked {
+            for hit in hits.kept.iter().rev() {
+                let text = hit.draw(&name, &contents, settings.json);
+                ranked.push(Ranked { alternatives: hit.alternatives, text, messages: 1 + hit.earlier });
+            }
+            keep_best(&mut ranked, limit);
+            continue;
+        }
+        shown += hits.kept.iter().map(|hit| 1 + hit.earlier).sum::<usize>();
         output::print(&match counts {
             true if is_only => format!("{}\n", hits.number),
             true => format!("{}\t{}\n", sanitize_name(&name), hits.number),
-            false => hits.last.iter().rev().map(|hit| hit.draw(&name, &contents, settings.json)).collect(),
+            false => hits.kept.iter().rev().map(|hit| hit.draw(&name, &contents, settings.json)).collect(),
         })?;
+    }
+    for one in &ranked {
+        output::print(&one.text)?;
+        shown += one.messages;
     }
     let reporter = Reporter::new(settings.volume);
     failures.iter().for_each(|failure| reporter.handle(&Event::InputFailed(failure)));
@@ -106,31 +132,54 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
     })
 }
 
+/// Leaves those that match most alternatives, and of equal ones the first.
+fn keep_best(ranked: &mut Vec<Ranked>, most: usize) {
+    ranked.sort_by_key(|one| Reverse(one.alternatives));
+    ranked.truncate(most);
+}
+
 impl Hits<'_> {
     fn add(&mut self, part: &ReadPart<'_, '_>, masks: &mut Masks) {
         let messages = part.messages.iter().enumerate().filter(|_| !part.is_copy);
         for (at, message) in messages {
             let text = masks.text(message);
-            if !self.pattern.is_match(&text) {
+            if !self.pattern.whole.is_match(&text) {
                 continue;
             }
-            let (lines, more) = found_lines(without_data(&text).trim_end_matches('\n'), self.pattern);
+            let text = without_data(&text);
+            let (lines, more) = found_lines(text.trim_end_matches('\n'), &self.pattern.whole);
             if lines.is_empty() {
                 continue;
             }
             self.number += 1;
-            let mut hit = Hit { found: part.found(at), lines, more, earlier: 0, same: VecDeque::new() };
+            let alternatives = self.pattern.matched_alternatives(&text);
+            let mut hit = Hit { found: part.found(at), alternatives, lines, more, earlier: 0, same: VecDeque::new() };
             // An agent reads a file again and again, and repeats what it said.
-            let same = self.last.iter().rev().take(MOST_COMPARED).position(|before| before.is_same(&hit));
+            let same = self.kept.iter().rev().take(MOST_COMPARED).position(|before| before.is_same(&hit));
             if let Some(same) = same.filter(|_| self.joins) {
-                let before = self.last.remove(self.last.len() - 1 - same);
+                let before = self.kept.remove(self.kept.len() - 1 - same);
                 hit.join(before);
             }
-            self.last.push_back(hit);
-            if self.last.len() > self.most {
-                self.last.pop_front();
+            self.kept.push_back(hit);
+            if self.kept.len() > self.most {
+                self.remove_worst();
             }
         }
+    }
+
+    /// Removes the one that matches the fewest alternatives, and of equal ones the oldest.
+    fn remove_worst(&mut self) {
+        if !self.pattern.has_alternatives() {
+            self.kept.pop_front();
+            return;
+        }
+        let mut worst = 0;
+        for (at, hit) in self.kept.iter().enumerate() {
+            if hit.alternatives < self.kept[worst].alternatives {
+                worst = at;
+            }
+        }
+        self.kept.remove(worst);
     }
 }
 
@@ -152,7 +201,7 @@ impl Hit {
     }
 
     fn draw(&self, file: &str, contents: &Contents, json: bool) -> String {
-        let Hit { found, lines, more, earlier, same } = self;
+        let Hit { found, lines, more, earlier, same, .. } = self;
         let place = |found: &Found| contents.origin_of(found).place(found.index);
         let same: Vec<String> = same.iter().map(place).collect();
         if json {
@@ -280,7 +329,7 @@ mod tests {
             let (shown, more) = found_lines(&text, &pattern);
             prop_assert_eq!(shown.is_empty(), !text.contains("hit"));
             let found = found(crate::sanitize::reveal_line(&tool));
-            let hit = Hit { found, lines: shown, more, earlier: 0, same: VecDeque::new() };
+            let hit = Hit { found, alternatives: 0, lines: shown, more, earlier: 0, same: VecDeque::new() };
             let drawn = hit.draw(&file, &Contents::default(), false);
             let is_content = |line: &&str| line.starts_with("  ") || line.starts_with("> ");
             let drawn = drawn.strip_suffix('\n').expect("a line end");

@@ -14,7 +14,7 @@ use crate::cli::commands::{
 };
 use crate::cli::misplaced::misplaced;
 use crate::cli::places::{MessagePlace, Places};
-use crate::cli::values::with_smart_case;
+use crate::cli::search_pattern::SearchPattern;
 use crate::cli::{CompactArguments, Shell, Table, When};
 use crate::compact::Redaction;
 use crate::diagnostic::Advice;
@@ -80,7 +80,7 @@ pub(crate) struct LookupSettings {
 #[derive(Debug)]
 pub(crate) struct SearchSettings {
     pub(crate) lookup: LookupSettings,
-    pub(crate) pattern: Regex,
+    pub(crate) pattern: SearchPattern,
     /// The most messages to show.
     pub(crate) limit: usize,
     /// Whether to print only how many there are.
@@ -110,7 +110,7 @@ impl RestoreSettings {
 impl SearchSettings {
     fn new(arguments: SearchArguments) -> Result<Self> {
         let SearchArguments { pattern, paths, limit, case_sensitive, count, json, lookup } = arguments;
-        let pattern = if case_sensitive { pattern } else { with_smart_case(pattern) };
+        let pattern = SearchPattern::new(pattern, case_sensitive);
         let lookup = LookupSettings::new(lookup, paths, json)?;
         Ok(SearchSettings { lookup, pattern, limit: limit as usize, counts: count })
     }

@@ -143,6 +143,41 @@ fn the_newest_hits_come_first_and_the_rest_are_counted() {
     }
 }
 
+/// The limit keeps the best of all files; of equal ones, the order is that of any search.
+#[test]
+fn messages_that_match_more_alternatives_come_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = ["a.json", "b.json"].map(|name| path(folder.path(), name));
+    let texts = [["cat", "dog and cat", "cow", "cat, dog, cow", "dog"], ["x cat", "x cow", "x dog", "x", "x cow, cat"]];
+    for (file, texts) in files.iter().zip(texts) {
+        let messages: Vec<Value> = texts.iter().map(|text| json!({"role": "user", "content": text})).collect();
+        fs::write(file, json!(messages).to_string()).expect("written");
+    }
+    for (pattern, limit, expected) in [
+        ("cat|dog|cow", "20", &["a3", "a1", "b4", "a4", "a2", "a0", "b2", "b1", "b0"][..]),
+        ("(cat|dog|cow)", "3", &["a3", "a1", "b4"]),
+        ("cat|dog|cow", "4", &["a3", "a1", "b4", "a4"]),
+        ("CAT|dog", "20", &["a4", "a3", "a1", "b2"]),
+        ("c[ao][tw]", "3", &["a3", "a2", "a1"]),
+    ] {
+        for more in [&[][..], &["--json"]] {
+            let run = with(&[&["search", pattern, "--limit", limit], more, &[&*files[0], &*files[1]]].concat());
+            let mut found = Vec::new();
+            for line in run.stdout.lines().filter(|line| line.starts_with(['[', '{'])) {
+                let name = if line.contains("a.json") { "a" } else { "b" };
+                let index =
+                    line.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty() && line.starts_with('['));
+                let row = || serde_json::from_str::<Value>(line).expect("a row")["index"].as_str().map(str::to_owned);
+                found.push(name.to_owned() + &index.map(str::to_owned).or_else(row).expect("an index"));
+            }
+            assert_eq!(found, expected, "{pattern} {limit}: {run:?}");
+        }
+    }
+    let run = with(&["search", "cat|dog|cow", "--limit", "3", &files[0], &files[1]]);
+    assert!(run.stderr.starts_with("tcompact: 6 more; "), "{run:?}");
+    assert_eq!(with(&["search", "cat|dog", "--count", &files[0]]).stdout, "4\n");
+}
+
 /// One that stands for several can count as more than the limit. Then nothing of the next file is shown.
 #[test]
 fn what_is_said_again_counts_each_time_over_all_files() {
