@@ -8,7 +8,7 @@ pub(crate) mod errors;
 mod help;
 pub(crate) mod misplaced;
 pub(crate) mod places;
-mod retry;
+pub(crate) mod retry;
 pub(crate) mod search_pattern;
 mod shared;
 pub(crate) mod values;

@@ -25,10 +25,10 @@ _PLACE = re.compile(r"(#?\d+:|[\da-fA-F]{8}:|~)?\d+((-|\.\.)(#?\d+:|[\da-fA-F]{8
 # of an error.
 _LIMIT, _TOKENS, _CHARACTERS, _OF_AN_ERROR = 10, 1500, 16_000, 1000
 # No flag helps the agent, which has one text to give.
-_CLIPPED = re.compile(r"^(\[[^]\n]*\] … [\d,]+ tokens); --limit-tokens \d+ .*$", re.MULTILINE)
-_LINES = re.compile(r"^(  … [\d,]+ more); tcompact show '([^'\n]*)' prints all$", re.MULTILINE)
+_CLIPPED = re.compile(r"^(\[[^]\n]*\] … [\d,]+ tokens); .*$", re.MULTILINE)
+_LINES = re.compile(r"^(  … [\d,]+ more); to see all: tcompact show '?([^'\s]+)'? .*$", re.MULTILINE)
 _FLAG = re.compile(r"^show (?=\S+: )| for '<(?:PATTERN|INDEXES)>'")
-_MORE = re.compile(r"^tcompact: ([\d,]+) more; --limit ", re.MULTILINE)
+_MORE = re.compile(r"^tcompact: ([\d,]+) more; ", re.MULTILINE)
 # No system refuses a file's name of this length.
 _LONGEST = 160
 

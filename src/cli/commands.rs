@@ -329,6 +329,9 @@ pub(crate) struct SearchArguments {
     pub(crate) lookup: LookupFlags,
 }
 
+/// The most tokens of a message that `show` prints, unless the user says otherwise.
+pub(crate) const DEFAULT_LIMIT_TOKENS: u32 = 4_000;
+
 /// Show messages of a transcript, or of an archive.
 #[derive(Debug, Parser)]
 #[command(after_help = "Examples:\n  tcompact show 12,last chat.json\n  tcompact show 1:2,1:4-6 removed.jsonl")]
@@ -344,7 +347,8 @@ pub(crate) struct ShowArguments {
 
     /// The most tokens of each message.
     #[arg(
-        long, value_name = "N", default_value_t = 4000, value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true
+        long, value_name = "N", default_value_t = DEFAULT_LIMIT_TOKENS, value_parser = number::<1, { u32::MAX }>,
+        allow_negative_numbers = true
     )]
     pub(crate) limit_tokens: u32,
 

@@ -10,6 +10,7 @@ use crate::hash::sha256;
 use crate::plan::carried::{KEPT, REACHED};
 use crate::presets::buffer::Buffer;
 use crate::presets::deepagents;
+use crate::prune::NotedArchive;
 use crate::rewrite::Edit;
 use crate::rewrite::way_back::{ConversationChange, RestoreInfo, restore_infos};
 use crate::sanitize::{reveal, sanitize_json, sanitize_line};
@@ -206,6 +207,25 @@ impl ArchivePlace {
         sanitize_json(&Value::from(&*fence::without_fences(&name)).to_string())
     }
 
+    /// The archive as a command that looks something up takes it: its path as a shell reads it, and flags.
+    fn command_arguments(&self) -> String {
+        let file = self.file.display().to_string();
+        let file = if file.starts_with('-') { format!("./{file}") } else { file };
+        // An archive holds secrets as they were.
+        let masked = if self.masks { " --redact" } else { "" };
+        quoted(&file) + masked
+    }
+
+    /// The archive as the notes of pruned messages name it.
+    pub(super) fn noted(&self) -> NotedArchive {
+        let name = self.shown();
+        // A path that is shown otherwise than it is spelled cannot stand in a note as a shell takes it.
+        let is_plain = name == self.file.display().to_string();
+        let names_commands = matches!(self.note, ArchiveNote::Commands { .. });
+        let shown_with = (is_plain && names_commands).then(|| self.command_arguments());
+        NotedArchive { name, record: self.record, shown_with }
+    }
+
     /// The text of a summary message. It names the archive.
     pub(super) fn introduce(&self, prefix: &str, summary: &str) -> String {
         let file = self.shown();
@@ -226,27 +246,28 @@ impl ArchivePlace {
             ArchiveNote::Off => return None,
             ArchiveNote::Place => return Some(format!("{kept}{}.", self.shown())),
             ArchiveNote::Commands { is_shared } => {
-                let file = self.file.display().to_string();
-                let file = if file.starts_with('-') { format!("./{file}") } else { file };
-                let file = quoted(&file);
-                // An archive holds secrets as they were.
-                let masked = if self.masks { " --redact" } else { "" };
+                let file = self.command_arguments();
                 // Several conversations have the same round.
                 let is_alone = !*is_shared && self.line.is_none();
                 let shown = if is_alone {
-                    let show = format!("`{PROGRAM} show N {file}{masked}` prints [N]");
+                    let show = format!("`{PROGRAM} show N {file}` prints [N]");
                     format!("{show}, `A-B` in place of N from [A] to [B]")
                 } else {
-                    format!("`{PROGRAM} show PLACE {file}{masked}` prints a message by the place that it names")
+                    format!("`{PROGRAM} show PLACE {file}` prints a message by the place that it names")
                 };
                 let record = self.record.filter(|_| is_alone).map(|record| format!(" (record {record})"));
                 let record = record.unwrap_or_default();
-                format!("`{PROGRAM} search REGEX {file}{masked}` finds what this summarizes{record}; {shown}.")
+                format!("`{PROGRAM} search REGEX {file}` finds what this summarizes{record}; {shown}.")
             }
             ArchiveNote::Text(text) => self.filled(text),
         };
         Some(fence::without_fences(&sanitize_line(&format!("{REACHED}{remark}"))).into_owned())
     }
+}
+
+/// What a reader of a summary is told of the archive, as a sentence; nothing where there is none.
+pub(crate) fn archive_line(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<String> {
+    place(policy, transcript)?.remark(KEPT)
 }
 
 pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {

@@ -20,7 +20,7 @@ use crate::transcript::Transcript;
 use crate::transcript::foreign::{self, Bytes};
 use crate::transcript::view::Arena;
 
-use crate::compact::archive::{self, ArchivePlace};
+use crate::compact::archive;
 use crate::compact::masks::{edited, masked_before_cuts};
 use crate::compact::message::{note_tokens, summary_tokens};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
@@ -212,13 +212,11 @@ impl Decided<'_> {
         let is_original = std::ptr::eq(self.view, self.transcript);
         let tally = if is_original { &self.tally } else { &of_original };
         let mut scene = Scene::new(self.transcript, tally, touchable);
-        let place = archive::place(self.policy, self.transcript);
-        let archive = place.as_ref().map(ArchivePlace::shown);
+        let archive = archive::place(self.policy, self.transcript).map(|place| place.noted());
         scene.context_window = self.policy.cut.context_window;
         scene.reader = self.policy.reader_name();
         scene.except = &self.policy.pruning.except;
-        scene.archive = archive.as_deref();
-        scene.record = place.and_then(|place| place.record);
+        scene.archive = archive.as_ref();
         scene.read_masked(self.masked.as_ref());
         prune(&scene, rules, goal)
     }

@@ -45,7 +45,7 @@ use crate::transcript::compaction::ResetCounts;
 use crate::transcript::view::Arena;
 use crate::wording::counted;
 
-pub(crate) use archive::{Archived, ChangedConversation, Record, Section, archive_contents};
+pub(crate) use archive::{Archived, ChangedConversation, Record, Section, archive_contents, archive_line};
 pub(crate) use compaction::{Compaction, estimated_economy};
 pub use compactor::{CompactedText, Compactor, restore};
 

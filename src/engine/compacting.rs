@@ -8,12 +8,13 @@ use anyhow::Result;
 
 use crate::compact::{
     Changes, Compaction, CompactionEvent, EXTRACTIVE, Emit, Fitted, SummarizerKind, Summary, SummarySource, Watch,
-    estimated_economy,
+    archive_line, estimated_economy,
 };
 use crate::events::{Drawn, Ending, Event, NO_SUMMARY, PlanRow, ReportRow, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, ProgramPart};
 use crate::presets::langgraph;
+use crate::report::json::EmittedSummary;
 use crate::report::{json, terminal};
 use crate::sanitize::{sanitize, sanitize_json};
 use crate::settings::Destination;
@@ -111,7 +112,13 @@ impl Task<'_> {
         match (self.settings.output.json, summary) {
             (false, None) => String::new(),
             (false, Some((_, summary))) => {
-                let text = self.fenceless(summary);
+                let mut text = self.fenceless(summary);
+                // The note of `--model none` has the line already.
+                if self.policy.summary.summarizer != SummarizerKind::Off
+                    && let Some(line) = archive_line(self.policy, transcript)
+                {
+                    text = format!("{}\n\n({line})", text.trim_end()).into();
+                }
                 // Programs get it as it is.
                 let shown = if self.is_shown() { sanitize(&text).into() } else { text };
                 format!("{}\n", shown.trim_end())
@@ -119,7 +126,15 @@ impl Task<'_> {
             (true, None) => "null\n".to_owned(),
             (true, Some((compaction, summary))) => {
                 let message = summary.message(transcript).unwrap_or_default();
-                json::summary(&compaction.plan, &self.fenceless(summary), &message, summary.tokens)
+                json::summary(
+                    &compaction.plan,
+                    &EmittedSummary {
+                        text: &self.fenceless(summary),
+                        message: &message,
+                        archive: archive_line(self.policy, transcript),
+                        tokens: summary.tokens,
+                    },
+                )
             }
         }
     }

@@ -6,9 +6,11 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 
+use crate::diagnostic::PROGRAM;
 use crate::events::RestoredRounds;
 use crate::exit::Failure;
 use crate::hash::{Hasher, sha256};
+use crate::prune::SHOWN_BY;
 use crate::rewrite::growth::{Difference, TextLists};
 use crate::rewrite::pieces;
 use crate::rewrite::restoring::{self, PutBack, Record, RestoreError, file_of_source, path_components};
@@ -533,7 +535,9 @@ fn has_same_name(one: &str, other: &str) -> bool {
 fn named_ids(text: &str) -> HashSet<String> {
     const DIGITS: usize = 8;
     let mut ids = HashSet::new();
-    for (before, behind) in [("; it is kept in ", " as "), (" finds what this summarizes", " (record ")] {
+    let shown_by = format!("{SHOWN_BY}{PROGRAM} show ");
+    let forms = [(&*shown_by, ""), ("; it is kept in ", " as "), (" finds what this summarizes", " (record ")];
+    for (before, behind) in forms {
         for (at, _) in text.match_indices(before) {
             let rest = &text[at + before.len()..];
             let Some(start) = rest.find(behind).filter(|start| *start < 4096) else { continue };

@@ -9,18 +9,22 @@ use anyhow::Result;
 use regex::Regex;
 use serde_json::json;
 
+use crate::cli::errors::completed;
 use crate::cli::places::PlaceOrigin;
+use crate::cli::retry::Typed;
 use crate::cli::search_pattern::SearchPattern;
+use crate::diagnostic::{Advice, PROGRAM, joined};
 use crate::events::{Event, Listener};
 use crate::exit::Exit;
 use crate::files::output;
 use crate::redact::{cut_before, cut_behind};
 use crate::report::reporter::Reporter;
 use crate::sanitize::{reveal_line, sanitize_json, sanitize_name};
-use crate::settings::{SearchSettings, Volume};
+use crate::settings::{LookupSettings, SearchSettings, Volume};
+use crate::tokens::Counter;
 use crate::transcript::media::without_data;
 
-use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files};
+use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, ShowCommand, files};
 
 /// The most matching lines of one message that are shown.
 const MOST_LINES: usize = 20;
@@ -35,6 +39,8 @@ struct Hit {
     found: Found,
     /// How many alternatives of the pattern it matches.
     alternatives: usize,
+    /// The tokens of its text, where not all of its lines are shown.
+    tokens: u64,
     lines: Vec<FoundLine>,
     /// How many more lines match.
     more: usize,
@@ -77,7 +83,7 @@ struct Ranked {
 /// # Errors
 /// The only file cannot be read; or standard output cannot be written.
 pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
-    let SearchSettings { lookup: settings, pattern, limit, counts } = settings;
+    let SearchSettings { lookup: settings, pattern, limit, counts, typed_words } = settings;
     let (counts, limit) = (*counts, *limit);
     let (files, mut failures) = files(&settings.input.paths);
     let is_only = matches!(files.as_slice(), [only] if only.named);
@@ -98,10 +104,10 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
             Ok(Some(contents)) => contents,
         };
         number += hits.number;
-        let name = file.name();
+        let (name, command) = (file.name(), ShowCommand::of(settings, file));
         if is_ranked {
             for hit in hits.kept.iter().rev() {
-                let text = hit.draw(&name, &contents, settings.json);
+                let text = hit.draw(&name, &contents, settings.json, &command);
                 ranked.push(Ranked { alternatives: hit.alternatives, text, messages: 1 + hit.earlier });
             }
             keep_best(&mut ranked, limit);
@@ -111,7 +117,7 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
         output::print(&match counts {
             true if is_only => format!("{}\n", hits.number),
             true => format!("{}\t{}\n", sanitize_name(&name), hits.number),
-            false => hits.kept.iter().rev().map(|hit| hit.draw(&name, &contents, settings.json)).collect(),
+            false => hits.kept.iter().rev().map(|hit| hit.draw(&name, &contents, settings.json, &command)).collect(),
         })?;
     }
     for one in &ranked {
@@ -121,15 +127,31 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
     let reporter = Reporter::new(settings.volume);
     failures.iter().for_each(|failure| reporter.handle(&Event::InputFailed(failure)));
     if settings.volume > Volume::Quiet {
-        let more = format!("{} more; --limit {number} shows them", number - shown);
-        let more = (number > shown && !counts).then_some(&more);
-        lookup.damage.iter().chain(more).for_each(|sentence| reporter.handle(&Event::Notice(sentence)));
+        for sentence in &lookup.damage {
+            reporter.handle(&Event::Notice(sentence));
+        }
+        if number > shown && !counts {
+            let sentence = format!("{} more; {}", number - shown, to_see_all(settings, typed_words, number));
+            reporter.handle(&Event::Notice(&sentence));
+        }
     }
     Ok(match number {
         _ if !failures.is_empty() => Exit::SomeFailed,
         0 => Exit::NothingCompacted,
         _ => Exit::Success,
     })
+}
+
+/// What a note says to do for all messages that are found.
+fn to_see_all(settings: &LookupSettings, typed_words: &[String], number: usize) -> String {
+    let flag = ["--limit".to_owned(), number.to_string()];
+    let typed = Typed { words: typed_words.to_vec(), by_variable: Vec::new() };
+    let paths = &settings.input.paths;
+    let reads_pipe = paths.is_empty() || paths.iter().any(|path| path.as_os_str() == "-");
+    match completed(&Advice::command(flag), "--limit", &typed) {
+        Advice::Command { words, .. } if !reads_pipe => format!("to see all: {PROGRAM} {}", joined(&words)),
+        _ => format!("--limit {number} shows them"),
+    }
 }
 
 /// Leaves those that match most alternatives, and of equal ones the first.
@@ -153,7 +175,9 @@ impl Hits<'_> {
             }
             self.number += 1;
             let alternatives = self.pattern.matched_alternatives(&text);
-            let mut hit = Hit { found: part.found(at), alternatives, lines, more, earlier: 0, same: VecDeque::new() };
+            let tokens = if more > 0 { Counter::APPROX.count_text(&text) } else { 0 };
+            let found = part.found(at);
+            let mut hit = Hit { found, alternatives, tokens, lines, more, earlier: 0, same: VecDeque::new() };
             // An agent reads a file again and again, and repeats what it said.
             let same = self.kept.iter().rev().take(MOST_COMPARED).position(|before| before.is_same(&hit));
             if let Some(same) = same.filter(|_| self.joins) {
@@ -200,7 +224,7 @@ impl Hit {
         self.more == other.more && self.lines.len() == other.lines.len() && pairs.into_iter().all(is_same)
     }
 
-    fn draw(&self, file: &str, contents: &Contents, json: bool) -> String {
+    fn draw(&self, file: &str, contents: &Contents, json: bool, command: &ShowCommand) -> String {
         let Hit { found, lines, more, earlier, same, .. } = self;
         let place = |found: &Found| contents.origin_of(found).place(found.index);
         let same: Vec<String> = same.iter().map(place).collect();
@@ -225,7 +249,8 @@ impl Hit {
             out.push_str(&format!("{} {}\n", if line.matches { ">" } else { " " }, reveal_line(&line.text)));
         }
         if *more > 0 {
-            out.push_str(&format!("  … {more} more; tcompact show '{}' prints all\n", place(found)));
+            let place = place(found);
+            out.push_str(&format!("  … {more} more; {}\n", command.to_see_all(&place, self.tokens)));
         }
         if !same.is_empty() {
             let others = if *earlier > same.len() { ", …" } else { "" };
@@ -329,14 +354,16 @@ mod tests {
             let (shown, more) = found_lines(&text, &pattern);
             prop_assert_eq!(shown.is_empty(), !text.contains("hit"));
             let found = found(crate::sanitize::reveal_line(&tool));
-            let hit = Hit { found, alternatives: 0, lines: shown, more, earlier: 0, same: VecDeque::new() };
-            let drawn = hit.draw(&file, &Contents::default(), false);
+            let command = ShowCommand { arguments: Some(vec![file.clone()]) };
+            let (tokens_of_all, same) = (tokens * 1_000, VecDeque::new());
+            let hit = Hit { found, alternatives: 0, tokens: tokens_of_all, lines: shown, more, earlier: 0, same };
+            let drawn = hit.draw(&file, &Contents::default(), false, &command);
             let is_content = |line: &&str| line.starts_with("  ") || line.starts_with("> ");
             let drawn = drawn.strip_suffix('\n').expect("a line end");
             prop_assert!(lines(drawn)[1..].iter().all(is_content), "{:?}", drawn);
-            let json = hit.draw(&file, &Contents::default(), true);
+            let json = hit.draw(&file, &Contents::default(), true, &command);
             prop_assert_eq!(lines(&json).len(), 2, "{:?}", json);
-            let shown = crate::engine::show::drawn(&hit.found, PlaceOrigin::Round(2), &text, tokens);
+            let shown = crate::engine::show::drawn(&hit.found, PlaceOrigin::Round(2), &text, tokens, &command);
             let shown = shown.strip_suffix('\n').expect("a line end");
             let lines = lines(shown);
             let ours = lines[1..].iter().filter(|line| !is_content(line)).collect::<Vec<_>>();

@@ -18,7 +18,7 @@ use crate::transcript::media::without_data;
 use crate::wording::{grouped_and_counted, readable_source};
 
 use crate::engine::inputs::Entry;
-use crate::engine::lookup::{Contents, Found, KnownPart, Lookup, ReadPart};
+use crate::engine::lookup::{Contents, Found, KnownPart, Lookup, ReadPart, ShowCommand};
 
 /// The most records or conversations that an error lists.
 const MOST_LISTED: usize = 8;
@@ -44,6 +44,7 @@ pub(super) fn show(settings: &ShowSettings) -> Result<Exit> {
             }));
         }
     })?;
+    let command = ShowCommand::of(settings, &file);
     let (contents, name) = (contents.unwrap_or_default(), file.name());
     let name = readable_source(&name);
     let (mut out, mut failures, mut notices) = (Vec::new(), Vec::new(), lookup.damage);
@@ -63,7 +64,7 @@ pub(super) fn show(settings: &ShowSettings) -> Result<Exit> {
             }
             notices.push(why);
         }
-        let draw = |(found, text): (Found, String)| drawn(&found, contents.origin_of(&found), &text, *tokens);
+        let draw = |(found, text): (Found, String)| drawn(&found, contents.origin_of(&found), &text, *tokens, &command);
         out.extend(meant.into_iter().map(|one| if settings.json { one.1 } else { draw(one) }));
     }
     // A person is shown those of several places that are there, and a program all or none.
@@ -180,8 +181,9 @@ fn listed(names: Vec<String>) -> String {
     }
 }
 
-/// The lines that show a message, of at most so many tokens: the beginning and the end of a longer text.
-pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64) -> String {
+/// The lines that show a message, of at most so many tokens: the beginning and the end of a longer text, and the command
+/// that shows all of it.
+pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64, command: &ShowCommand) -> String {
     let text = without_data(text);
     let text = text.trim_end_matches('\n');
     let all = Counter::APPROX.count_text(text);
@@ -193,8 +195,9 @@ pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64)
     let mut out = found.header(origin) + "\n" + &indented(head);
     if head.len() < text.len() {
         let less = all.saturating_sub([head, tail].map(|text| Counter::APPROX.count_text(text)).iter().sum());
-        let (place, enough) = (origin.place(found.index), all.next_multiple_of(1000));
-        out += &format!("[{place}] … {}; --limit-tokens {enough} shows them\n", grouped_and_counted(less, "token"));
+        let place = origin.place(found.index);
+        let less = grouped_and_counted(less, "token");
+        out += &format!("[{place}] … {less}; {}\n", command.to_see_all(&place, all));
         out += &indented(tail);
     }
     out

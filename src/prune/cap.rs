@@ -11,10 +11,12 @@ use crate::transcript::media::replace_data;
 use crate::transcript::source::Source;
 
 use crate::prune::by_message;
+use crate::prune::results::clipped;
 use crate::prune::rule::{
     Amount, IsReplaced, OPENING, ProposedChange, RuleKind, is_pruned, note, outside_notes, replace_text,
 };
 use crate::prune::scene::{Scene, ToolResult};
+use crate::prune::way_back::first_error_line;
 use crate::redact::{cut_before, cut_behind};
 use crate::wording::counted;
 
@@ -30,8 +32,29 @@ pub(super) const KIND: RuleKind = RuleKind {
 const LEFT_OUT: &str = " left out";
 /// How the note of a medium in a text ends.
 const MEDIUM_GONE: &str = " removed]";
+/// The least tokens of a text whose note says more than what is left out.
+const LEAST_FOR_MORE: u64 = 256;
 /// Attempts to cut a text: each keeps a tenth less than the one before.
 const ROUNDS: usize = 40;
+
+/// What the note of a cut says beside what is left out.
+#[derive(Debug, Default)]
+pub(super) struct CutNote {
+    /// Whether it names the first error, where what is left does not.
+    names_error: bool,
+    /// Where the whole text is kept; empty where it is not.
+    way_back: String,
+}
+
+impl CutNote {
+    /// What the note says behind the amount, for a text in three parts of which the middle one is left out.
+    fn more(&self, [head, middle, tail]: &[&str; 3]) -> String {
+        let is_named = !self.names_error || [head, tail].iter().any(|part| first_error_line(part).is_some());
+        let error = if is_named { None } else { first_error_line(middle) };
+        let error = error.map(|line| format!("; among them: {}", clipped(line)));
+        error.unwrap_or_default() + &self.way_back
+    }
+}
 
 fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let Amount::Length(limit) = amount else { return Vec::new() };
@@ -54,9 +77,12 @@ fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option
     if tokens <= limit || is_pruned(text) {
         return None;
     }
-    let in_place = || shortened(&result.output.strings(), &result.output.duplicate_strings(), counter, limit);
+    let way_back = scene.archive.map(|archive| archive.place_of(result.message)).unwrap_or_default();
+    let cut_note = CutNote { names_error: result.is_outcome(), way_back };
+    let in_place =
+        || shortened(&result.output.strings(), &result.output.duplicate_strings(), counter, limit, &cut_note);
     let as_a_whole = || {
-        let shorter = cut(&with_notes(text), limit, counter);
+        let shorter = cut(&with_notes(text), limit, counter, &cut_note);
         let is_shorter = !result.has_media && counter.count_text(&shorter) < tokens;
         is_shorter.then(|| replace_text(result, &shorter))
     };
@@ -67,7 +93,13 @@ fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option
 
 /// Shortens the longest of some strings in place, until all together have no more tokens than a limit. Returns nothing
 /// where there are too many strings for that.
-fn shortened(strings: &[Json<'_>], again: &[Vec<Json<'_>>], counter: Counter, limit: u64) -> Option<Vec<Edit>> {
+fn shortened(
+    strings: &[Json<'_>],
+    again: &[Vec<Json<'_>>],
+    counter: Counter,
+    limit: u64,
+    cut_note: &CutNote,
+) -> Option<Vec<Edit>> {
     let whole: Vec<_> = strings.iter().filter_map(|string| Some(string.text()?.decode())).collect();
     // Of data inside a text nothing but a note is of use.
     let texts: Vec<_> = whole.iter().map(|text| with_notes(text)).collect();
@@ -80,7 +112,7 @@ fn shortened(strings: &[Json<'_>], again: &[Vec<Json<'_>>], counter: Counter, li
             left += size;
             continue;
         }
-        let shorter = if *size <= level { text.to_string() } else { cut_text_or_json(text, level, counter) };
+        let shorter = if *size <= level { text.to_string() } else { cut_text_or_json(text, level, counter, cut_note) };
         left += counter.count_text(&shorter);
         let written = Value::from(shorter).to_string();
         let same = again.iter().filter_map(|strings| strings.get(at));
@@ -113,11 +145,11 @@ pub(super) fn level(sizes: &[u64], limit: u64) -> Option<u64> {
 }
 
 /// Cuts a text. Of a text that is JSON, the strings are cut, so that it stays JSON.
-fn cut_text_or_json(text: &str, limit: u64, counter: Counter) -> String {
-    cut_json(text, limit, counter).unwrap_or_else(|| cut(text, limit, counter))
+fn cut_text_or_json(text: &str, limit: u64, counter: Counter, cut_note: &CutNote) -> String {
+    cut_json(text, limit, counter, cut_note).unwrap_or_else(|| cut(text, limit, counter, cut_note))
 }
 
-fn cut_json(text: &str, limit: u64, counter: Counter) -> Option<String> {
+fn cut_json(text: &str, limit: u64, counter: Counter, cut_note: &CutNote) -> Option<String> {
     if !text.trim_start().starts_with('{') {
         return None;
     }
@@ -128,18 +160,20 @@ fn cut_json(text: &str, limit: u64, counter: Counter) -> Option<String> {
         object.entries().map(|(_, value)| value).filter(|value| value.text().is_some()).collect();
     let sizes: Vec<u64> = strings.iter().map(|string| counter.count_text(string.raw())).collect();
     let around = counter.count_text(text).saturating_sub(sizes.iter().sum());
-    let edits = shortened(&strings, &[], counter, limit.checked_sub(around + around / 4 + 4)?)?;
+    let edits = shortened(&strings, &[], counter, limit.checked_sub(around + around / 4 + 4)?, cut_note)?;
     let shorter = apply(text, &edits);
     (counter.count_text(&shorter) <= limit).then_some(shorter)
 }
 
 /// Cuts a text to its beginning and its end, with a note between them. The cuts are at line ends where there are some
 /// nearby. The result has no more tokens than a limit, unless that has no room for anything.
-pub(super) fn cut(text: &str, limit: u64, counter: Counter) -> String {
+pub(super) fn cut(text: &str, limit: u64, counter: Counter, cut_note: &CutNote) -> String {
+    let short_note = CutNote::default();
+    let cut_note = if limit < LEAST_FOR_MORE { &short_note } else { cut_note };
     let whole = counter.count_text(text).max(1);
     let mut bytes = (text.len() as f64 * limit as f64 / whole as f64) as usize;
     for _ in 0..ROUNDS {
-        let shorter = cut_to(text, bytes);
+        let shorter = cut_to(text, bytes, cut_note);
         if counter.count_text(&shorter) <= limit {
             return shorter;
         }
@@ -148,16 +182,16 @@ pub(super) fn cut(text: &str, limit: u64, counter: Counter) -> String {
             break;
         }
     }
-    cut_to(text, 0)
+    cut_to(text, 0, &short_note)
 }
 
 /// Cuts a text to its beginning and its end of so many bytes together.
-fn cut_to(text: &str, bytes: usize) -> String {
+fn cut_to(text: &str, bytes: usize, cut_note: &CutNote) -> String {
     let head = &text[..outside_notes(text, head_end(text, bytes / 2)).start];
     let rest = &text[head.len()..];
     let tail = &rest[outside_notes(rest, tail_start(rest, bytes - bytes / 2)).end..];
     let middle = &rest[..rest.len() - tail.len()];
-    let note = note(&format!("{}{LEFT_OUT}", amount(middle)));
+    let note = note(&format!("{}{LEFT_OUT}{}", amount(middle), cut_note.more(&[head, middle, tail])));
     let newline = |is_needed: bool| if is_needed { "\n" } else { "" };
     let before = newline(!head.is_empty() && !head.ends_with('\n'));
     let behind = newline(!tail.is_empty() && !tail.starts_with('\n'));
@@ -187,8 +221,8 @@ fn amount(middle: &str) -> String {
 
 /// How many lines an earlier cut left out where this line is.
 fn left_out_before(line: &str) -> Option<usize> {
-    let note = Some(line).filter(|line| is_pruned(line))?.strip_suffix(']')?;
-    note.strip_suffix(LEFT_OUT)?.strip_suffix(" lines")?.rsplit(' ').next()?.parse().ok()
+    let (amount, _) = Some(line).filter(|line| is_pruned(line) && line.ends_with(']'))?.split_once(LEFT_OUT)?;
+    amount.strip_suffix(" lines")?.rsplit(' ').next()?.parse().ok()
 }
 
 /// The end of a text's beginning of at most so many bytes.

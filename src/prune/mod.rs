@@ -14,6 +14,7 @@ mod rule;
 mod scene;
 mod thinking;
 mod unsent;
+mod way_back;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,6 +27,7 @@ use crate::transcript::edit::Edit;
 pub(crate) use rule::{ProposedChange, Rule, RuleKind};
 pub(crate) use scene::Scene;
 pub(crate) use unsent::prune_unsent;
+pub(crate) use way_back::{NotedArchive, SHOWN_BY};
 
 use pruner::Pruner;
 use rule::Amount;

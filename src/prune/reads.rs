@@ -56,7 +56,8 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -
             let tokens = scene.tokens(result);
             let size = in_tokens(tokens);
             let path = beginning(&of_tool.files[0].path, LONGEST_PATH);
-            let text = note(&format!("{} result removed, {size}; {path} {}", result.tool(), reasons[0]));
+            let kept = scene.archive.map(|archive| archive.place_of(result.message)).unwrap_or_default();
+            let text = note(&format!("{} result removed, {size}; {path} {}{kept}", result.tool(), reasons[0]));
             changes.extend(replace_result(scene, result, tokens, &text));
         }
         for (file, key) in of_tool.files.iter().zip(keys) {

@@ -6,6 +6,7 @@ use crate::transcript::users_words::tells_of_user;
 
 use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, in_tokens, is_pruned, note, replace_result};
 use crate::prune::scene::{Age, Scene, ToolResult};
+use crate::prune::way_back::first_error_line;
 use crate::redact::beginning;
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -16,7 +17,7 @@ pub(super) const KIND: RuleKind = RuleKind {
     find,
 };
 
-/// Characters that stay of the last line.
+/// Characters that stay of a line.
 const LONGEST_LINE: usize = 200;
 /// The longest path that a note names, in characters.
 const LONGEST_PATH: usize = 80;
@@ -38,27 +39,26 @@ fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Proposed
     }
     let tokens = scene.tokens(result);
     let name = result.tool();
-    let has_failed = result.has_failed();
-    let what = if has_failed { "error" } else { "result" };
-    // The outcome of a command or of a change cannot be had again.
-    let call = result.call_use();
-    let is_outcome =
-        call.command.is_some() && !call.only_reads || call.files.iter().any(|file| file.access == Access::Changed);
-    let why = if has_failed || is_outcome {
-        last_line(&without_data(text)).map(|line| format!("; it ended: {line}")).unwrap_or_default()
-    } else {
-        String::new()
-    };
+    let what = if result.has_failed() { "error" } else { "result" };
+    let outcome = if result.is_outcome() { outcome(&without_data(text)) } else { String::new() };
     let size = in_tokens(tokens);
-    let again = found_again(scene, result, call);
-    replace_result(scene, result, tokens, &note(&format!("{name} {what} removed, {size}{why}{again}")))
+    let again = found_again(scene, result, result.call_use());
+    replace_result(scene, result, tokens, &note(&format!("{name} {what} removed, {size}{outcome}{again}")))
+}
+
+/// What a note says of an outcome: the first line that names an error, and the last line.
+fn outcome(text: &str) -> String {
+    let Some(last) = last_line(text) else { return String::new() };
+    match first_error_line(text).map(clipped).filter(|error| !last.contains(&**error)) {
+        Some(error) => format!("; it said: {error}; it ended: {last}"),
+        None => format!("; it ended: {last}"),
+    }
 }
 
 /// Where a removed result can be found again.
 fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, call: &ToolUse) -> String {
     if let Some(archive) = scene.archive {
-        let place = scene.record.map(|record| format!(" as {record}:{}", result.message));
-        return format!("; it is kept in {archive}{}", place.unwrap_or_default());
+        return archive.place_of(result.message);
     }
     match call.files.as_slice() {
         // What the user refused is not to be called again.
@@ -78,12 +78,16 @@ fn last_line(text: &str) -> Option<String> {
     let last = lines.next()?;
     // The line before a bare exit code says more.
     let before = lines.next().filter(|_| is_exit_code(last)).map(|line| format!("{line}; "));
-    let line = before.unwrap_or_default() + last;
-    let mut shown = beginning(&line, LONGEST_LINE).to_owned();
+    Some(clipped(&(before.unwrap_or_default() + last)))
+}
+
+/// The beginning of a line, with … where it is cut.
+pub(super) fn clipped(line: &str) -> String {
+    let mut shown = beginning(line, LONGEST_LINE).to_owned();
     if shown.len() < line.len() {
         shown.push('…');
     }
-    Some(shown)
+    shown
 }
 
 /// Whether a line is nothing but the exit code of a command.

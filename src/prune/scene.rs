@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::plan::size::Size;
 use crate::plan::{last_bytes, steps};
+use crate::prune::way_back::NotedArchive;
 use crate::redact::beginning;
 use crate::rewrite::{Masked, elements};
 use crate::tokens::{Counter, Tally};
@@ -15,9 +16,8 @@ use crate::transcript::media::MediaKind;
 use crate::transcript::message::ResultRef;
 use crate::transcript::outputs::{CallOutput, OutputShape, loads_tools};
 use crate::transcript::pieces::Piece;
-use crate::transcript::record_id::RecordId;
 use crate::transcript::text::Text;
-use crate::transcript::tools::ToolUse;
+use crate::transcript::tools::{Access, ToolUse};
 use crate::transcript::users_words::{asks_user, carries_words_of_user};
 use crate::transcript::{Arguments, Call, Transcript, pairing};
 
@@ -39,9 +39,7 @@ pub(crate) struct Scene<'s, 'a> {
     /// The tools whose calls and results stay: `--prune-except`.
     pub(crate) except: &'s [String],
     /// The archive of removed content, as notes name it.
-    pub(crate) archive: Option<&'s str>,
-    /// The record of this conversation in that archive, where it has records.
-    pub(crate) record: Option<RecordId>,
+    pub(crate) archive: Option<&'s NotedArchive>,
     results: OnceCell<Vec<ToolResult<'s, 'a>>>,
     /// The media of its messages, in order.
     media: OnceCell<Vec<SceneMedium<'a>>>,
@@ -102,7 +100,6 @@ impl<'s, 'a> Scene<'s, 'a> {
             reader: None,
             except: &[],
             archive: None,
-            record: None,
             results: OnceCell::new(),
             media: OnceCell::new(),
         }
@@ -278,6 +275,13 @@ impl<'s, 'a> ToolResult<'s, 'a> {
                 _ => Cow::Owned(texts.join("\n")),
             }
         })
+    }
+
+    /// Whether it is the outcome of a command or of a change, which cannot be had again, or an error.
+    pub(super) fn is_outcome(&self) -> bool {
+        let call = self.call_use();
+        let changes_file = call.files.iter().any(|file| file.access == Access::Changed);
+        self.has_failed() || changes_file || call.command.is_some() && !call.only_reads
     }
 
     /// Whether the tool failed or never ran: the format says so, or the text of the result begins or ends like an error.

@@ -235,10 +235,10 @@ fn long_results_keep_their_ends() {
     assert!(text.contains(&format!("\n[tcompact: {left_out} lines left out]\n")), "{text}");
     assert!(Counter::APPROX.count_text(&text) <= 60);
     // A second cut counts what is left out of the first text.
-    let again = cap::cut(&text, 30, Counter::APPROX);
+    let again = cap::cut(&text, 30, Counter::APPROX, &cap::CutNote::default());
     let left_out = 200 - again.matches("line ").count();
     assert!(again.contains(&format!("[tcompact: {left_out} lines left out]")), "{again}");
-    let line = cap::cut(&"é".repeat(1_000), 60, Counter::APPROX);
+    let line = cap::cut(&"é".repeat(1_000), 60, Counter::APPROX, &cap::CutNote::default());
     assert!(line.starts_with("éé") && line.ends_with("éé") && line.contains(" characters left out]"), "{line}");
 }
 

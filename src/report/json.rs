@@ -110,10 +110,24 @@ impl<'r> Count<'r> {
     }
 }
 
-/// The object of `--emit summary --json` as a line: with the text of a summary, and that of its message.
-pub(crate) fn summary(plan: &Plan, text: &str, message: &str, tokens: u64) -> String {
-    let object =
+/// A summary that is printed alone.
+pub(crate) struct EmittedSummary<'s> {
+    pub(crate) text: &'s str,
+    /// The text of its message.
+    pub(crate) message: &'s str,
+    /// The line that names the archive, where there is one.
+    pub(crate) archive: Option<String>,
+    pub(crate) tokens: u64,
+}
+
+/// The object of `--emit summary --json` as a line.
+pub(crate) fn summary(plan: &Plan, summary: &EmittedSummary<'_>) -> String {
+    let EmittedSummary { text, message, archive, tokens } = summary;
+    let mut object =
         json!({"text": text, "message": message, "cutoff": plan.cutoff, "pinned": plan.pinned, "tokens": tokens});
+    if let Some(archive) = archive {
+        object["archive"] = json!(archive);
+    }
     json_line(&object)
 }
 

@@ -85,6 +85,8 @@ pub(crate) struct SearchSettings {
     pub(crate) limit: usize,
     /// Whether to print only how many there are.
     pub(crate) counts: bool,
+    /// The command line, with the name of the program first.
+    pub(crate) typed_words: Vec<String>,
 }
 
 /// The settings of `show`.
@@ -108,11 +110,11 @@ impl RestoreSettings {
 }
 
 impl SearchSettings {
-    fn new(arguments: SearchArguments) -> Result<Self> {
+    fn new(arguments: SearchArguments, typed_words: Vec<String>) -> Result<Self> {
         let SearchArguments { pattern, paths, limit, case_sensitive, count, json, lookup } = arguments;
         let pattern = SearchPattern::new(pattern, case_sensitive);
         let lookup = LookupSettings::new(lookup, paths, json)?;
-        Ok(SearchSettings { lookup, pattern, limit: limit as usize, counts: count })
+        Ok(SearchSettings { lookup, pattern, limit: limit as usize, counts: count, typed_words })
     }
 }
 
@@ -160,8 +162,10 @@ impl Invocation {
                 Invocation::Restore(RestoreSettings::new(arguments)?)
             }
             CommandName::Search => {
+                let mut typed_words = command_line.typed_words();
+                typed_words.insert(1, command_line.name.word().to_owned());
                 let arguments = resolver.resolve::<SearchArguments>(command_line)?.arguments;
-                Invocation::Search(Box::new(SearchSettings::new(arguments)?))
+                Invocation::Search(Box::new(SearchSettings::new(arguments, typed_words)?))
             }
             CommandName::Show => {
                 let arguments = resolver.resolve::<ShowArguments>(command_line)?.arguments;

@@ -200,12 +200,40 @@ fn emit_summary_prints_the_summary_alone() {
         object["message"], result["messages"][1]["content"],
         "the text of the message, with the words around it"
     );
+    assert_eq!(object.get("archive"), None);
     let nothing = ["--keep", "messages:100", "--emit", "summary", "-q"];
     assert_eq!(with(&[&nothing[..], &[SESSION]].concat()).stdout, "");
     assert_eq!(with(&[&nothing[..], &["--json", SESSION]].concat()).stdout, "null\n");
     let pruned = ["--prune", "all", "-m", "none", "--keep", "messages:5", "--emit", "summary", "--json", SESSION];
     assert_eq!(with(&pruned).stdout, "null\n");
     assert_eq!(with(&["--json", SESSION]).code, 2);
+}
+
+#[test]
+fn an_emitted_summary_ends_with_the_line_of_its_archive() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (note, model, line) in [
+        (&[][..], &[][..], Some("Archive: `tcompact search REGEX ")),
+        (&["--archive-note", "ask {archive}"], &[], Some("Archive: ask ")),
+        (&["--archive-note", "off"], &[], None),
+        (&["--preset", "langchain"], &[], Some("The messages that this summarizes are kept in ")),
+        (&[], &["-m", "none"], Some("archive: `tcompact search REGEX ")),
+    ] {
+        let archive = path(folder.path(), "h.jsonl");
+        let command = ["--keep", "messages:10", "--emit", "summary", "--archive", &archive, SESSION];
+        let text = with(&[&command[..], note, model].concat()).stdout;
+        let last = text.trim_end().lines().last().expect("a line").to_owned();
+        let found = line.is_some_and(|line| last.contains(line) && last.contains(&archive));
+        assert_eq!(found, line.is_some(), "{note:?} {model:?}: {text}");
+        assert!(!last.contains("h.jsonl") || text.matches("h.jsonl").count() <= 2, "it is said once: {text}");
+        let object = with(&[&command[..], note, model, &["--json"]].concat()).stdout;
+        let object: Value = serde_json::from_str(&object).expect("JSON");
+        assert_eq!(object.get("archive").is_some(), line.is_some(), "{object}");
+        if let (Some(archive), true) = (object["archive"].as_str(), model.is_empty()) {
+            assert_eq!(last, format!("({archive})"));
+            assert!(!object["text"].as_str().expect("a text").contains(archive), "{object}");
+        }
+    }
 }
 
 #[test]

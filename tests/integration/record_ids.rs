@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::program::{FIXTURES, Run, path, run, tcompact};
+use crate::program::{FIXTURES, Run, path, run, shell, tcompact};
 use crate::restoring::records;
 
 /// A session with long results of tools, which name it.
@@ -33,8 +33,8 @@ fn tcompact_in(folder: &Path, arguments: &[&str]) -> Run {
 
 /// The places that notes in a text name, in order.
 fn places(text: &str) -> Vec<&str> {
-    let behind = text.split(" is kept in h.jsonl as ").skip(1);
-    behind.filter_map(|rest| rest.split_once(']')).map(|(place, _)| place).collect()
+    let behind = text.split("; to see all: tcompact show ").skip(1);
+    behind.filter_map(|rest| rest.split_once(" h.jsonl")).map(|(place, _)| place).collect()
 }
 
 /// Two sessions in one archive, each pruned twice, the second time once it grew.
@@ -136,7 +136,8 @@ fn every_kind_of_output_keeps_what_its_notes_name() {
                 let done = tcompact_in(folder, &[rules, emit, &["--archive", archive, &file]].concat());
                 assert_eq!(done.code, 0, "{done:?}");
                 let kept = fs::read_to_string(folder.join(archive)).expect("an archive");
-                let notes = done.stdout.matches(&format!("is kept in {archive}")).count();
+                let note = if archive == "h.md" { "; it is kept in h.md" } else { "; to see all: tcompact show " };
+                let notes = done.stdout.matches(note).count();
                 with_notes += usize::from(notes > 0);
                 for place in places(&done.stdout) {
                     let index: usize = place.split_once(':').expect("a place").1.parse().expect("an index");
@@ -153,6 +154,86 @@ fn every_kind_of_output_keeps_what_its_notes_name() {
     }
     // A handoff has room for more without the marks of a format.
     assert_eq!(with_notes, 10);
+}
+
+/// A session with a failed command, whose error stands in the middle of its output, and a file that is read twice.
+fn failed_session() -> Value {
+    let lines = |what: &str| (0..400).map(|at| format!("{what} {at}\n")).collect::<String>();
+    let error =
+        format!("{}ModuleNotFoundError: No module named 'yaml'\n{}exit code 1", lines("before"), lines("behind"));
+    let mut messages = vec![json!({"role": "user", "content": "Run the tests."})];
+    for (name, arguments, output) in [
+        ("bash", json!({"command": "make test"}), error),
+        ("read", json!({"path": "a.txt"}), lines("line")),
+        ("read", json!({"path": "a.txt"}), lines("line")),
+    ] {
+        let id = format!("c{}", messages.len());
+        let function = json!({"name": name, "arguments": arguments.to_string()});
+        let calls = json!([{"id": id, "type": "function", "function": function}]);
+        messages.push(json!({"role": "assistant", "content": null, "tool_calls": calls}));
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
+    }
+    messages.push(json!({"role": "user", "content": "Go on."}));
+    json!(messages)
+}
+
+/// Whatever a rule left of a result, its note ends with the command that shows all of it, and names the error.
+#[test]
+fn the_note_of_a_pruned_result_has_the_command_that_shows_it() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path();
+    let messages = failed_session();
+    written(&path(folder, "one.json"), &messages);
+    const ERROR: &str = "ModuleNotFoundError: No module named 'yaml'";
+    for (archive, rules, notes, error) in [
+        (
+            "h.jsonl",
+            "--prune results:0",
+            3,
+            "; it said: ModuleNotFoundError: No module named 'yaml'; it ended: behind 399; exit code 1; to see all: ",
+        ),
+        ("my h.jsonl.gz", "--prune results:0 --redact", 3, "; it ended: "),
+        (
+            "h.jsonl",
+            "--prune cap:300",
+            3,
+            " lines left out; among them: ModuleNotFoundError: No module named 'yaml'; to see all: ",
+        ),
+        ("h.jsonl", "--prune reads", 1, ""),
+        ("h.jsonl", "--fit tokens:4k -m none --pin none", 2, ERROR),
+    ] {
+        let _ = fs::remove_file(folder.join(archive));
+        let keep = if rules.contains("--fit") { "" } else { "--keep messages:1 -m none" };
+        let done = run(&mut shell(&format!("tcompact -q {rules} {keep} --archive '{archive}' one.json"), folder), b"");
+        assert_eq!(done.code, 0, "{done:?}");
+        let pruned: Value = serde_json::from_str(&done.stdout).expect("JSON");
+        let mut found = 0;
+        for (index, message) in pruned.as_array().expect("messages").iter().enumerate() {
+            let text = message["content"].as_str().unwrap_or_default();
+            let Some((_, rest)) = text.split_once("; to see all: ") else { continue };
+            let command = rest.split_once("]").expect("the end of the note").0;
+            let shown = run(&mut shell(&format!("{command} --json"), folder), b"");
+            assert_eq!(shown.stdout, format!("[{}]\n", messages[index]), "{command}: {shown:?}");
+            assert!(index != 2 || text.contains(error), "{rules}: {text}");
+            found += 1;
+        }
+        assert_eq!(found, notes, "{rules}: {done:?}");
+        fs::write(folder.join("short.json"), &done.stdout).expect("written");
+        let back = run(&mut shell(&format!("tcompact restore '{archive}' short.json"), folder), b"");
+        assert_eq!(back.stdout, messages.to_string(), "{rules}: {back:?}");
+    }
+    // Whoever reads the notes has no such command.
+    for note in ["off", "ask me"] {
+        let line = format!(
+            "tcompact -q --prune results:0 --keep messages:1 -m none --archive x.jsonl --archive-note '{note}' one.json"
+        );
+        let done = run(&mut shell(&line, folder), b"");
+        assert_eq!(
+            (done.stdout.matches("; it is kept in x.jsonl as ").count(), done.stdout.matches("tcompact show").count()),
+            (3, 0),
+            "{done:?}"
+        );
+    }
 }
 
 /// A repeated run with other settings has the same id for the same text. Only an altered record has another message at

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::all_cases::{one_in, share};
 use crate::fixtures;
-use crate::program::{FIXTURES, Run, path, piped, run, tcompact, with};
+use crate::program::{FIXTURES, Run, path, piped, run, shell, tcompact, with};
 use crate::restoring::{compacted, records};
 
 fn rows(run: &Run) -> Vec<Value> {
@@ -126,7 +126,8 @@ fn the_newest_hits_come_first_and_the_rest_are_counted() {
     let search = |more: &[&str]| with(&[&["search", "^message \\d+: ", "--json"], more].concat());
     let run = search(&["--limit", "8", &archive]);
     assert_eq!(indices(&run), ["2:6", "2:5", "2:4", "2:3", "2:2", "2:1", "1:19", "1:18"], "{run:?}");
-    assert_eq!(run.stderr, "tcompact: 18 more; --limit 26 shows them\n");
+    assert!(run.stderr.starts_with("tcompact: 18 more; to see all: tcompact search '^message "), "{run:?}");
+    assert!(run.stderr.ends_with(&format!(" --json --limit 26 {archive}\n")), "{run:?}");
     let run = search(&["--limit", "27", "-q", &archive, &file]);
     assert_eq!((indices(&run).len(), indices(&run)[26].as_str(), run.stderr.as_str()), (27, "10", ""), "{run:?}");
     let run = with(&["search", "^message", "--count", &archive, &file]);
@@ -186,7 +187,8 @@ fn what_is_said_again_counts_each_time_over_all_files() {
     let files = ["a.json", "b.json"].map(|name| path(folder.path(), name));
     files.iter().for_each(|file| fs::write(file, &same).expect("written"));
     let run = with(&["search", "Milk", "--limit", "3", &files[0], &files[1]]);
-    assert_eq!((run.code, run.stderr.as_str()), (0, "tcompact: 5 more; --limit 10 shows them\n"), "{run:?}");
+    let note = format!("tcompact: 5 more; to see all: tcompact search Milk --limit 10 {} {}\n", files[0], files[1]);
+    assert_eq!((run.code, &run.stderr), (0, &note));
     assert!(run.stdout.contains(&files[0]) && !run.stdout.contains(&files[1]), "{run:?}");
 }
 
@@ -374,6 +376,47 @@ fn a_long_message_says_how_to_get_the_rest() {
     assert!(whole_lines && end.ends_with("  line 2999\n"), "{content}\n{end}");
     let whole = piped(&["show", "0", "--limit-tokens", "8000"], &text).stdout;
     assert!(whole.starts_with(content) && whole.ends_with("  line 2999\n"), "{whole}");
+}
+
+/// Whatever the file is called and whatever flags were given, the command in a note shows what the note leaves out.
+#[test]
+fn a_note_has_the_command_for_the_rest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = (0..3_000).map(|at| format!("line {at} it's\n")).collect::<String>();
+    let messages: Vec<Value> = (0..30).map(|_| json!({"role": "user", "content": long})).collect();
+    let files = ["chat.json", "it's (a) chat.json", "-x.json"];
+    for file in files {
+        fs::write(folder.path().join(file), json!(messages).to_string()).expect("written");
+    }
+    let pasted = |line: &str| {
+        let (_, command) = line.split_once("; to see all: ").unwrap_or_else(|| panic!("no command: {line}"));
+        run(&mut shell(command, folder.path()), b"")
+    };
+    for (file, flags) in files.into_iter().flat_map(|file| [(file, ""), (file, "--redact --from openai-chat")]) {
+        let file = format!("./{file}").replace("./-", "-");
+        let name = file.replace('\'', r"'\''");
+        let shown = run(&mut shell(&format!("tcompact show {flags} 3 -- '{name}'"), folder.path()), b"");
+        let note = shown.stdout.lines().find(|line| line.contains(" … ")).expect("a note");
+        let whole = pasted(note);
+        assert_eq!(whole.stdout.lines().count(), 1 + 3_000, "{note}: {whole:?}");
+        let found =
+            run(&mut shell(&format!("tcompact search {flags} \"line .* it's\" -- '{name}'"), folder.path()), b"");
+        let note = found.stdout.lines().find(|line| line.starts_with("  … ")).expect("a note");
+        assert_eq!(pasted(note).stdout.lines().count(), 1 + 3_000, "{note}");
+    }
+    let messages: Vec<Value> =
+        (0..30).map(|at| json!({"role": "user", "content": format!("line {at} it's")})).collect();
+    fs::write(folder.path().join("short.json"), json!(messages).to_string()).expect("written");
+    for command in [
+        "tcompact search \"^line \\d+ it's\" short.json",
+        "tcompact search --limit 3 --json \"line|it's\" short.json",
+        "tcompact search -s --limit=3 -- \"-x|it's\" short.json",
+    ] {
+        let found = run(&mut shell(command, folder.path()), b"");
+        let whole = pasted(found.stderr.trim_end());
+        let hits = whole.stdout.lines().filter(|line| line.starts_with(['[', '{'])).count();
+        assert_eq!((hits, whole.stderr.as_str()), (30, ""), "{command}: {}", found.stderr);
+    }
 }
 
 /// A line of many megabytes, and a reader that leaves early.

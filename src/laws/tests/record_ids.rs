@@ -19,7 +19,7 @@ use crate::transcript::formats::{FORMATS, Format, by_name};
 use crate::transcript::framing;
 use crate::transcript::source::Source;
 
-const KEPT: &str = "; it is kept in a.jsonl as ";
+const KEPT: &str = "; to see all: tcompact show ";
 const SECRET: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
 /// What several runs put into one archive, and what their notes say of it.
@@ -58,7 +58,7 @@ impl Archive {
     /// Collects the places in a message that was another one before, and is at this index.
     fn read_notes(&mut self, message: &str, was: &str, index: usize) {
         for place in places(message) {
-            if was.contains(&format!("{KEPT}{place}]")) {
+            if was.contains(&format!("{KEPT}{place} a.jsonl")) {
                 assert!(self.named.contains_key(place), "a note of an earlier run stays: {place} in {message}");
                 continue;
             }
@@ -88,7 +88,7 @@ impl Archive {
 
 /// The places that the notes in a message name.
 fn places(message: &str) -> impl Iterator<Item = &str> {
-    message.split(KEPT).skip(1).filter_map(|rest| rest.split_once(']')).map(|(place, _)| place)
+    message.split(KEPT).skip(1).filter_map(|rest| rest.split_once(" a.jsonl")).map(|(place, _)| place)
 }
 
 /// The messages of each conversation as they are spelled.
