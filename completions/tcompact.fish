@@ -53,7 +53,7 @@ summary\t'Only the text of the summary; with --json an object, or null'
 handoff\t'Plain text for a paste elsewhere, within --fit: the summary, and the messages that stay, without system prompts'"
 complete -c tcompact -n '__tcompact_is none' -l report -d 'Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, tokens afterwards, requests and cost' -r -F
 complete -c tcompact -n '__tcompact_is none' -l html -d 'Write one page for a browser: the conversation to click through, the summary, tokens and money before and after' -r -F
-complete -c tcompact -n '__tcompact_is none' -l archive -d 'Append the removed messages to FILE, and name FILE in the summary: `.jsonl` for the commands search, show and restore, `.md` for reading' -r -F
+complete -c tcompact -n '__tcompact_is none' -l archive -d 'Append the removed messages to FILE, and name FILE in the summary: `.jsonl` for the commands search, show and restore, `.md` for reading; with `.gz` or `.zst` behind it, compressed' -r -F
 complete -c tcompact -n '__tcompact_is none' -l archive-note -d 'What the summary says of the archive: TEXT, in which `{archive}` is its path and `{id}` the id of the record, or `off` for nothing' -r -f
 complete -c tcompact -n '__tcompact_is none' -l repair -d 'Repair what the command check finds: what to do with calls without a result. The command repair does only that' -r -f -a "drop\t'Remove them'
 synthesize\t'Add a result that says there is none'"
@@ -159,7 +159,7 @@ all\t'All that is written, kept messages too'"
 complete -c tcompact -n '__tcompact_is repair' -s o -l output -d 'Write to FILE instead of standard output, whole or not at all' -r -F
 complete -c tcompact -n '__tcompact_is repair' -s i -l in-place -d 'Replace each file, whole or not at all; with =SUFFIX, first copy it to its name with SUFFIX at the end' -r -f
 complete -c tcompact -n '__tcompact_is repair' -s O -l output-dir -d 'Write the results of several files or of folders to the same tree under DIR; files that need nothing are copied' -r -f -a "(__fish_complete_directories)"
-complete -c tcompact -n '__tcompact_is repair' -l archive -d 'Append what stood there before to FILE (`.jsonl`), from which the command restore puts it back' -r -F
+complete -c tcompact -n '__tcompact_is repair' -l archive -d 'Append what stood there before to FILE (`.jsonl`, `.jsonl.gz` or `.jsonl.zst`), from which the command restore puts it back' -r -F
 complete -c tcompact -n '__tcompact_is repair' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is repair' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
@@ -178,7 +178,7 @@ complete -c tcompact -n '__tcompact_is repair' -s h -l help -d 'Print help (see 
 complete -c tcompact -n '__tcompact_is redact' -s o -l output -d 'Write to FILE instead of standard output, whole or not at all' -r -F
 complete -c tcompact -n '__tcompact_is redact' -s i -l in-place -d 'Replace each file, whole or not at all; with =SUFFIX, first copy it to its name with SUFFIX at the end' -r -f
 complete -c tcompact -n '__tcompact_is redact' -s O -l output-dir -d 'Write the results of several files or of folders to the same tree under DIR; files that need nothing are copied' -r -f -a "(__fish_complete_directories)"
-complete -c tcompact -n '__tcompact_is redact' -l archive -d 'Append what stood there before to FILE (`.jsonl`), from which the command restore puts it back' -r -F
+complete -c tcompact -n '__tcompact_is redact' -l archive -d 'Append what stood there before to FILE (`.jsonl`, `.jsonl.gz` or `.jsonl.zst`), from which the command restore puts it back' -r -F
 complete -c tcompact -n '__tcompact_is redact' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is redact' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"

@@ -12,6 +12,7 @@ pub(crate) mod retry;
 pub(crate) mod search_pattern;
 mod shared;
 pub(crate) mod values;
+pub(crate) mod word_order;
 
 use std::path::PathBuf;
 
@@ -175,7 +176,7 @@ pub(crate) struct CompactArguments {
     pub(crate) json: bool,
 
     /// Append the removed messages to FILE, and name FILE in the summary: `.jsonl` for the commands search,
-    /// show and restore, `.md` for reading.
+    /// show and restore, `.md` for reading; with `.gz` or `.zst` behind it, compressed.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,
 

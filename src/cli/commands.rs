@@ -276,7 +276,8 @@ pub(crate) struct MendingFlags {
     )]
     pub(crate) output_dir: Option<PathBuf>,
 
-    /// Append what stood there before to FILE (`.jsonl`), from which the command restore puts it back.
+    /// Append what stood there before to FILE (`.jsonl`, `.jsonl.gz` or `.jsonl.zst`), from which the command restore puts
+    /// it back.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) archive: Option<PathBuf>,
 
@@ -396,7 +397,7 @@ pub(crate) struct MaskingFlags {
     after_help = "Examples:\n  tcompact restore removed.jsonl short.json > original.json\n  tcompact restore -i removed.jsonl short.json"
 )]
 pub(crate) struct RestoreArguments {
-    /// The archive, a file whose name ends in `.jsonl`.
+    /// The archive, a file whose name ends in `.jsonl`, `.jsonl.gz` or `.jsonl.zst`.
     #[arg(value_name = "ARCHIVE", value_hint = ValueHint::FilePath)]
     pub(crate) archive: PathBuf,
 

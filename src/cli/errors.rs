@@ -12,6 +12,7 @@ use crate::cli::misplaced::{command_line_of, misplaced_command};
 use crate::cli::retry::{
     Correction, Typed, flag_named, is_same, may_hold_a_secret, name as flag_name, parsed, value_at,
 };
+use crate::cli::word_order::reordered;
 use crate::diagnostic::{Advice, Diagnostic, joined, nearest, quoted};
 
 /// What is wrong with a command line, and what to try.
@@ -104,6 +105,9 @@ fn description(error: &clap::Error, typed: &Typed) -> Description {
     if let Some((line, words)) = misplaced_command(typed, true) {
         return Description { lines: vec![line], advice: Some(Advice::command(words)), wrong: String::new() };
     }
+    if let Some((line, words)) = reordered(typed) {
+        return Description { lines: vec![line], advice: Some(Advice::command(words)), wrong: String::new() };
+    }
     let described = match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => invalid_value(error, typed),
         ErrorKind::UnknownArgument => unknown_flag(error, typed),
@@ -156,6 +160,9 @@ fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     if let Some(described) = former_flag(typed) {
         return Some(described);
     }
+    if let Some(described) = flag_of_command(&flag, typed) {
+        return Some(described);
+    }
     let command = typed.name().command();
     let mut meant = near_flag(&command, &flag).map(|long| format!("--{long}"));
     if let Some((word, long)) = with_one_hyphen(&command, &flag, &typed.words) {
@@ -199,6 +206,27 @@ fn former_flag(typed: &Typed) -> Option<Description> {
         (name, words) = (CommandName::Man, vec!["man".to_owned()]);
     }
     let line = format!("there is no flag '{flag}'; {} is a command", name.word());
+    let is_understood = parsed(name, &words[1..]).is_ok() && !may_hold_a_secret(&words);
+    let advice = if is_understood { Advice::command(words) } else { help_of(name) };
+    Some(Description { lines: vec![line], advice: Some(advice), wrong: String::new() })
+}
+
+/// Describes a flag whose value is the word of a command, as in `--mode check`, and the archive that is a flag elsewhere.
+fn flag_of_command(flag: &str, typed: &Typed) -> Option<Description> {
+    let (line, name, words) = match typed.name() {
+        CommandName::Restore if flag == "--archive" => {
+            let words = command_line_of(CommandName::Restore, Some(flag), typed);
+            let line = "there is no flag '--archive' of restore; its first word is the archive".to_owned();
+            (line, CommandName::Restore, words)
+        }
+        CommandName::Compact => {
+            let word = value_of(flag, &typed.words)?;
+            let name = CommandName::of_word(word.as_ref())?;
+            let words = command_line_of(name, Some(word), typed);
+            (format!("there is no flag '{flag}'; {word} is a command"), name, words)
+        }
+        _ => return None,
+    };
     let is_understood = parsed(name, &words[1..]).is_ok() && !may_hold_a_secret(&words);
     let advice = if is_understood { Advice::command(words) } else { help_of(name) };
     Some(Description { lines: vec![line], advice: Some(advice), wrong: String::new() })

@@ -50,14 +50,15 @@ pub(super) fn misplaced_command(typed: &Typed, is_first: bool) -> Option<(String
         inputs.retain(|input| typed.rest().first() == Some(input));
     }
     for (at, word) in inputs.iter().enumerate() {
-        let Some(name) = resembling(word).filter(|_| !Path::new(word).exists()) else { continue };
-        let is_name = name.word() == word;
+        let Some(name) = resembling(word) else { continue };
+        let (is_name, is_there) = (name.word() == word, Path::new(word).exists());
         // A later input is one, unless it is a command to the letter.
-        if at > 0 && !is_name {
+        if !is_name && (at > 0 || is_there) {
             continue;
         }
         let line = if is_name {
-            format!("{word} is a command, and a command is the first word; a file of that name would be ./{word}")
+            let of_file = if is_there { "the file of that name is" } else { "a file of that name would be" };
+            format!("{word} is a command, and a command is the first word; {of_file} ./{word}")
         } else {
             format!("there is no file {word}; did you mean the command {}?", name.word())
         };

@@ -110,6 +110,10 @@ fn place(part: &str) -> Result<MessagePlace, Diagnostic> {
              and #RECORD:INDEX names it by the line of its record in the archive";
         return Err(Diagnostic::new(what));
     }
+    if plain.parse::<RecordId>().is_ok() && !plain.bytes().all(|byte| byte.is_ascii_digit()) {
+        let what = format!("{plain} is the id of a record; {plain}:INDEX is a message of it");
+        return Err(Diagnostic::new(what).meant(Some(format!("{plain}:{LAST}"))));
+    }
     let wrong = || {
         Diagnostic::new("expected INDEX, last, ROUND:INDEX, ID:INDEX or #RECORD:INDEX, or a range of them as in 2:3-9")
     };
@@ -127,13 +131,20 @@ fn place(part: &str) -> Result<MessagePlace, Diagnostic> {
     if of_last != PlaceOrigin::Last && of_last != origin {
         return Err(wrong());
     }
+    if last < first {
+        let Some(end) = first.checked_add(1) else { return Err(wrong()) };
+        let meant = MessagePlace { origin, indices: Indices::Range { first: last, end } }.to_string();
+        let what = format!("a range begins with the smaller index: {meant}");
+        return Err(Diagnostic::new(what).meant(Some(meant)));
+    }
     if older.is_some() {
         // An older digest says so, where the end is not part of the range.
         let indices = Indices::Range { first, end: last.max(first.saturating_add(1)) };
-        let meant = MessagePlace { origin, indices };
-        return Err(Diagnostic::new(format!("a range is FIRST-LAST, with both ends: {meant}")));
+        let meant = MessagePlace { origin, indices }.to_string();
+        let what = format!("a range is FIRST-LAST, with both ends: {meant}");
+        return Err(Diagnostic::new(what).meant(Some(meant)));
     }
-    let end = last.checked_add(1).filter(|end| *end > first).ok_or_else(wrong)?;
+    let end = last.checked_add(1).ok_or_else(wrong)?;
     Ok(MessagePlace { origin, indices: Indices::Range { first, end } })
 }
 
@@ -210,9 +221,20 @@ mod tests {
         ] {
             assert!(text.parse::<Places>().is_err(), "{text}");
         }
-        for (older, meant) in [("12..14", "12-13"), ("[2:3..9]", "2:3-8"), ("3..4", "3"), ("9..3", "9")] {
-            let wrong = older.parse::<Places>().expect_err("a range of older versions").to_string();
-            assert!(wrong.contains(&format!("with both ends: {meant}")), "{older}: {wrong}");
+        for (text, meant, why) in [
+            ("12..14", "12-13", "a range is FIRST-LAST, with both ends: 12-13"),
+            ("[2:3..9]", "2:3-8", "a range is FIRST-LAST, with both ends: 2:3-8"),
+            ("1..3", "1-2", "a range is FIRST-LAST, with both ends: 1-2"),
+            ("3..4", "3", "a range is FIRST-LAST, with both ends: 3"),
+            ("9..3", "3-9", "a range begins with the smaller index: 3-9"),
+            ("1:20..18", "1:18-20", "a range begins with the smaller index: 1:18-20"),
+            ("1:20-18", "1:18-20", "a range begins with the smaller index: 1:18-20"),
+            ("0,20-18", "0,18-20", "a range begins with the smaller index: 18-20"),
+            ("3fa81c02", "3fa81c02:last", "3fa81c02 is the id of a record; 3fa81c02:INDEX is a message of it"),
+        ] {
+            let wrong = text.parse::<Places>().expect_err("no place");
+            assert_eq!(wrong.to_string(), why, "{text}");
+            assert_eq!(wrong.corrected(text).as_deref(), Some(meant), "{text}");
         }
         assert!(usize::MAX.to_string().parse::<Places>().is_err(), "nothing is behind it");
     }

@@ -238,6 +238,16 @@ pub(super) fn refuse_other_file(archive: &Path) -> Result<()> {
 /// How a record begins, of which only half can be there.
 const RECORD_START: &str = "{\"source\":";
 
+/// Whether the first line of a file is a record.
+pub(super) fn is_archive(file: &Path) -> bool {
+    if !file.is_file() {
+        return false;
+    }
+    let Ok(lines) = LineReader::open(file) else { return false };
+    let mut lines = RecordLines::new(lines);
+    matches!(lines.next_line(), Ok(Some((line, _))) if is_record(line.as_bytes()))
+}
+
 /// Whether a line is the record of an archive.
 pub(super) fn is_record(line: &[u8]) -> bool {
     line.starts_with(b"{") && serde_json::from_slice::<RecordMessages>(line).is_ok()

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use crate::cli::word_order::swapped;
+use crate::diagnostic::Advice;
 use crate::events::{Event, Listener};
 use crate::exit::{Exit, Failure};
 use crate::files::atomic::Readers;
@@ -18,7 +20,7 @@ use crate::settings::{Destination, RestoreSettings, Volume};
 use crate::wording::readable_source;
 
 use crate::engine::inputs::copy_of;
-use crate::engine::records::Archive;
+use crate::engine::records::{Archive, is_archive};
 use crate::engine::restorer::{Restored, Restorer};
 
 /// Restores a text by its archive, as often as it was compacted, and writes it.
@@ -33,6 +35,7 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
         (Destination::File(file), _) => (Some(file.as_path()), None),
         (Destination::Folder(_) | Destination::Stdout, _) => (None, None),
     };
+    refuse_swapped(settings)?;
     check(settings, path, output, replaced.is_some())?;
     if output.is_some() {
         interrupt::exit_on_signals();
@@ -73,6 +76,21 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
         reporter.handle(&restored);
     }
     Ok(Exit::Success)
+}
+
+/// Refuses an archive that stands where the transcript belongs.
+fn refuse_swapped(settings: &RestoreSettings) -> Result<()> {
+    let RestoreSettings { archive, path: Some(path), typed, .. } = settings else { return Ok(()) };
+    if !is_archive(path) || is_archive(archive) {
+        return Ok(());
+    }
+    let failure = Failure::usage(format!("restore takes ARCHIVE before the transcript: {} is one", path.display()));
+    let words = archive.to_str().zip(path.to_str()).and_then(|(archive, path)| swapped(typed, archive, path));
+    let failure = match words {
+        Some(words) => failure.try_next(Advice::command(words)),
+        None => failure,
+    };
+    Err(failure.into())
 }
 
 /// Refuses a transcript, an archive and an output that do not go together.

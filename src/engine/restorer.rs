@@ -378,9 +378,8 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let Ok(source) = Source::of_file(text) else { return Ok(false) };
         let mut lists = TextLists::new(text, &source);
         let Some(records) = self.run_that_left(&mut lists, text, line, rounds)? else { return Ok(false) };
-        if let Err(Difference { what, .. }) = lists.check(&records) {
-            let time = &records[0].summarized_at;
-            return Err(self.refused(line, &format!("{what} is not as the run of {time} left it")));
+        if let Err(difference) = lists.check(&records) {
+            return Err(self.refused(line, &difference.sentence(&records[0].summarized_at)));
         }
         let put_back = lists.put_back(&records).map_err(|why| self.refused(line, &why.to_string()))?;
         if line.is_some() && put_back.contains('\n') {
@@ -514,7 +513,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         }
         // A text that has nothing in common with a run is of another conversation.
         let nearest = nearest.filter(|(difference, _)| difference.same > 0 || !self.own.is_empty());
-        Ok(nearest.map(|(difference, time)| format!("{} is not as the run of {time} left it", difference.what)))
+        Ok(nearest.map(|(difference, time)| difference.sentence(&time)))
     }
 
     fn refused(&self, line: Option<usize>, why: &str) -> anyhow::Error {

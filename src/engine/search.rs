@@ -83,7 +83,7 @@ struct Ranked {
 /// # Errors
 /// The only file cannot be read; or standard output cannot be written.
 pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
-    let SearchSettings { lookup: settings, pattern, limit, counts, typed_words } = settings;
+    let SearchSettings { lookup: settings, pattern, limit, counts, typed } = settings;
     let (counts, limit) = (*counts, *limit);
     let (files, mut failures) = files(&settings.input.paths);
     let is_only = matches!(files.as_slice(), [only] if only.named);
@@ -131,7 +131,7 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
             reporter.handle(&Event::Notice(sentence));
         }
         if number > shown && !counts {
-            let sentence = format!("{} more; {}", number - shown, to_see_all(settings, typed_words, number));
+            let sentence = format!("{} more; {}", number - shown, to_see_all(settings, typed, number));
             reporter.handle(&Event::Notice(&sentence));
         }
     }
@@ -143,12 +143,11 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
 }
 
 /// What a note says to do for all messages that are found.
-fn to_see_all(settings: &LookupSettings, typed_words: &[String], number: usize) -> String {
+fn to_see_all(settings: &LookupSettings, typed: &Typed, number: usize) -> String {
     let flag = ["--limit".to_owned(), number.to_string()];
-    let typed = Typed { words: typed_words.to_vec(), by_variable: Vec::new() };
     let paths = &settings.input.paths;
     let reads_pipe = paths.is_empty() || paths.iter().any(|path| path.as_os_str() == "-");
-    match completed(&Advice::command(flag), "--limit", &typed) {
+    match completed(&Advice::command(flag), "--limit", typed) {
         Advice::Command { words, .. } if !reads_pipe => format!("to see all: {PROGRAM} {}", joined(&words)),
         _ => format!("--limit {number} shows them"),
     }

@@ -15,6 +15,7 @@ use crate::sanitize::{reveal_line, sanitize_json};
 use crate::settings::{ShowSettings, Volume};
 use crate::tokens::Counter;
 use crate::transcript::media::without_data;
+use crate::transcript::record_id::RecordId;
 use crate::wording::{grouped_and_counted, readable_source};
 
 use crate::engine::inputs::Entry;
@@ -92,6 +93,25 @@ fn may_mean(place: &MessagePlace, part: &ReadPart<'_, '_>) -> bool {
     }
 }
 
+/// Whether a place is a number that an id of a record can be, too.
+fn may_be_id(place: &MessagePlace) -> bool {
+    place.origin == PlaceOrigin::Last && place.to_string().parse::<RecordId>().is_ok()
+}
+
+/// The error of a number in place of the message of a record.
+fn id_alone(place: &MessagePlace, contents: &Contents, name: &str) -> Failure {
+    let of_record = place.to_string().parse().map(|id| contents.with_id(id)).unwrap_or_default();
+    let why = if of_record.is_empty() {
+        format!("no message has this index, and no record this id; {name} has {}", listed(contents.listing()))
+    } else {
+        format!(
+            "this is the id of a record, and {place}:INDEX a message of it; {name} has {}",
+            listed(contents.listing())
+        )
+    };
+    Failure::usage(format!("show {place}: {why}"))
+}
+
 /// Those of some messages that a place means.
 fn meant(
     place: &MessagePlace,
@@ -128,6 +148,9 @@ fn meant(
             found.retain(|(found, _)| found.origin == only.origin);
             if !found.is_empty() {
                 return Ok(found);
+            }
+            if may_be_id(place) && contents.is_archive {
+                return Err(id_alone(place, contents, name));
             }
             if contents.is_archive { NOT_CUT } else { "there is no such message" }
         }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
+use crate::cli::retry::Typed;
 use crate::compact::Archived;
 use crate::engine;
 use crate::events::{ReportRow, Status};
@@ -265,5 +266,5 @@ fn restore_file(archive: &Path, short: &Path, long: &Path) -> anyhow::Result<()>
     let words = ["tcompact".to_owned(), "restore".to_owned(), "--quiet".to_owned()].into_iter();
     let words = words.chain([word("--output=", long), word("", archive), word("", short)]);
     let arguments = CommandLine::parse(words.map(Into::into))?.arguments()?;
-    engine::restore(&RestoreSettings::new(arguments)?).map(drop)
+    engine::restore(&RestoreSettings::new(arguments, Typed::default())?).map(drop)
 }

@@ -39,6 +39,24 @@ pub(crate) struct Difference {
     pub(crate) same: usize,
     /// Its name, such as `entry 3 of /messages`.
     pub(crate) what: String,
+    /// Whether it is gone, rather than changed.
+    pub(crate) is_missing: bool,
+}
+
+impl Difference {
+    fn changed(same: usize, what: String) -> Self {
+        Difference { same, what, is_missing: false }
+    }
+
+    /// Describes it, for a run of this time.
+    pub(crate) fn sentence(&self, time: &str) -> String {
+        let Difference { what, is_missing, .. } = self;
+        if *is_missing {
+            format!("{what}, which the run of {time} left, is missing")
+        } else {
+            format!("{what} is not as the run of {time} left it")
+        }
+    }
 }
 
 impl<'a> TextLists<'a> {
@@ -80,8 +98,12 @@ impl<'a> TextLists<'a> {
                     (Some(_), None) => true,
                     (Some(found), Some(left)) => found.starts_with(&**left),
                 };
+                if !is_left && is_without_system(&changed.left, &list.hashes) {
+                    let what = format!("the system message in front{place}");
+                    return Err(Difference { same: index, what, is_missing: true });
+                }
                 if !is_left {
-                    return Err(Difference { same: index, what: format!("entry {index}{place}") });
+                    return Err(Difference::changed(index, format!("entry {index}{place}")));
                 }
                 if let Some(found) = found.filter(|_| left.is_some()) {
                     whole.add(found);
@@ -89,14 +111,11 @@ impl<'a> TextLists<'a> {
                 }
             }
             if !proved || whole.end() != changed.left_sha256 {
-                return Err(Difference { same: 0, what: format!("the list{place}") });
+                return Err(Difference::changed(0, format!("the list{place}")));
             }
             for value in &changed.outside {
                 if self.root.and_then(|root| value_at(root, &value.pointer)).map(value_hash) != value.left {
-                    return Err(Difference {
-                        same: changed.left.len(),
-                        what: format!("the value at {}", value.pointer),
-                    });
+                    return Err(Difference::changed(changed.left.len(), format!("the value at {}", value.pointer)));
                 }
             }
         }
@@ -239,6 +258,12 @@ impl<'a> TextLists<'a> {
             }
         }
     }
+}
+
+/// Whether a list begins with what a run left behind a system message that may differ.
+fn is_without_system(left: &[Option<String>], hashes: &[String]) -> bool {
+    let [None, Some(second), ..] = left else { return false };
+    hashes.first().is_some_and(|first| first.starts_with(&**second))
 }
 
 /// What separates the entries of a list in a text; nothing where something else stands between two of them, such as a broken

@@ -14,7 +14,9 @@ use crate::cli::commands::{
 };
 use crate::cli::misplaced::misplaced;
 use crate::cli::places::{MessagePlace, Places};
+use crate::cli::retry::Typed;
 use crate::cli::search_pattern::SearchPattern;
+use crate::cli::word_order::swapped;
 use crate::cli::{CompactArguments, Shell, Table, When};
 use crate::compact::Redaction;
 use crate::diagnostic::Advice;
@@ -45,7 +47,7 @@ pub(crate) enum Invocation {
 }
 
 /// The settings of `restore`.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct RestoreSettings {
     /// The archive.
     pub(crate) archive: PathBuf,
@@ -59,6 +61,8 @@ pub(crate) struct RestoreSettings {
     pub(crate) rounds: Option<usize>,
     /// How much to report.
     pub(crate) volume: Volume,
+    /// The command line.
+    pub(crate) typed: Typed,
 }
 
 /// What `search` and `show` read, and how.
@@ -85,8 +89,8 @@ pub(crate) struct SearchSettings {
     pub(crate) limit: usize,
     /// Whether to print only how many there are.
     pub(crate) counts: bool,
-    /// The command line, with the name of the program first.
-    pub(crate) typed_words: Vec<String>,
+    /// The command line.
+    pub(crate) typed: Typed,
 }
 
 /// The settings of `show`.
@@ -101,20 +105,20 @@ pub(crate) struct ShowSettings {
 impl RestoreSettings {
     /// # Errors
     /// The text cannot go where the arguments say.
-    pub(crate) fn new(arguments: RestoreArguments) -> Result<Self> {
+    pub(crate) fn new(arguments: RestoreArguments, typed: Typed) -> Result<Self> {
         let RestoreArguments { archive, path, rounds, place: flags, general } = arguments;
         let rounds = rounds.map(|rounds| rounds as usize);
         let (destination, volume) = (place(&flags, None)?, volume(&general));
-        Ok(RestoreSettings { archive, path, destination, force: flags.force, rounds, volume })
+        Ok(RestoreSettings { archive, path, destination, force: flags.force, rounds, volume, typed })
     }
 }
 
 impl SearchSettings {
-    fn new(arguments: SearchArguments, typed_words: Vec<String>) -> Result<Self> {
+    fn new(arguments: SearchArguments, typed: Typed) -> Result<Self> {
         let SearchArguments { pattern, paths, limit, case_sensitive, count, json, lookup } = arguments;
         let pattern = SearchPattern::new(pattern, case_sensitive);
         let lookup = LookupSettings::new(lookup, paths, json)?;
-        Ok(SearchSettings { lookup, pattern, limit: limit as usize, counts: count, typed_words })
+        Ok(SearchSettings { lookup, pattern, limit: limit as usize, counts: count, typed })
     }
 }
 
@@ -158,14 +162,14 @@ impl Invocation {
             }
             CommandName::Man => Invocation::Man,
             CommandName::Restore => {
+                let typed = typed(&command_line);
                 let arguments = resolver.resolve::<RestoreArguments>(command_line)?.arguments;
-                Invocation::Restore(RestoreSettings::new(arguments)?)
+                Invocation::Restore(RestoreSettings::new(arguments, typed)?)
             }
             CommandName::Search => {
-                let mut typed_words = command_line.typed_words();
-                typed_words.insert(1, command_line.name.word().to_owned());
+                let typed = typed(&command_line);
                 let arguments = resolver.resolve::<SearchArguments>(command_line)?.arguments;
-                Invocation::Search(Box::new(SearchSettings::new(arguments, typed_words)?))
+                Invocation::Search(Box::new(SearchSettings::new(arguments, typed)?))
             }
             CommandName::Show => {
                 let arguments = resolver.resolve::<ShowArguments>(command_line)?.arguments;
@@ -204,6 +208,29 @@ fn conversations(command_line: CommandLine, resolver: &Resolver<'_>) -> Result<S
     Ok(settings)
 }
 
+/// The command line of a command as it was typed.
+fn typed(command_line: &CommandLine) -> Typed {
+    let mut words = command_line.typed_words();
+    words.insert(1, command_line.name.word().to_owned());
+    Typed { words, by_variable: Vec::new() }
+}
+
+/// Refuses a search that has its file where the pattern belongs.
+fn check_pattern(pattern: &Regex, paths: &[PathBuf], typed: &Typed) -> Result<()> {
+    let (pattern, Some(path)) = (pattern.as_str(), paths.first().and_then(|path| path.to_str())) else {
+        return Ok(());
+    };
+    if path == "-" || Path::new(path).exists() || !Path::new(pattern).exists() {
+        return Ok(());
+    }
+    let failure = Failure::usage(format!("search takes PATTERN before the files: there is no file {path}"));
+    let failure = match swapped(typed, pattern, path) {
+        Some(words) => failure.try_next(Advice::command(words)),
+        None => failure,
+    };
+    Err(failure.into())
+}
+
 /// Refuses a command without an input where standard input is a terminal: nobody types a transcript.
 fn check_inputs(command_line: &mut CommandLine) -> Result<()> {
     let name = command_line.name;
@@ -212,6 +239,7 @@ fn check_inputs(command_line: &mut CommandLine) -> Result<()> {
         CommandName::Check => (command_line.arguments::<CheckArguments>()?.paths, None),
         CommandName::Search => {
             let arguments = command_line.arguments::<SearchArguments>()?;
+            check_pattern(&arguments.pattern, &arguments.paths, &typed(command_line))?;
             (arguments.lookup.archive.into_iter().chain(arguments.paths).collect(), Some(arguments.pattern))
         }
         _ => return Ok(()),

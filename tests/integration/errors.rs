@@ -150,8 +150,16 @@ tcompact show chat.json
 tcompact check -O out
 tcompact show 1..x chat.json
 tcompact show 99 chat.json
+tcompact show 1..3 chat.json
+tcompact show 3-1 chat.json
+tcompact show 1:1..0 removed.jsonl
+tcompact show 1 2 chat.json
+tcompact show chat.json 1
+tcompact show 3fa81c02 removed.jsonl
+tcompact show 1:1-0 removed.jsonl
 tcompact show 1 chat.json other.json
 tcompact repair chat.json
+tcompact repair chat.json drop
 tcompact repair dorp chat.json
 tcompact restore
 tcompact count --keep messages:3 chat.json
@@ -171,6 +179,9 @@ tcompact --count chat.json
 tcompact --count --keep messages:3 -j 2 --json chat.json
 tcompact --check --repair drop chat.json
 tcompact chat.json --search '(?i)a b' --limit 3
+tcompact --mode check chat.json
+tcompact --command=search x chat.json
+tcompact -i check breach.json
 tcompact --search=-x --count chat.json
 tcompact --show 1-2 --archive removed.jsonl
 tcompact --restore removed.jsonl -i=.bak chat.json
@@ -268,6 +279,13 @@ tcompact --archive chat.json chat.json
 tcompact restore nowhere.jsonl chat.json
 tcompact restore other.jsonl --keep messages:2 chat.json
 tcompact restore other.jsonl chat.json
+tcompact restore chat.json removed.jsonl
+tcompact restore -i other.jsonl removed.jsonl
+tcompact restore --archive removed.jsonl chat.json
+tcompact search chat.json lamps
+tcompact search -s chat.json lamps other.json
+tcompact show 12345678 removed.jsonl
+tcompact show 12345678 chat.json
 
 # What goes wrong on the way
 tcompact --keep messages:2 -m openai:m --base-url $REFUSES --retries 0 chat.json
@@ -318,6 +336,10 @@ fn files(folder: &Path) {
         ("breach.json", breach),
         ("breaches.jsonl", breach),
         ("other.jsonl", "{\"a\":1}\n"),
+        (
+            "removed.jsonl",
+            "{\"source\":\"chat.json\",\"id\":\"3fa81c02\",\"format\":\"openai-chat\",\"round\":1,\"indices\":[1],\"messages\":[\"{\\\"role\\\":\\\"user\\\",\\\"content\\\":\\\"a\\\"}\"],\"summarized_at\":\"2026-01-01T00:00:00Z\"}\n",
+        ),
         ("page.html", "<!DOCTYPE html>\n<html><head><title>Log in</title></head></html>\n"),
         ("no-place.txt", "Summarize this."),
         ("field.txt", "Summarize {history}."),

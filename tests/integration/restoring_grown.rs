@@ -127,6 +127,31 @@ fn a_changed_record_is_refused() {
     assert!(back.stderr.contains("1 record restores only a text that did not change since"), "{back:?}");
 }
 
+/// A system message in front that no run touched may differ, and is missed where it is gone.
+#[test]
+fn a_system_message_that_was_removed_is_named() {
+    let system = json!({"role": "system", "content": "Be brief."});
+    let mut all = vec![system];
+    all.extend(said(0..12));
+    let cut = cut(json!({"messages": all}), &["--keep", "messages:4"]);
+    let messages = cut.grown["messages"].as_array().expect("messages").clone();
+    let other = json!({"role": "system", "content": "Be quick."});
+    for (front, why) in [
+        (&[][..], Some("the system message in front of /messages, which the run of ")),
+        (&[other.clone()], None),
+        (&[other.clone(), other], Some("entry 1 of /messages is not as the run of ")),
+    ] {
+        let changed = [front, &messages[1..]].concat();
+        let text = json!({"messages": changed}).to_string();
+        let file = cut.archive.replace("a.jsonl", "chat.json");
+        fs::write(&file, text).expect("written");
+        let back = run(tcompact().args(["restore", &cut.archive, &file]), b"");
+        assert_eq!(back.code, i32::from(why.is_some()), "{back:?}");
+        assert!(back.stderr.contains(why.unwrap_or_default()), "{back:?}");
+        assert!(!front.is_empty() || back.stderr.contains(" left, is missing"), "{back:?}");
+    }
+}
+
 /// A list that became an object, and one that is shorter than what was left.
 #[test]
 fn a_document_that_lost_what_was_left_is_refused() {
