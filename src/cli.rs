@@ -189,6 +189,11 @@ pub(crate) struct CompactArguments {
     #[arg(long, value_enum, value_name = "HOW", help_heading = MEND)]
     pub(crate) repair: Option<Repair>,
 
+    /// Mend a session that can no longer be resumed: --repair synthesize, --fit half of the context window of its model
+    /// (50k where nobody knows it), --in-place=.bak, --archive PATH.cut.jsonl. Flags beside it replace these.
+    #[arg(long, help_heading = MEND)]
+    pub(crate) rescue: bool,
+
     /// Mask secrets in what a summarizer is sent and in the summary; with =all, in everything that is written. An
     /// archive holds what was there. The command redact does only that.
     #[arg(

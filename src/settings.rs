@@ -7,6 +7,7 @@ mod invocation;
 mod keys;
 pub(crate) mod layers;
 mod policy;
+mod sessions;
 mod sources;
 pub(crate) mod summarizer;
 
@@ -37,6 +38,7 @@ use summarizer::{is_of_others, is_preview, open_cache, summarizer, unencrypted_h
 
 pub(crate) use invocation::{Invocation, LookupSettings, RestoreSettings, SearchSettings, ShowSettings};
 pub(crate) use policy::archive_among;
+pub(crate) use sessions::agents;
 
 /// The checked settings for work on conversations, with a part for each module that reads them.
 #[derive(Debug, Clone)]
@@ -369,7 +371,7 @@ impl Settings {
                 progress: arguments.work.progress,
                 closes: action == Action::Compact
                     && volume(&arguments.general) > Volume::Quiet
-                    && io::stderr().is_terminal(),
+                    && (arguments.rescue || io::stderr().is_terminal()),
                 explain: arguments.explain,
                 notices: Vec::new(),
                 origins: Vec::new(),

@@ -15,8 +15,8 @@ class TcompactError extends Error {
 // They decide what is printed and where, which the functions of this module do themselves.
 const NOT_HERE = new Set(
   (
-    "color count diff dry-run emit exit-status explain force help in-place jobs json lines output output-dir progress " +
-    "quiet repair report resume sort verbose version"
+    "color count diff dry-run emit exit-status explain force help in-place jobs json latest lines output output-dir " +
+    "progress quiet repair report rescue resume sort verbose version"
   ).split(" "),
 );
 // Commands of the program that are not a flag, too.

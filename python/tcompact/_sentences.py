@@ -10,8 +10,8 @@ from typing import Any
 
 # These flags decide what is printed and where, which the functions of this module do themselves.
 REFUSED = re.compile(
-    "color|count|diff|dry_run|emit|exit_status|explain|force|help|in_place|jobs|json|lines|output|output_dir|progress|"
-    "quiet|repair|report|resume|sort|verbose|version"
+    "color|count|diff|dry_run|emit|exit_status|explain|force|help|in_place|jobs|json|latest|lines|output|output_dir|"
+    "progress|quiet|repair|report|rescue|resume|sort|verbose|version"
 )
 MIDDLEWARE = "CompactionMiddleware"
 # The functions that do what these flags do.

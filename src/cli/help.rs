@@ -87,11 +87,14 @@ tcompact restore removed.jsonl short.json > original.json",
         about: "\
 Repairs what a provider would refuse, such as a call without its result, and
 masks secrets. The commands repair and redact do so and cut nothing.",
-        example: "tcompact --repair synthesize --redact=all chat.json > short.json",
+        example: "tcompact --repair synthesize --redact=all chat.json > short.json
+tcompact --rescue --latest claude-code",
     },
     Group {
         heading: MANY,
-        about: "Several files, folders, or a file with a conversation on each line.",
+        about: "\
+Several files, folders, or a file with a conversation on each line; or the
+newest session of an agent.",
         example: "tcompact --jobs 16 --resume --output-dir compacted/ logs/",
     },
     Group {

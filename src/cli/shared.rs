@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, ValueHint};
 
 use crate::cli::NO_SUFFIX;
 use crate::cli::help::{MANY, OUTPUT, RARE_COUNTS, SETTINGS};
 use crate::cli::values::{When, number, shell_command, whole_or_none};
 use crate::plan::size::whole;
+use crate::settings::agents;
 use crate::tokens::Counter;
 use crate::transcript::framing::Lines;
 
@@ -17,6 +19,10 @@ pub(crate) struct ReadingFlags {
     /// The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages.
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = RARE_COUNTS)]
     pub(crate) from: String,
+
+    /// Read the newest session of an agent that no other process has open, in place of a PATH.
+    #[arg(long, value_name = "AGENT", value_parser = PossibleValuesParser::new(agents()), help_heading = MANY)]
+    pub(crate) latest: Option<String>,
 
     /// How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = RARE_COUNTS)]

@@ -37,14 +37,19 @@ impl OpenFiles {
     /// # Errors
     /// It is, by which process, and what to do.
     pub(crate) fn refuse_writer(&self, path: &Path, file: &Metadata) -> Result<()> {
-        let Some(writers) = self.writers() else { return Ok(()) };
-        let Some(Writer { name, process }) = FileId::of(file).and_then(|id| writers.get(&id)) else { return Ok(()) };
+        let Some(writer) = self.writer(file) else { return Ok(()) };
         let message = format!(
-            "{} is not replaced: {name} (process {process}) has it open for writing, and what it writes next would be \
-             lost; end it first, or add --force",
+            "{} is not replaced: {writer} has it open for writing, and what it writes next would be lost; end it first, \
+             or add --force",
             path.display()
         );
         Err(Failure::unreadable(message).into())
+    }
+
+    /// The process that has a file open for writing, as a person is told of it.
+    pub(crate) fn writer(&self, file: &Metadata) -> Option<String> {
+        let Writer { name, process } = self.writers()?.get(&FileId::of(file)?)?;
+        Some(format!("{name} (process {process})"))
     }
 
     /// A warning for a file that changed a moment ago, where the system does not say who has it open.

@@ -24,6 +24,7 @@ use crate::exit::Failure;
 use crate::presets;
 use crate::settings::keys::find_format;
 use crate::settings::layers::{CommandLine, Resolved};
+use crate::settings::sessions::expanded;
 use crate::settings::sources::misspelled;
 use crate::settings::{Action, Destination, InputSettings, Settings, Volume, place, volume};
 
@@ -149,12 +150,13 @@ impl Invocation {
     /// # Errors
     /// A value cannot be used, with what to do instead.
     pub(crate) fn new(
-        mut command_line: CommandLine,
+        command_line: CommandLine,
         variable: impl Fn(&str) -> Option<OsString>,
         colour: impl Fn(When),
     ) -> Result<Self> {
+        let (mut command_line, notices) = expanded(command_line, &variable)?;
         check_inputs(&mut command_line)?;
-        let resolver = Resolver { variable: &variable, colour: &colour };
+        let resolver = Resolver { variable: &variable, colour: &colour, notices };
         Ok(match command_line.name {
             CommandName::List => Invocation::List(command_line.arguments::<ListArguments>()?.table),
             CommandName::Completions => {
@@ -265,6 +267,8 @@ fn check_inputs(command_line: &mut CommandLine) -> Result<()> {
 struct Resolver<'r> {
     variable: &'r dyn Fn(&str) -> Option<OsString>,
     colour: &'r dyn Fn(When),
+    /// What is said of the command line.
+    notices: Vec<String>,
 }
 
 impl Resolver<'_> {
@@ -275,6 +279,7 @@ impl Resolver<'_> {
         let mut resolved = command_line.resolve(&presets::values, self.variable)?;
         if !resolved.is_quiet {
             resolved.notices.extend(misspelled);
+            resolved.notices.extend(self.notices.iter().cloned());
         }
         (self.colour)(resolved.colour);
         Ok(resolved)

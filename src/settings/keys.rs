@@ -41,7 +41,7 @@ pub(super) enum FlagKind {
 }
 
 /// The arguments that no layer of settings can have.
-const COMMAND_LINE: [&str; 2] = ["config", "force"];
+const COMMAND_LINE: [&str; 4] = ["config", "force", "latest", "rescue"];
 /// The flags whose settings for compaction hold for all commands that have them: how an input is read and counted, what
 /// protects it, and what is reported. What is written, and where, each command has for itself.
 const SHARED: [&str; 16] = [

@@ -4,7 +4,7 @@
 //! the words that were typed, and clap parses all of it again. So there is one place that gives values their meaning.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::parser::ValueSource;
@@ -146,6 +146,55 @@ impl CommandLine {
     /// The words that were typed, with the name of the program first.
     pub(super) fn typed_words(&self) -> Vec<String> {
         self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The paths that were typed.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        let mut paths = Vec::new();
+        for id in ["paths", "path"] {
+            if let Ok(Some(typed)) = self.matches.try_get_many::<PathBuf>(id) {
+                paths.extend(typed.cloned());
+            }
+        }
+        paths
+    }
+
+    /// Whether a flag was typed, of those that the command has.
+    pub(super) fn is_given(&self, flag: &str) -> bool {
+        let arg = self.keys.command.get_arguments().find(|arg| arg.get_long() == Some(flag));
+        arg.is_some_and(|arg| self.is_typed(arg.get_id().as_str()))
+    }
+
+    /// The value of a flag that was typed, as it was typed.
+    pub(super) fn typed_text(&self, flag: &str) -> Option<String> {
+        if !self.is_given(flag) {
+            return None;
+        }
+        let arg = self.keys.command.get_arguments().find(|arg| arg.get_long() == Some(flag))?;
+        self.matches.get_raw(arg.get_id().as_str())?.next()?.to_str().map(str::to_owned)
+    }
+
+    /// The same with a path in the place of a flag with its value.
+    pub(super) fn with_path(mut self, flag: &str, path: &Path) -> Result<Self> {
+        let flag = format!("--{flag}");
+        let joined = format!("{flag}=");
+        if let Some(at) = self.words.iter().position(|word| *word == *flag) {
+            self.words.drain(at..self.words.len().min(at + 2));
+        }
+        self.words.retain(|word| !word.to_string_lossy().starts_with(&joined));
+        self.words.push(path.into());
+        self.parsed_again()
+    }
+
+    /// The same with more words in front.
+    pub(super) fn with_words(mut self, words: Vec<OsString>) -> Result<Self> {
+        self.words.splice(1..1, words);
+        self.parsed_again()
+    }
+
+    fn parsed_again(mut self) -> Result<Self> {
+        self.matches = self.keys.command.try_get_matches_from_mut(&self.words)?;
+        Ok(self)
     }
 
     /// What `--color` says on the command line.

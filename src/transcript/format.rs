@@ -29,6 +29,7 @@ pub(crate) use crate::transcript::outputs::CallMembers;
 use crate::transcript::outputs::{CallOutput, HostedResult};
 use crate::transcript::pairing::Pairing;
 use crate::transcript::record_id::RecordId;
+use crate::transcript::session_files::SessionFiles;
 use crate::transcript::usage::UsageReader;
 
 /// A transcript format.
@@ -38,6 +39,11 @@ pub(crate) trait Format: MessageReader + MessageWriter + OrderRules + UsageReade
 
     /// Describes the format in one line.
     fn about(&self) -> &'static str;
+
+    /// Where the agent of this format keeps its sessions; nothing where it has none of its own.
+    fn session_files(&self) -> Option<&'static SessionFiles> {
+        None
+    }
 }
 
 /// Recognizes and reads messages, one at a time.

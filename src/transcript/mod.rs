@@ -32,6 +32,7 @@ pub(crate) mod provider_texts;
 mod read_error;
 pub(crate) mod record_id;
 pub(crate) mod recorded;
+pub(crate) mod session_files;
 pub(crate) mod source;
 pub(crate) mod speaker;
 pub(crate) mod status;

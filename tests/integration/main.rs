@@ -69,6 +69,7 @@ mod results_without_text;
 mod search_and_show;
 mod secrets;
 mod server;
+mod sessions;
 mod settings;
 #[cfg(target_os = "linux")]
 mod side_outputs;

@@ -34,6 +34,7 @@ use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, ResultRef};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -82,6 +83,16 @@ impl Format for ClaudeCode {
 
     fn about(&self) -> &'static str {
         "sessions of Claude Code, and its stream-json"
+    }
+
+    fn session_files(&self) -> Option<&'static SessionFiles> {
+        // Sub-agents have names of their own.
+        Some(&SessionFiles {
+            variable: "CLAUDE_CONFIG_DIR",
+            home: ".claude",
+            folder: "projects",
+            is_session: |name| stem_of_lines(name).is_some_and(|stem| stem.len() == 36 && ends_with_uuid(stem)),
+        })
     }
 }
 

@@ -30,6 +30,7 @@ use crate::transcript::message::{Call, Content, Message, Part, PartKind, RareFie
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::transcript::outputs::{CallOutput, HostedResult};
 use crate::transcript::pieces::Piece;
+use crate::transcript::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::transcript::text::Text;
 use crate::transcript::usage::{SizeNote, Usage, UsageReader};
 
@@ -90,6 +91,15 @@ impl Format for Codex {
 
     fn about(&self) -> &'static str {
         "session files of Codex, ~/.codex/sessions/…/rollout-*.jsonl"
+    }
+
+    fn session_files(&self) -> Option<&'static SessionFiles> {
+        Some(&SessionFiles {
+            variable: "CODEX_HOME",
+            home: ".codex",
+            folder: "sessions",
+            is_session: |name| name.starts_with("rollout-") && stem_of_lines(name).is_some_and(ends_with_uuid),
+        })
     }
 }
 

@@ -22,6 +22,7 @@ use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::{CallOutput, HostedResult, OutputShape};
+use crate::transcript::session_files::SessionFiles;
 use crate::transcript::status::Denial;
 use crate::transcript::text::Text;
 use crate::transcript::usage::{Names, Usage, UsageReader};
@@ -40,6 +41,12 @@ const FRAMES: [Frame; 5] = [
     Frame::Tag("<system_note>", "</system_note>"),
 ];
 
+/// Whether a file is a session by its name, in the form of either version.
+fn is_session(name: &str) -> bool {
+    let stem = name.strip_suffix(".json").or_else(|| name.strip_suffix(".jsonl"));
+    stem.is_some_and(|stem| stem.starts_with("session-") && !stem.contains('.'))
+}
+
 impl Format for GeminiCli {
     fn name(&self) -> &'static str {
         "gemini-cli"
@@ -47,6 +54,10 @@ impl Format for GeminiCli {
 
     fn about(&self) -> &'static str {
         "sessions of Gemini CLI"
+    }
+
+    fn session_files(&self) -> Option<&'static SessionFiles> {
+        Some(&SessionFiles { variable: "", home: ".gemini", folder: "tmp", is_session })
     }
 }
 

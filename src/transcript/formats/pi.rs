@@ -24,6 +24,7 @@ use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::transcript::text::Text;
 use crate::transcript::time;
 
@@ -47,6 +48,15 @@ impl Format for Pi {
 
     fn about(&self) -> &'static str {
         "sessions of pi"
+    }
+
+    fn session_files(&self) -> Option<&'static SessionFiles> {
+        Some(&SessionFiles {
+            variable: "PI_CODING_AGENT_DIR",
+            home: ".pi/agent",
+            folder: "sessions",
+            is_session: |name| stem_of_lines(name).is_some_and(ends_with_uuid),
+        })
     }
 }
 

@@ -1,0 +1,155 @@
+//! Flags that stand for others: `--latest` for the path of a session, and `--rescue` for what a session needs that can no
+//! longer be resumed.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::Result;
+use walkdir::WalkDir;
+
+use crate::diagnostic::Advice;
+use crate::exit::Failure;
+use crate::files::input;
+use crate::files::open_files::OpenFiles;
+use crate::plan::size::whole;
+use crate::settings::keys::find_format;
+use crate::settings::layers::CommandLine;
+use crate::tokens::models;
+use crate::transcript::formats::FORMATS;
+use crate::transcript::framing;
+use crate::transcript::named_models::model_of;
+use crate::transcript::session_files::SessionFiles;
+use crate::transcript::source::Source;
+
+/// The size of a rescued session where nobody knows the context window of its model.
+const RESCUED_TOKENS: u64 = 50_000;
+
+/// The names of the agents whose sessions can be found.
+pub(crate) fn agents() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().filter(|format| format.session_files().is_some()).map(|format| format.name())
+}
+
+/// A command line with other flags in the place of `--latest` and `--rescue`. Returns what is to be said of it, too.
+///
+/// # Errors
+/// There is no such session, or the flags do not go with the others.
+pub(super) fn expanded(
+    mut command_line: CommandLine,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<(CommandLine, Vec<String>)> {
+    let mut notices = Vec::new();
+    if let Some(agent) = command_line.typed_text("latest") {
+        if !command_line.paths().is_empty() {
+            let why = format!("--latest {agent} takes the place of a path; leave out one of them");
+            return Err(Failure::usage(why).about("latest").into());
+        }
+        let session = newest_session(&agent, &variable)?;
+        notices.push(format!("--latest {agent}: {}", session.display()));
+        command_line = command_line.with_path("latest", &session)?;
+    }
+    if command_line.is_given("rescue") {
+        let words = rescue_words(&command_line)?;
+        command_line = command_line.with_words(words)?;
+    }
+    Ok((command_line, notices))
+}
+
+/// The newest session of an agent that no other process has open.
+fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+    let files = find_format(agent)?.and_then(|format| format.session_files());
+    let folder = files.zip(files.and_then(|files| folder_of(files, variable)));
+    let Some((files, folder)) = folder else {
+        let why = format!("--latest {agent}: nobody says where your folder is; set HOME");
+        return Err(Failure::unreadable(why).into());
+    };
+    let mut sessions: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for entry in WalkDir::new(&folder).into_iter().flatten() {
+        let is_session = entry.file_type().is_file() && entry.file_name().to_str().is_some_and(files.is_session);
+        let Some(metadata) = entry.metadata().ok().filter(|metadata| is_session && metadata.len() > 0) else {
+            continue;
+        };
+        sessions.push((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), entry.into_path()));
+    }
+    sessions.sort();
+    let open_files = OpenFiles::default();
+    let mut open = None;
+    for (_, session) in sessions.into_iter().rev() {
+        match session.metadata().ok().and_then(|metadata| open_files.writer(&metadata)) {
+            None => return Ok(session),
+            Some(writer) => open = open.or(Some((session, writer))),
+        }
+    }
+    let why = match open {
+        Some((session, writer)) => format!(
+            "--latest {agent}: {writer} has {} open, and there is no other session; end it first",
+            session.display()
+        ),
+        None => format!("--latest {agent}: there is no session in {}", folder.display()),
+    };
+    Err(Failure::unreadable(why).into())
+}
+
+/// The folder of an agent's sessions.
+fn folder_of(files: &SessionFiles, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let named = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if !files.variable.is_empty()
+        && let Some(own) = named(files.variable)
+    {
+        return Some(own.join(files.folder));
+    }
+    let home = named("HOME").or_else(|| named("USERPROFILE"))?;
+    Some(home.join(files.home).join(files.folder))
+}
+
+/// The flags that `--rescue` stands for, without those that were given.
+fn rescue_words(command_line: &CommandLine) -> Result<Vec<OsString>> {
+    let paths = command_line.paths();
+    let [path] = paths.as_slice() else {
+        let mut failure =
+            Failure::usage("--rescue mends one session; name its file, or --latest AGENT").about("rescue");
+        if paths.is_empty() {
+            failure = failure.try_next(Advice::command(["--latest", "claude-code"]));
+        }
+        return Err(failure.into());
+    };
+    if !path.is_file() {
+        let why = format!("--rescue mends one session in a file, and {} is not a file", path.display());
+        return Err(Failure::usage(why).about("rescue").into());
+    }
+    let mut words: Vec<OsString> = Vec::new();
+    let has = |flags: &[&str]| flags.iter().any(|flag| command_line.is_given(flag));
+    if !has(&["repair"]) {
+        words.extend(["--repair".into(), "synthesize".into()]);
+    }
+    if !has(&["fit"]) {
+        words.extend(["--fit".into(), format!("tokens:{}", rescued_tokens(command_line, path)).into()]);
+    }
+    if !has(&["in-place", "output", "output-dir", "diff"]) {
+        words.push("--in-place=.bak".into());
+    }
+    if !has(&["archive"]) {
+        let mut archive = path.clone().into_os_string();
+        archive.push(".cut.jsonl");
+        words.extend(["--archive".into(), archive]);
+    }
+    Ok(words)
+}
+
+/// Half of the context window of the model that reads a session.
+fn rescued_tokens(command_line: &CommandLine, path: &Path) -> u64 {
+    let given = command_line.typed_text("context-window").and_then(|tokens| whole(&tokens).ok());
+    let window = given.or_else(|| {
+        let model = command_line.typed_text("for").or_else(|| model_of_session(path))?;
+        Some(models::find(&model)?.context_window)
+    });
+    window.map_or(RESCUED_TOKENS, |window| window / 2)
+}
+
+/// The model that a session names last. What cannot be read is an error later.
+fn model_of_session(path: &Path) -> Option<String> {
+    let input = input::read(Some(path)).ok()?;
+    let source = Source::of_file(&input.text).ok()?;
+    let document = framing::read(&source, None, None).ok()?;
+    model_of(document.transcripts.last()?)
+}
