@@ -39,13 +39,13 @@ _tcompact() {
         completions) flags="--help -h" ;;
         list) flags="--help -h" ;;
         restore) flags="--rounds --output -o --in-place -i --force --config --quiet -q --verbose -v --color --help -h" ;;
-        show) flags="--limit-tokens --json --archive --redact --from --lines --config --quiet -q --verbose -v --color --help -h" ;;
-        search) flags="--limit --case-sensitive -s --count --json --archive --redact --from --lines --config --quiet -q --verbose -v --color --help -h" ;;
-        redact) flags="--output -o --in-place -i --force --output-dir -O --archive --from --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
-        repair) flags="--for --thinking --redact --output -o --in-place -i --force --output-dir -O --archive --from --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
-        check) flags="--for --thinking --from --lines --redact --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
-        count) flags="--sort --json --explain --for --context-window --counter --counter-cmd --overhead-tokens --from --lines --timeout --redact --jobs -j --progress --preset --config --quiet -q --verbose -v --color --help -h" ;;
-        *) flags="--trigger --keep --fit --pin --pairs --model -m --for --summarizer-cmd --summary-tokens --focus --on-error --prune --prune-except --thinking --output -o --in-place -i --force --output-dir -O --emit --report --html --dry-run -n --explain --diff --json --archive --archive-note --repair --redact --jobs -j --progress --resume --exit-status -e --preset --config --quiet -q --verbose -v --color --from --lines --context-window --counter --counter-cmd --overhead-tokens --truncate-args --base-url --api-key-env --request-json --prompt-file --trim-tokens --cache --timeout --retries --rate --summary-role --summary-prefix --ledger --accept --help -h --version -V" ;;
+        show) flags="--limit-tokens --json --archive --redact --from --latest --lines --config --quiet -q --verbose -v --color --help -h" ;;
+        search) flags="--limit --case-sensitive -s --count --json --archive --redact --from --latest --lines --config --quiet -q --verbose -v --color --help -h" ;;
+        redact) flags="--output -o --in-place -i --force --output-dir -O --archive --from --latest --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
+        repair) flags="--for --thinking --redact --output -o --in-place -i --force --output-dir -O --archive --from --latest --lines --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
+        check) flags="--for --thinking --from --latest --lines --redact --jobs -j --progress --config --quiet -q --verbose -v --color --help -h" ;;
+        count) flags="--sort --json --explain --for --context-window --counter --counter-cmd --overhead-tokens --from --latest --lines --timeout --redact --jobs -j --progress --preset --config --quiet -q --verbose -v --color --help -h" ;;
+        *) flags="--trigger --keep --fit --pin --pairs --model -m --for --summarizer-cmd --summary-tokens --focus --on-error --prune --prune-except --thinking --output -o --in-place -i --force --output-dir -O --emit --report --html --dry-run -n --explain --diff --json --archive --archive-note --repair --rescue --redact --jobs -j --progress --resume --exit-status -e --preset --config --quiet -q --verbose -v --color --from --latest --lines --context-window --counter --counter-cmd --overhead-tokens --truncate-args --base-url --api-key-env --request-json --prompt-file --trim-tokens --cache --timeout --retries --rate --summary-role --summary-prefix --ledger --accept --help -h --version -V" ;;
     esac
     case "$flag" in
         --trigger) words="messages: tokens: fraction: steps: turns: bytes:" ;;
@@ -78,6 +78,7 @@ _tcompact() {
         --config) return ;;
         --color) words="auto always never" ;;
         --from) words="auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench" ;;
+        --latest) words="claude-code codex gemini-cli pi" ;;
         --lines) words="messages conversations" ;;
         --context-window) compopt +o default +o bashdefault; return ;;
         --counter) words="approx o200k_base cl100k_base bytes:" ;;

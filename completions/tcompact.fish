@@ -69,6 +69,10 @@ complete -c tcompact -n '__tcompact_is none' -l color -d 'When to color standard
 always\t'Always'
 never\t'Never'"
 complete -c tcompact -n '__tcompact_is none' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is none' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
+codex\t''
+gemini-cli\t''
+pi\t''"
 complete -c tcompact -n '__tcompact_is none' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is none' -l context-window -d 'The context window in tokens, in place of the one of --for' -r -f
@@ -97,6 +101,7 @@ complete -c tcompact -n '__tcompact_is none' -s n -l dry-run -d 'Only print the 
 complete -c tcompact -n '__tcompact_is none' -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one'
 complete -c tcompact -n '__tcompact_is none' -l diff -d 'Print what is removed and added, for people, instead of the transcript; write nothing but --html'
 complete -c tcompact -n '__tcompact_is none' -l json -d 'Print JSON, with --dry-run or --emit summary'
+complete -c tcompact -n '__tcompact_is none' -l rescue -d 'Mend a session that can no longer be resumed: --repair synthesize, --fit half of the context window of its model (50k where nobody knows it), --in-place=.bak, --archive PATH.cut.jsonl. Flags beside it replace these'
 complete -c tcompact -n '__tcompact_is none' -l resume -d 'Skip what an earlier run with the same input and rules finished'
 complete -c tcompact -n '__tcompact_is none' -s e -l exit-status -d 'Exit with 3 when nothing was compacted'
 complete -c tcompact -n '__tcompact_is none' -s q -l quiet -d 'Report only errors'
@@ -110,6 +115,10 @@ complete -c tcompact -n '__tcompact_is count' -l counter -d 'How to count tokens
 complete -c tcompact -n '__tcompact_is count' -l counter-cmd -d 'Run CMD with `sh -c` (on Windows `cmd /C`) to count: it starts once, reads each text as a JSON string on a line, and writes the number on a line' -r -f -a "(__fish_complete_command)"
 complete -c tcompact -n '__tcompact_is count' -l overhead-tokens -d 'Tokens of every request beside its messages, such as tools and the system prompt [default: those of the transcript]' -r -f
 complete -c tcompact -n '__tcompact_is count' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is count' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
+codex\t''
+gemini-cli\t''
+pi\t''"
 complete -c tcompact -n '__tcompact_is count' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is count' -l timeout -d 'The most seconds that --counter-cmd may take for a text' -r -f
@@ -134,6 +143,10 @@ complete -c tcompact -n '__tcompact_is check' -l thinking -d 'What becomes of Cl
 keep\t'It stays'
 drop\t'It is removed'"
 complete -c tcompact -n '__tcompact_is check' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is check' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
+codex\t''
+gemini-cli\t''
+pi\t''"
 complete -c tcompact -n '__tcompact_is check' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is check' -l redact -d 'Mask secrets in what is shown' -r -f -a "sent\t'What a summarizer is sent, and the summary'
@@ -161,6 +174,10 @@ complete -c tcompact -n '__tcompact_is repair' -s i -l in-place -d 'Replace each
 complete -c tcompact -n '__tcompact_is repair' -s O -l output-dir -d 'Write the results of several files or of folders to the same tree under DIR; files that need nothing are copied' -r -f -a "(__fish_complete_directories)"
 complete -c tcompact -n '__tcompact_is repair' -l archive -d 'Append what stood there before to FILE (`.jsonl`, `.jsonl.gz` or `.jsonl.zst`), from which the command restore puts it back' -r -F
 complete -c tcompact -n '__tcompact_is repair' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is repair' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
+codex\t''
+gemini-cli\t''
+pi\t''"
 complete -c tcompact -n '__tcompact_is repair' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is repair' -s j -l jobs -d 'How many conversations to process at once [default: one for each core; 8 with a model or a command]' -r -f
@@ -180,6 +197,10 @@ complete -c tcompact -n '__tcompact_is redact' -s i -l in-place -d 'Replace each
 complete -c tcompact -n '__tcompact_is redact' -s O -l output-dir -d 'Write the results of several files or of folders to the same tree under DIR; files that need nothing are copied' -r -f -a "(__fish_complete_directories)"
 complete -c tcompact -n '__tcompact_is redact' -l archive -d 'Append what stood there before to FILE (`.jsonl`, `.jsonl.gz` or `.jsonl.zst`), from which the command restore puts it back' -r -F
 complete -c tcompact -n '__tcompact_is redact' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is redact' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
+codex\t''
+gemini-cli\t''
+pi\t''"
 complete -c tcompact -n '__tcompact_is redact' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is redact' -s j -l jobs -d 'How many conversations to process at once [default: one for each core; 8 with a model or a command]' -r -f
@@ -199,6 +220,10 @@ complete -c tcompact -n '__tcompact_is search' -l archive -d 'Read this archive 
 complete -c tcompact -n '__tcompact_is search' -l redact -d 'Mask secrets in what is shown' -r -f -a "sent\t'What a summarizer is sent, and the summary'
 all\t'All that is written, kept messages too'"
 complete -c tcompact -n '__tcompact_is search' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is search' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
+codex\t''
+gemini-cli\t''
+pi\t''"
 complete -c tcompact -n '__tcompact_is search' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is search' -l config -d 'Read settings from a TOML or YAML file, with the names of the flags as keys, or from a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists]' -r -F
@@ -216,6 +241,10 @@ complete -c tcompact -n '__tcompact_is show' -l archive -d 'Read this archive fi
 complete -c tcompact -n '__tcompact_is show' -l redact -d 'Mask secrets in what is shown' -r -f -a "sent\t'What a summarizer is sent, and the summary'
 all\t'All that is written, kept messages too'"
 complete -c tcompact -n '__tcompact_is show' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is show' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
+codex\t''
+gemini-cli\t''
+pi\t''"
 complete -c tcompact -n '__tcompact_is show' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is show' -l config -d 'Read settings from a TOML or YAML file, with the names of the flags as keys, or from a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists]' -r -F

@@ -100,8 +100,10 @@ impl CommandName {
         let word = self.word();
         let command = command.name(word).bin_name(format!("tcompact {word}")).max_term_width(help::WIDTH);
         // What is rare in a compaction need not be so here.
-        command
-            .mut_args(|arg| if arg.get_help_heading() == Some(RARE_COUNTS) { arg.help_heading(READING) } else { arg })
+        command.mut_args(|arg| {
+            let is_for_reading = arg.get_help_heading() == Some(RARE_COUNTS) || arg.get_id() == "latest";
+            if is_for_reading { arg.help_heading(READING) } else { arg }
+        })
     }
 
     /// Whether a config file and the environment have settings for it.

@@ -138,8 +138,8 @@ fn a_system_message_that_was_removed_is_named() {
     let other = json!({"role": "system", "content": "Be quick."});
     for (front, why) in [
         (&[][..], Some("the system message in front of /messages, which the run of ")),
-        (&[other.clone()], None),
-        (&[other.clone(), other], Some("entry 1 of /messages is not as the run of ")),
+        (std::slice::from_ref(&other), None),
+        (&[other.clone(), other.clone()], Some("entry 1 of /messages is not as the run of ")),
     ] {
         let changed = [front, &messages[1..]].concat();
         let text = json!({"messages": changed}).to_string();
