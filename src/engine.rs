@@ -38,6 +38,7 @@ mod result;
 mod run;
 mod search;
 mod show;
+mod show_command;
 mod shown;
 mod sink;
 pub(crate) mod summaries;

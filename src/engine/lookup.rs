@@ -7,10 +7,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::cli::commands::DEFAULT_LIMIT_TOKENS;
 use crate::cli::places::PlaceOrigin;
 use crate::compact::CompactionPolicy;
-use crate::diagnostic::{PROGRAM, joined, quoted};
 use crate::exit::Failure;
 use crate::files::input::{self, Input, LineReader, Opened, ReadOptions};
 use crate::plan::size::Size;
@@ -20,7 +18,6 @@ use crate::settings::LookupSettings;
 use crate::summary::history;
 use crate::summary::plain::role_and_tools;
 use crate::transcript::formats::by_name;
-use crate::transcript::framing::Lines;
 use crate::transcript::pairing::{self, PairedResult};
 use crate::transcript::record_id::RecordId;
 use crate::transcript::source::Source;
@@ -209,50 +206,6 @@ impl Contents {
             format!("{} to {}", origin.place(first), origin.place(end.saturating_sub(1)))
         };
         self.all().map(one).collect()
-    }
-}
-
-/// The command that shows messages of one file.
-pub(super) struct ShowCommand {
-    /// Its words behind the place: the file and flags; nothing where no shell can repeat them.
-    pub(super) arguments: Option<Vec<String>>,
-}
-
-impl ShowCommand {
-    pub(super) fn of(settings: &LookupSettings, file: &Entry) -> Self {
-        let Some(name) = file.path.as_ref().and_then(|path| path.to_str()) else {
-            return ShowCommand { arguments: None };
-        };
-        let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
-        let mut words = vec![name];
-        if let Some(format) = settings.input.from {
-            words.extend(["--from".to_owned(), format.name().to_owned()]);
-        }
-        if let Some(lines) = settings.input.lines {
-            let lines = if lines == Lines::Messages { "messages" } else { "conversations" };
-            words.extend(["--lines".to_owned(), lines.to_owned()]);
-        }
-        if settings.masks {
-            words.push("--redact".to_owned());
-        }
-        ShowCommand { arguments: Some(words) }
-    }
-
-    /// What a note says to do for the whole of the message at a place, which has so many tokens.
-    pub(super) fn to_see_all(&self, place: &str, tokens: u64) -> String {
-        let flag = (tokens > u64::from(DEFAULT_LIMIT_TOKENS)).then(|| tokens.next_multiple_of(1000).to_string());
-        match (&self.arguments, flag) {
-            (None, None) => format!("show {} prints all", quoted(place)),
-            (None, Some(tokens)) => format!("--limit-tokens {tokens} shows them"),
-            (Some(arguments), flag) => {
-                let mut words = vec!["show".to_owned(), place.to_owned()];
-                words.extend(arguments.iter().cloned());
-                if let Some(tokens) = flag {
-                    words.extend(["--limit-tokens".to_owned(), tokens]);
-                }
-                format!("to see all: {PROGRAM} {}", joined(&words))
-            }
-        }
     }
 }
 

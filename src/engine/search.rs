@@ -24,7 +24,8 @@ use crate::settings::{LookupSettings, SearchSettings, Volume};
 use crate::tokens::Counter;
 use crate::transcript::media::without_data;
 
-use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, ShowCommand, files};
+use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files};
+use crate::engine::show_command::ShowCommand;
 
 /// The most matching lines of one message that are shown.
 const MOST_LINES: usize = 20;

@@ -19,7 +19,8 @@ use crate::transcript::record_id::RecordId;
 use crate::wording::{grouped_and_counted, readable_source};
 
 use crate::engine::inputs::Entry;
-use crate::engine::lookup::{Contents, Found, KnownPart, Lookup, ReadPart, ShowCommand};
+use crate::engine::lookup::{Contents, Found, KnownPart, Lookup, ReadPart};
+use crate::engine::show_command::ShowCommand;
 
 /// The most records or conversations that an error lists.
 const MOST_LISTED: usize = 8;
