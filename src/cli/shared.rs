@@ -9,8 +9,8 @@ use crate::cli::NO_SUFFIX;
 use crate::cli::help::{MANY, OUTPUT, RARE_COUNTS, SETTINGS};
 use crate::cli::values::{When, number, shell_command, whole_or_none};
 use crate::plan::size::whole;
-use crate::settings::agents;
 use crate::tokens::Counter;
+use crate::transcript::formats::agents;
 use crate::transcript::framing::Lines;
 
 /// How an input is read.

@@ -42,8 +42,8 @@ impl Words {
     }
 }
 
-/// What is wrong with the order of words that a command does not take, and the words in the right one.
-pub(super) fn reordered(typed: &Typed) -> Option<(String, Vec<String>)> {
+/// What is wrong with the order of the words of a command, and the words in the right one; nothing where it is right.
+pub(crate) fn reordered(typed: &Typed) -> Option<(String, Vec<String>)> {
     let name = typed.name();
     let Words { flags, inputs } = Words::of(typed);
     let (first_words, files): (Vec<String>, Vec<String>) =
@@ -99,6 +99,8 @@ mod tests {
             ("tcompact show Cargo.toml 1 last", Some("show 1,last Cargo.toml")),
             ("tcompact show --limit-tokens 9 ar.jsonl 3fa81c02:1", Some("show --limit-tokens 9 3fa81c02:1 ar.jsonl")),
             ("tcompact show -- -x.jsonl 3", Some("show -- 3 -x.jsonl")),
+            ("tcompact show 1 2", Some("show 1,2")),
+            ("tcompact show 1 a.json", None),
             ("tcompact show 1 a.json b.json", None),
             ("tcompact show a.json", None),
             ("tcompact repair a.json drop", Some("repair drop a.json")),

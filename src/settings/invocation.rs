@@ -16,7 +16,7 @@ use crate::cli::misplaced::misplaced;
 use crate::cli::places::{MessagePlace, Places};
 use crate::cli::retry::Typed;
 use crate::cli::search_pattern::SearchPattern;
-use crate::cli::word_order::swapped;
+use crate::cli::word_order::{reordered, swapped};
 use crate::cli::{CompactArguments, Shell, Table, When};
 use crate::compact::Redaction;
 use crate::diagnostic::Advice;
@@ -174,6 +174,9 @@ impl Invocation {
                 Invocation::Search(Box::new(SearchSettings::new(arguments, typed)?))
             }
             CommandName::Show => {
+                if let Some((line, words)) = reordered(&typed(&command_line)) {
+                    return Err(Failure::usage(line).try_next(Advice::command(words)).into());
+                }
                 let arguments = resolver.resolve::<ShowArguments>(command_line)?.arguments;
                 Invocation::Show(Box::new(ShowSettings::new(arguments)?))
             }

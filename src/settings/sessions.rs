@@ -16,7 +16,6 @@ use crate::plan::size::whole;
 use crate::settings::keys::find_format;
 use crate::settings::layers::CommandLine;
 use crate::tokens::models;
-use crate::transcript::formats::FORMATS;
 use crate::transcript::framing;
 use crate::transcript::named_models::model_of;
 use crate::transcript::session_files::SessionFiles;
@@ -24,11 +23,6 @@ use crate::transcript::source::Source;
 
 /// The size of a rescued session where nobody knows the context window of its model.
 const RESCUED_TOKENS: u64 = 50_000;
-
-/// The names of the agents whose sessions can be found.
-pub(crate) fn agents() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().filter(|format| format.session_files().is_some()).map(|format| format.name())
-}
 
 /// A command line with other flags in the place of `--latest` and `--rescue`. Returns what is to be said of it, too.
 ///

@@ -55,6 +55,11 @@ pub(crate) fn by_name(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.name() == name)
 }
 
+/// The names of the agents whose sessions can be found.
+pub(crate) fn agents() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().filter(|format| format.session_files().is_some()).map(|format| format.name())
+}
+
 /// Reads a single entry and passes the message to `then`; `None` if the entry is not a message.
 pub(crate) fn read_entry<T>(format: &dyn Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
     let source = Source::of(written).ok()?;
