@@ -24,9 +24,16 @@ pub(crate) fn ends_with_uuid(name: &str) -> bool {
     const LENGTH: usize = 36;
     let Some(start) = name.len().checked_sub(LENGTH) else { return false };
     let Some(id) = name.get(start..) else { return false };
-    let is_group =
-        |(group, length): (&str, usize)| group.len() == length && group.bytes().all(|byte| byte.is_ascii_hexdigit());
-    id.split('-').count() == GROUPS.len() && id.split('-').zip(GROUPS).all(is_group)
+    let groups: Vec<&str> = id.split('-').collect();
+    if groups.len() != GROUPS.len() {
+        return false;
+    }
+    for (group, length) in groups.iter().zip(GROUPS) {
+        if group.len() != length || !group.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return false;
+        }
+    }
+    true
 }
 
 #[cfg(test)]
