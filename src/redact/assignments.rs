@@ -171,8 +171,9 @@ impl<'t> Assignment<'t> {
         if let Some(quote) = closing_quote {
             at += quote.len();
             at += usize::from(bytes.get(at) == Some(&b']'));
-        } else if is_in_brackets && matches!(&bytes[at..], [b']', b' ', b'=', ..]) {
-            at += 1;
+        } else if is_in_brackets {
+            let end = extents::behind_visibility(text, at);
+            at = if matches!(&bytes[end..], [b']', b' ', b'=', ..]) { end + 1 } else { at };
         }
         at += if bytes[at..].starts_with(b"[]") { 2 } else { 0 };
         at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
@@ -229,6 +230,7 @@ impl<'t> Assignment<'t> {
         let secret = match self.class {
             // A JSON value without quotes is not a string.
             _ if self.quoted_name && self.operator == Operator::Colon && self.value.quote.is_none() => None,
+            _ if self.operator == Operator::Compare => self.secret(),
             NameClass::Authorization if is_in_header => self.credential(),
             NameClass::Authorization => Assignment { class: NameClass::Key, ..*self }.secret(),
             NameClass::Cookie if self.operator == Operator::Colon => self.cookies(),
@@ -243,6 +245,7 @@ impl<'t> Assignment<'t> {
         let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
         let value = &self.value.text[range.clone()];
         let may_be = match self.operator {
+            Operator::Compare => values::is_told(self.class, value),
             Operator::Beside => self.label == "PASSWORD" || values::is_no_identifier(value),
             Operator::Call => self.is_setter() && values::is_random(value, 6) && !value.ends_with([':', '?']),
             _ => true,

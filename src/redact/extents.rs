@@ -35,6 +35,8 @@ pub(super) enum Operator {
     Make,
     /// A space before a quote: `PASSWORD '…'` in SQL, `(setq password "…")`.
     Beside,
+    /// `==` or `!=` before a quote.
+    Compare,
     /// A space after a command that sets a variable: `ENV K V`.
     Command,
     /// A bracket before a quote: `.password("…")`, `setApiKey("…")`.
@@ -43,7 +45,7 @@ pub(super) enum Operator {
 
 /// Whether a letter or mark begins a string: `b"…"`, `@"…"`, `$'…'`. A raw string, `r"…"`, is mostly a pattern.
 pub(super) fn begins_string(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'b' | b'B' | b'u' | b'U' | b'N' | b'@', b'"' | b'\'', ..] | [b'$', b'\'', ..])
+    matches!(bytes, [b'b' | b'B' | b'u' | b'U' | b'L' | b'N' | b'@', b'"' | b'\'', ..] | [b'$', b'\'', ..])
 }
 
 /// The operator behind a name that ends at `at`, and where it ends.
@@ -52,7 +54,13 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
     let is_command = || spaced > at && COMMANDS.split('|').any(|command| before.ends_with(command));
     let (operator, length) = match &bytes[spaced..] {
         [b':', b':', b'=', ..] | [b'?', b'?', b'=', ..] | [b'|', b'|', b'=', ..] => (Operator::Make, 3),
-        [b':', b':', ..] | [b'=', b'=' | b'~', ..] => return None,
+        [b'=' | b'!', b'=', rest @ ..] => {
+            // What a secret is compared with, in quotes.
+            let length = 2 + usize::from(rest.first() == Some(&b'='));
+            Quote::at(bytes, skip_spaces(bytes, spaced + length))?;
+            (Operator::Compare, length)
+        }
+        [b':', b':', ..] | [b'=', b'~', ..] => return None,
         [b'?' | b'+', b'=', ..] => (Operator::Make, 2),
         [b':', b'=', ..] | [b'=', b'>', ..] | [b'<', b'-', ..] => (Operator::Equals, 2),
         [b':', ..] => (Operator::Colon, 1),
@@ -64,6 +72,7 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [_, ..] if (before.ends_with("--") || before.ends_with(" -")) && spaced > at => (Operator::Equals, 0),
         [_, ..] if is_command() => (Operator::Command, 0),
         [b'(', b'"' | b'\'', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
+        [b'(', rest @ ..] if spaced == at && !is_quoted && begins_string(rest) => (Operator::Call, 1),
         [b'(', b'\\', b'"', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
         [b'"' | b'\'', ..] if spaced > at && !is_quoted => (Operator::Beside, 0),
         _ => return None,
@@ -101,6 +110,14 @@ pub(super) fn behind_dump(text: &str, at: usize) -> usize {
     let rest = &text[at..text.floor_char_boundary(at + 80)];
     let end = DUMPED_STRING.find(rest).map_or(at, |found| at + found.end());
     if Quote::at(text.as_bytes(), end).is_some() { end } else { at }
+}
+
+/// Skips what PHP's `print_r` says about a member that is not public: `:protected`, `:App\Model\User:private`.
+pub(super) fn behind_visibility(text: &str, at: usize) -> usize {
+    let rest = &text[at..text.floor_char_boundary(at + 120)];
+    let end = rest.find(']').filter(|end| rest.starts_with(':') && !rest[..*end].contains([' ', '"', '\'', '\n']));
+    let is_visibility = |end: &usize| rest[..*end].ends_with(":protected") || rest[..*end].ends_with(":private");
+    end.filter(is_visibility).map_or(at, |end| at + end)
 }
 
 /// Skips the name of an argument that gives the value: `env("SECRET_KEY", default="…")`.

@@ -178,7 +178,16 @@ const SMALL: &[&str] = &[
     "cr_", "co_", "ls__", "cfut_", "cfat_", "ddp_", "apik_", "unkey_", "opk_", "crsr_", "sgamp_user_", "fk-",
     "xai-token-", "AKID", "NRJS-", "ak_", "testsk_", "fal-", "lin_wh_", "ctx7sk-", "bws_", "glrtr-", "nk-",
     "polar_oat_", "apify_api_", "secret-live-", "secret-test-", "ubtr_", "AQVN", "sk.eyJ", "wandb_v1_",
+    "cfk_", "tr_pat_", "retool_", "aio_", "NF-", "n8n_api_", "os_v2_app_", "ory_pat_", "ory_st_", "ory_at_", "ory_rt_", "bkct_",
+    "dbtc_", "dbtu_", "llx-", "slk_", "figp_", "BBFF-", "ddw_", "thog-secret-", "ramp_sec_", "rootly_",
+    "salad_cloud_", "shltm_", "sqco_", "u-s4t2ud-", "u-s4t2af-", "hawk.", "CCDB1_", "mdb_sa_sk_", "pylf_v", "xaat-", "xapt-",
+    "alcht_", "nyk_v0_", "tmprl_", "depot_", "gitpod_pat_", "vtwn_", "tpuf_", "PMAT-", "phs_", "hcbik_", "hcalk_", "hcamk_",
+    "xnd_production_", "APP_USR-", "cal_live_", "KGAT_", "sec-c-", "odt_", "signkey-prod-", "m0-", "snyk_uat.", "snyk_sat.",
+    "apk_", "cog_", "sktsec_", "dvc_server_", "flp_", "hbp_", "shptka_",
 ];
+/// The prefixes of shorter keys, with which no word begins.
+#[rustfmt::skip]
+const SHORT: &[&str] = &["sk_car_", "tr_prod_", "tr_stg_", "tr_dev_", "flb_live_", "AVNS_", "lip_", "endr+", "unkey_", "bb_live_", "bb_test_"];
 /// Prefixes with a mark with which words may end.
 pub(super) const COMMON: [&str; 6] = ["key-", "ico-", "pul-", "API-", "tk-us-", "secret_"];
 
@@ -224,6 +233,8 @@ pub(super) const SHAPES: &[Shape] = &[
     row("aws-bedrock-key", &["bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t"], Encoded, 0),
     behind("aws-signature", &["X-Amz-Signature="], Hex, 64),
     behind("aws-session-token", &["X-Amz-Security-Token="], Encoded, 40),
+    // The Base64 of bytes before `origin` and `aws`.
+    row("aws-session-token", &["IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz"], Encoded, 100),
     behind("azure-key", &["AccountKey=", "SharedAccessKey="], Encoded, 40),
     behind("azure-signature", &["?sig=", "&sig="], Encoded, 40),
     behind("google-signature", &["X-Goog-Signature="], Hex, 64),
@@ -244,12 +255,14 @@ pub(super) const SHAPES: &[Shape] = &[
     row("doppler-token", &["dp.pt.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."], Alphanumeric, 40),
     row("dynatrace-token", &["dt0c01.", "dt0s01.", "dt0s16."], Dotted, 73),
     // Data.
-    shape("databricks-token", &["dapi"], Parts("[0-9a-f]{32}(?:-[0-9])?")),
+    shape("databricks-token", &["dapi", "dose", "dkea"], Parts("[0-9a-f]{32}(?:-[0-9])?")),
     row("planetscale-token", &["pscale_tkn_", "pscale_oauth_", "pscale_pw_"], Padded, 32),
     exactly("clickhouse-key", &["4b1d"], Alphanumeric, 38),
     shape("airtable-token", &["pat"], Parts(r"[0-9A-Za-z]{14}\.[0-9a-f]{64}")),
     row("maxmind-key", &["_mmk"], Word, 0).after(Word, 36, 36),
     // Code and packages.
+    // The id of an app and a JSON web token.
+    shape("github-token", &["ghs_", "ghu_"], Parts(r"[0-9]+_eyJ[\w-]+\.[\w-]+\.[\w-]+")),
     row("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Alphanumeric, 30),
     row("github-token", &["github_pat_"], Word, 40),
     row("gitlab-token", &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-", "glffct-", "glft-", "glimt-", "glagent-", "GR1348941"], Dotted, 20),
@@ -285,7 +298,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("facebook-token", &["EAA"], Alphanumeric, 100),
     exactly("twilio-key", &["SK"], Hex, 32),
     exactly("sendgrid-key", &["SG."], Padded, 66),
-    row("brevo-key", &["xkeysib-"], Word, 64),
+    row("brevo-key", &["xkeysib-", "xsmtpsib-"], Word, 64),
     exactly("mailgun-key", &["key-"], Hex, 32),
     // Payments, shops, work, and keys of other kinds.
     row("stripe-key", &["sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"], Word, 10).needs(mixed),
@@ -311,17 +324,33 @@ pub(super) const SHAPES: &[Shape] = &[
     whole(JWT, &["eyJ"], whole_keys::jwt),
     exactly("azure-devops-token", &["AZDO"], Alphanumeric, 4).after(Alphanumeric, 76, 76),
     row("azure-key", &["JQQJ99"], Alphanumeric, 26).after(Alphanumeric, 52, 52),
+    // The marks of the keys of storage, Cosmos DB, search, functions, registries, messages and caches.
+    row("azure-key", &["+ASt", "+ABa", "ACDb"], Encoded, 6).after(Encoded, 76, 76),
+    row("azure-key", &["AzSe"], Alphanumeric, 6).after(Alphanumeric, 42, 42),
+    row("azure-key", &["AzFu"], Padded, 6).after(Word, 44, 44),
+    row("azure-key", &["+ACR"], Encoded, 6).after(Encoded, 42, 42),
+    row("azure-key", &["+ASb", "+AEh", "+ARm", "AIoT", "AzCa"], Encoded, 6).after(Encoded, 33, 33),
     exactly("neon-key", &["napi_"], Alphanumeric, 64),
     exactly("nuget-key", &["oy2"], Alphanumeric, 43),
     shape("resend-key", &["re_"], Parts("[0-9A-Za-z]{8,9}_[0-9A-Za-z]{22,26}")),
-    shape(SECRET, &["pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-", "access-production-", "access-development-", "access-sandbox-", "sdk-", "api-", "amzn.mws."], Parts("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
+    shape(SECRET, &["pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-", "access-production-", "access-development-", "access-sandbox-", "sdk-", "api-", "rh-api-", "waka_", "amzn.mws."], Parts("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
     shape("discord-token", DISCORD, Parts(r"[\w-]{21,24}\.[\w-]{6}\.[\w-]{27,40}")),
-    exactly("bitbucket-token", &["ATBB"], Alphanumeric, 32),
+    row("bitbucket-token", &["ATBB"], Alphanumeric, 28).needs(varied),
     exactly("trello-token", &["ATTA"], Hex, 64),
     exactly("razorpay-key", &["rzp_live_", "rzp_test_"], Alphanumeric, 14),
     between("fireworks-key", &["fw_"], Alphanumeric, 22, 25).needs(dense),
     between("mailchimp-key", &["-us"], Digits, 1, 2).after(Hex, 32, 32),
     shape("clickup-token", &["pk_"], Parts("[0-9]{6,10}_[0-9A-Z]{32}")),
+    shape("asana-token", &["1/", "2/"], Parts("[0-9]{15,17}(?:/[0-9]{15,17})?:[0-9a-f]{32}")),
+    shape("zoho-token", &["1000."], Parts(r"[0-9a-f]{32}\.[0-9a-f]{32}")),
+    shape("voiceflow-key", &["VF."], Parts(r"(?:(?:DM|WS)\.)?[0-9A-Fa-f]{24}\.[0-9A-Za-z]{16}")),
+    shape("infisical-token", &["st."], Parts(r"[0-9a-f]{24}\.[0-9a-f]{32}\.[0-9a-f]{32}")),
+    shape("stripe-secret", &["pi_", "seti_"], Parts("[0-9A-Za-z]{24}_secret_[0-9A-Za-z]{25}")),
+    behind("zapier-webhook", &["hooks.zapier.com/hooks/catch/"], Encoded, 12),
+    between("mollie-key", &["live_"], Alphanumeric, 30, 42).needs(varied),
+    exactly("dify-key", &["app-", "dataset-"], Alphanumeric, 24).needs(varied),
+    exactly("metabase-key", &["mb_"], Encoded, 44).needs(varied),
+    exactly("newrelic-key", &["FFFFNRAL"], Alphanumeric, 0).after(Alphanumeric, 32, 32),
     exactly("cursor-key", &["key_"], Hex, 64),
     row("portkey-key", &["pk-"], Word, 28).needs(varied),
     exactly("modal-token", &["ak-", "as-"], Alphanumeric, 22).needs(varied),
@@ -329,4 +358,5 @@ pub(super) const SHAPES: &[Shape] = &[
     // A token in Base64.
     row(JWT, &["ZXlKaGJHY2lPaU", "ZXlKMGVYQWlPaU"], Encoded, 40),
     row(SECRET, SMALL, Dotted, 26).needs(dense_or_mixed),
+    row(SECRET, SHORT, Word, 16).needs(varied),
 ];

@@ -28,7 +28,8 @@ pub(super) enum NameClass {
 
 /// Words in names that are not secrets: what a secret is for, or metadata of one.
 static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
-    let kinds = "public|pub|publishable|primary|foreign|partition|sort|cache|routing|idempotency|hot|index|keyboard";
+    let kinds =
+        "public|pub|publishable|primary|foreign|partition|allow|sort|cache|routing|idempotency|hot|index|keyboard";
     let about = "hash|hashed|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\
         seconds|timeout|enabled|required|algorithm|prefix|suffix|header|policy|endpoint|sock|username|email|method|\
         provider|domain|bucket|version|region|column|field|format|regex|pattern|rotation|error|errors|msg|message|label|\

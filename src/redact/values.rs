@@ -39,6 +39,8 @@ pub(super) enum ValuePlace {
     Scheme,
     /// In a command that takes a password there.
     Command,
+    /// Behind words of a sentence that announce it: `the password is …`.
+    Sentence,
     /// In a sentence or in code.
     Anywhere,
 }
@@ -60,6 +62,7 @@ impl SecretCandidate<'_> {
             _ if is_nothing(value) || (name == "pwd" && value.contains(['/', '\\'])) => false,
             NameClass::Cookie => value.contains('=') && !is_code(value),
             NameClass::Authorization => self.is_credential(),
+            _ if place == ValuePlace::Sentence => is_told(class, value),
             _ if !is_variable && is_own_name(name, value) => false,
             _ if !is_in_quotes && is_code_here() => false,
             // A list of secrets can be one of their names.
@@ -108,6 +111,37 @@ fn is_number(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// Words with digits that sentences about passwords have: algorithms, lengths, versions, files and addresses.
+static OF_SENTENCES: LazyLock<Regex> = LazyLock::new(|| {
+    let names = "sha-?[0-9]|md[245]|aes|rsa|ed25519|base-?[0-9]|utf|iso-?[0-9]|hs[0-9]{3}|rs[0-9]{3}|pbkdf2|argon2|bcrypt|scrypt|\
+        oauth|2fa|mfa|3des|http|ipv[46]|sha256:|blake|ntlm|pkcs|x509|[0-9]+(?:st|nd|rd|th)\\b";
+    let lengths =
+        "[0-9]+[-+]?(?:char|bit|byte|digit|letter|word|day|hour|h\\b|m\\b|min|s\\b|sec|week|month|year|time|x\\b)";
+    let versions = r"v?[0-9]+(?:\.[0-9]+)+|v[0-9]";
+    let things = "(?:auth|column|field|file|hash|hint|input|level|line|option|policy|prompt|reset|rule|step|table|test|type|user)[a-z]*[_-]?[0-9]{1,2}$";
+    let places = r"[\w./:-]*/[\w./:-]*$|[\w-]+(?:\.[\w-]+)*\.[a-z]{1,5}$";
+    pattern(&format!("^(?i:{names}|{lengths}|{versions}|{things}|{places})"))
+});
+
+/// Whether a value that a sentence announces, or that a secret is compared with, is one: letters and digits, of which a key
+/// has many in a row.
+pub(super) fn is_told(class: NameClass, value: &str) -> bool {
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
+    if !has_digit
+        || !has_letter
+        || value.contains(char::is_whitespace)
+        || OF_SENTENCES.is_match(value)
+        || is_code(value)
+    {
+        return false;
+    }
+    match class {
+        NameClass::Password => value.chars().count() >= 6,
+        _ => value.len() >= 20 && is_dense(value, 16),
+    }
+}
+
 /// Whether a value looks random and is not a short hexadecimal id.
 fn looks_random(value: &str) -> bool {
     is_random(value, 8) && (value.len() >= 16 || !value.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -148,7 +182,7 @@ static PATHS: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// A call, an element, or an attribute of something.
 static CALLS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^[&*!@]*[A-Za-z_][\w.:?]*[(\[<]|^[&*!@]*[A-Za-z_]+(?:[.:?]+[A-Za-z_]+\d{0,2})+$"));
+    LazyLock::new(|| pattern(r"^[&*!@]*[A-Za-z_][\w.:?]*!?[(\[<]|^[&*!@]*[A-Za-z_]+(?:[.:?]+[A-Za-z_]+\d{0,2})+$"));
 /// A variable with the name of a secret.
 static VARIABLES: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential)[a-z_]*\d{0,2}$"));
@@ -254,7 +288,7 @@ pub(super) fn is_no_identifier(value: &str) -> bool {
 /// Builds the patterns of this file.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![&*NOTHING, &*REFERENCES, &*STAND_INS, &*PATHS, &*CALLS, &*VARIABLES]
+    vec![&*NOTHING, &*OF_SENTENCES, &*REFERENCES, &*STAND_INS, &*PATHS, &*CALLS, &*VARIABLES]
 }
 
 /// The fewest bytes of a key that is searched for a spelled secret.
