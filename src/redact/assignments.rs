@@ -25,8 +25,7 @@ const LONGEST_LABEL: usize = 200;
 
 /// Matches a part of every name for a secret.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
-    let words =
-        "pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn|psk|mnemonic|phrase|value";
+    let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|pw|psw|mdp|_pat|_pin|salt|dsn|psk|mnemonic|phrase|value";
     pattern(&format!("(?-u:(?i:{words}))"))
 });
 
@@ -43,7 +42,7 @@ const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["
 
 /// Values of several words that need no quotes: a password in groups of four letters, and the words of a wallet.
 static GROUPS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern("^([a-z]{4}(?: [a-z]{4}){3}|[a-z]{3,8}(?: [a-z]{3,8}){11,23})[ \\t]{0,16}(?:[^a-zA-Z \\t]|$)")
+    pattern("^([a-z]{4}(?:[ -][a-z]{4}){3}|[a-z]{3,8}(?: [a-z]{3,8}){11,23})[ \\t]{0,16}(?:[^a-zA-Z \\t]|$)")
 });
 
 /// What precedes a variable or a flag.

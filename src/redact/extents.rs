@@ -16,7 +16,7 @@ use crate::pattern::pattern;
 pub(super) const LONGEST_NAME: usize = 64;
 /// The end of the element with a name, and the tag of the next.
 pub(super) static NEXT_ELEMENT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^</(?:key|name)>\s{0,64}<(?:string|value|data)>"));
+    LazyLock::new(|| pattern(r"^</[\w-]{0,32}(?:key|name)>\s{0,64}<[\w-]{0,32}(?:string|value|data)>"));
 /// What PHP's `var_dump` says about a string before it.
 pub(super) static DUMPED_STRING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s{0,64}string(?:\([0-9]{1,5}\))? "));
 /// What precedes the name of a variable that a command sets.
@@ -63,6 +63,8 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [b':', b':', ..] | [b'=', b'~', ..] => return None,
         [b'?' | b'+', b'=', ..] => (Operator::Make, 2),
         [b':', b'=', ..] | [b'=', b'>', ..] | [b'<', b'-', ..] => (Operator::Equals, 2),
+        // Without spaces it reads a member.
+        [b'-', b'>', b' ', ..] if spaced > at => (Operator::Equals, 2),
         [b':', ..] => (Operator::Colon, 1),
         // The colon of Chinese and Japanese.
         [0xef, 0xbc, 0x9a, ..] => (Operator::Colon, 3),
@@ -89,7 +91,7 @@ pub(super) fn element_text(text: &str, name: usize, at: usize) -> Option<usize> 
         text[..name].strip_suffix(':').map(|before| before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()));
     let before = space.filter(|before| before.ends_with('<')).unwrap_or(&text[..name]);
     let labels = before.ends_with('<') || before.ends_with("=\"") || before.ends_with("='");
-    if before.ends_with("<key>") || before.ends_with("<name>") {
+    if before.ends_with("key>") || before.ends_with("name>") {
         return NEXT_ELEMENT.find(rest).map(|found| at + found.end());
     }
     let end = rest.find(['<', '>', '\n']).filter(|end| labels && rest[*end..].starts_with('>'))?;

@@ -8,7 +8,7 @@
 //! and a run of characters. Names are read by `assignments.rs`, and in JSON by `values.rs`: `names.rs` says which are those
 //! of secrets, `extents.rs` what stands between name and value and where the value ends, `several.rs` how headers, lists and
 //! blocks are read, and `values.rs` whether a value is secret. `tables.rs` reads columns, `manifests.rs` Kubernetes Secrets,
-//! and `places.rs` has the places where a secret has no name. `known.rs` finds what one of these found elsewhere.
+//! `places.rs` has the places where a secret has no name, and `sentences.rs` the sentences that tell one. `known.rs` finds what one of these found elsewhere.
 //!
 //! No cut of a text splits a mask: half of `[github-token-1]` names nothing, and looks like text of the source.
 
@@ -19,6 +19,7 @@ mod known;
 mod manifests;
 mod names;
 mod places;
+mod sentences;
 mod several;
 mod shapes;
 mod tables;
@@ -330,6 +331,9 @@ fn secrets_in(text: &str, member: Member<'_>, placeholders: &[Range<usize>]) -> 
         }
         assignments::find(text, placeholders, &mut found);
         places::find(text, &mut found);
+        places::find_logins(text, &mut found);
+        sentences::find(text, &mut found);
+        tables::find_inserted(text, &mut found);
         manifests::find(text, &mut found);
     }
     found
@@ -407,9 +411,11 @@ pub(crate) fn patterns() -> Vec<&'static Regex> {
     let rest = [
         assignments::patterns(),
         manifests::patterns(),
+        places::patterns(),
         names::patterns(),
         several::patterns(),
         shapes::patterns(),
+        tables::patterns(),
         values::patterns(),
         whole_keys::patterns(),
     ];

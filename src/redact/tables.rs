@@ -1,6 +1,12 @@
 //! Finds secrets in tables: in the column below their name, or beside it. Markdown, psql, boxes, CSV, columns that spaces
-//! align.
+//! align, and the rows that a statement of SQL inserts.
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::pattern::pattern;
 use crate::redact::values::{SecretCandidate, ValuePlace};
 use crate::redact::{SecretSpan, names};
 
@@ -8,6 +14,11 @@ use crate::redact::{SecretSpan, names};
 const LONGEST_ROW: usize = 4096;
 /// What separates cells, the surest first.
 const SEPARATORS: [&str; 6] = ["|", "│", "\t", "  ", ";", ","];
+
+/// The columns of a statement that inserts rows.
+static INSERTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?i-u:\binsert\s+(?:ignore\s+)?into\s+)(?-u:[\w.`"\[\]])+(?-u:\s*)\(([^()]+)\)(?i-u:\s*values\s*)"#)
+});
 
 /// Whether a name can be that of a cell, by what is around it.
 pub(super) fn is_cell(before: &str, behind: &str) -> bool {
@@ -96,6 +107,79 @@ pub(super) fn find(text: &str, name: usize, read: &mut usize, found: &mut Vec<Se
         found.extend(secret(label, value));
     }
     start + row.len()
+}
+
+/// Finds the secrets in the rows that statements of SQL insert, by the names of their columns.
+pub(super) fn find_inserted(text: &str, found: &mut Vec<SecretSpan>) {
+    for statement in INSERTED.captures_iter(text) {
+        let columns = statement.get(1).map_or("", |columns| columns.as_str()).split(',');
+        let columns: Vec<&str> = columns.map(|name| name.trim().trim_matches(['`', '"', '[', ']'])).collect();
+        if columns.iter().all(|name| names::classify(name).is_none()) {
+            continue;
+        }
+        let mut at = statement.get(0).map_or(text.len(), |whole| whole.end());
+        while let Some((strings, end)) = inserted_row(text, at) {
+            for (column, range) in strings {
+                let Some(name) = columns.get(column) else { continue };
+                let Some(class) = names::classify(name) else { continue };
+                let value = &text[range.clone()];
+                let candidate = SecretCandidate { class, name, value, place: ValuePlace::Quotes };
+                if candidate.is_secret() {
+                    found.push(SecretSpan { range, kind: names::kind(class, name) });
+                }
+            }
+            at = end;
+        }
+    }
+}
+
+/// The strings of the row in brackets at an offset, each with the number of its column, and where the next row begins.
+fn inserted_row(text: &str, at: usize) -> Option<(Vec<(usize, Range<usize>)>, usize)> {
+    let bytes = &text.as_bytes()[..text.len().min(at + LONGEST_ROW)];
+    let (mut strings, mut column, mut depth) = (Vec::new(), 0, 0);
+    let mut at = at;
+    if bytes.get(at) != Some(&b'(') {
+        return None;
+    }
+    loop {
+        match bytes.get(at)? {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            b',' if depth == 1 => column += 1,
+            b'\'' => {
+                let start = at + 1;
+                at = end_of_sql_string(bytes, start)?;
+                if depth == 1 {
+                    strings.push((column, start..at));
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+        if depth == 0 {
+            let rest = text[at..].trim_start().trim_start_matches(',').trim_start();
+            return Some((strings, text.len() - rest.len()));
+        }
+    }
+}
+
+/// Where the string ends that begins at an offset: before a quote that is not doubled or escaped.
+fn end_of_sql_string(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start;
+    loop {
+        match bytes.get(at)? {
+            b'\\' => at += 2,
+            b'\'' if bytes.get(at + 1) == Some(&b'\'') => at += 2,
+            b'\'' => return Some(at),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*INSERTED]
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ static OF_SENTENCES: LazyLock<Regex> = LazyLock::new(|| {
     let versions = r"v?[0-9]+(?:\.[0-9]+)+|v[0-9]";
     let things = "(?:auth|column|field|file|hash|hint|input|level|line|option|policy|prompt|reset|rule|step|table|test|type|user)[a-z]*[_-]?[0-9]{1,2}$";
     let places = r"[\w./:-]*/[\w./:-]*$|[\w-]+(?:\.[\w-]+)*\.[a-z]{1,5}$";
-    pattern(&format!("^(?i:{names}|{lengths}|{versions}|{things}|{places})"))
+    pattern(&format!("^(?i-u:{names}|{lengths}|{versions}|{things}|{places})"))
 });
 
 /// Whether a value that a sentence announces, or that a secret is compared with, is one: letters and digits, of which a key
@@ -251,12 +251,13 @@ pub(super) fn is_call(value: &str) -> bool {
 /// marks that code does not put there are beside it.
 fn is_random_in_brackets(value: &str) -> bool {
     let word = value.trim_start_matches(['(', '[', '{', '<', '$']);
-    let word = &word[..word.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(word.len())];
+    let (word, rest) = word.split_at(word.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(word.len()));
+    let is_macro = ["![", "!(", "!{"].iter().any(|bracket| rest.starts_with(bracket));
     let changes =
         word.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
     let is_mixed = changes >= 2 && word.bytes().any(|byte| byte.is_ascii_uppercase()) && !word.contains("64");
     let marks = value.bytes().filter(|byte| b"!#%^~@$&;?".contains(byte)).count();
-    is_mixed || (marks > 1 && !value.contains(['"', '\'']))
+    is_mixed || (marks > 1 && !is_macro && !value.contains(['"', '\'']))
 }
 
 /// Whether an unquoted value is code: a call, or a variable with the name of a secret.
