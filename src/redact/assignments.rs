@@ -32,7 +32,9 @@ static NAMES: LazyLock<Regex> = LazyLock::new(|| {
 /// The name of the member called `value` that follows.
 static NAME_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
     let other = r#"(?:\w+\\*["']?\s*[:=]\s*[^\s,{}]{1,40}[\s,]+)?"#;
-    pattern(&format!(r#"{LABEL}\\*["']?(?:</(?:name|key)>)?(?:[\s,;"'<-]|\\+[nrt]){{1,40}}{other}\\*["']?$"#))
+    pattern(&format!(
+        r#"{LABEL}\\*["']?(?:</(?:name|key)>)?(?:[\s,;"'<-]|\\+[nrt]){{1,40}}{other}(?:[\w-]{{1,32}}:)?\\*["']?$"#
+    ))
 });
 /// The name of the member called `value` that precedes.
 static NAME_BEHIND: LazyLock<Regex> =

@@ -346,6 +346,9 @@ pub(super) const SHAPES: &[Shape] = &[
     shape("voiceflow-key", &["VF."], Parts(r"(?:(?:DM|WS)\.)?[0-9A-Fa-f]{24}\.[0-9A-Za-z]{16}")),
     shape("infisical-token", &["st."], Parts(r"[0-9a-f]{24}\.[0-9a-f]{32}\.[0-9a-f]{32}")),
     shape("stripe-secret", &["pi_", "seti_"], Parts("[0-9A-Za-z]{24}_secret_[0-9A-Za-z]{25}")),
+    // The key of a Laravel application.
+    Shape { keeps_prefix: true, ..exactly(SECRET, &["base64:"], Encoded, 44) },
+    behind(SECRET, &["?key=", "&key="], Word, 24).needs(varied),
     behind(SECRET, &["infura.io/v3/", "alchemy.com/v2/"], Word, 30),
     behind("zapier-webhook", &["hooks.zapier.com/hooks/catch/"], Encoded, 12),
     between("mollie-key", &["live_"], Alphanumeric, 30, 42).needs(varied),

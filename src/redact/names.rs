@@ -52,7 +52,7 @@ static PASSWORDS: LazyLock<Regex> = LazyLock::new(|| {
 static KEYS: LazyLock<Regex> = LazyLock::new(|| {
     let keys = "(?:api|secret|access|private|auth|master|sign(?:ing)?|encryption|account|client|service|shared|license|\
         app|subscription)_?keys?";
-    ending(&format!("{keys}|_token|_bearer|(?:api|access|auth|bot|bearer|refresh)token|_pass|_pw"))
+    ending(&format!("{keys}|_token|_bearer|signing_salt|(?:api|access|auth|bot|bearer|refresh)token|_pass|_pw"))
 });
 /// Names of environment variables that end in a word which means a secret only there.
 static VARIABLES: LazyLock<Regex> =

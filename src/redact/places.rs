@@ -19,17 +19,17 @@ use crate::redact::{SecretSpan, values};
 const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Command, r#"(?:oracle:(?:thin|oci8?):|(?i:\bconn(?:ect)?)[ \t(]+)\\*["']?[\w.$#-]+"?/<>@"#),
     (PASSWORD, Command, r#"\b(?:sqlplus|impdp|expdp|sqlldr|rman)[ \t]+(?:-\w+[ \t]+)*\\*["']?[\w.$#-]+/<>"#),
-    (PASSWORD, Command, r"(?:(?:^|default\s+|machine\s+\S+\s+)login\s+\S+\s+(?:account\s+\S+\s+)?|\b(?:nmcli|rclone)\b~[ \t])(?:password|pass|psk|secret_access_key)\s+<>"),
+    (PASSWORD, Command, r"(?:(?:^|default\s+|machine\s+\S+\s+)login\s+\S+\s+(?:account\s+\S+\s+)?|\b(?:nmcli|rclone)\b~[ \t])(?:password|pass|(?:[\w-]+\.)?psk|secret_access_key)\s+<>"),
     (PASSWORD, Command, r#"(?:\bcurl\b~[ \t](?:-[A-Za-z]*[uUE]|--(?:proxy-)?user|--cert)|\b(?:https?|xh|hey|ab|l?ftp)[ \t]~-[aAu]|--(?:src-|dest-)?creds)[ \t=]*<[^\s"':,]*[:,]>"#),
     (SECRET, Anywhere, r#"\bcurl\b~[ \t]-[A-Za-z]*u[ \t]*["']?<>:["'\s]"#),
     (PASSWORD, Command, r"\b(?:mysql\w*|mariadb[\w-]*|7z[ar]*|unrar|mongo)\b~[ \t]-h?p<>"),
     (PASSWORD, Command, r"(?:[ \t]login|\btwine[ \t]upload|\b(?:mongo\w*|my?cli|cqlsh|cypher-shell|smbmap|crackmapexec|netexec|evil-winrm|rdesktop|racadm|snowsql|hydra))\b~[ \t]-p[ \t]+<>"),
     (PASSWORD, Anywhere, r"[ \t]-(?:u|l|-user(?:name)?)[ \t=]+[^\s-]\S*[ \t](?:[^\n|;]{0,80}[ \t])?-p[ \t]+<>"),
     (PASSWORD, Command, r"\b(?:(?:un)?zip|sqlcmd|bcp|isql|osql|mssql-cli|ipmitool|mosquitto_\w+)\b~[ \t]-P[ \t]*<>"),
-    (PASSWORD, Command, r"\b(?:redis-cli\b~[ \t]-a|ldap\w+[ \t]~[ \t]-w|ssh-keygen\b~[ \t]-[NP]|snmp\w*\b~[ \t]-[cAX]|swaks\b~[ \t]-ap|ldappasswd\b~[ \t]-s|schtasks\b~[ \t]/rp|encrypt_string|\brclone[ \t]obscure|\bsecurity[ \t][\w-]+keychain\b~[ \t]-[pP]|\bsecurity[ \t]add-\w+-password\b~[ \t]-w|\bsigntool\b~[ \t]/p|\bopenssl[ \t]passwd(?:[ \t]-[\w-]+)*[ \t]|openssl\b~[ \t]-k|p(?:link|scp|sftp)\b~[ \t]-pw|(?:sudo|cryptsetup|login|passwd|secret[ \t]put|env[ \t]add)\b~<<<)[ \t]*<>"),
+    (PASSWORD, Command, r"\b(?:redis-cli\b~[ \t]-a|ldap\w+[ \t]~[ \t]-w|ssh-keygen\b~[ \t]-[NP]|snmp\w*\b~[ \t]-[cAX]|swaks\b~[ \t]-ap|ldappasswd\b~[ \t]-s|schtasks\b~[ \t]/rp|encrypt_string|\brclone[ \t]obscure|\bsecurity[ \t][\w-]+keychain\b~[ \t]-[pP]|\bsecurity[ \t]add-\w+-password\b~[ \t]-w|\bsigntool\b~[ \t]/p|\bopenssl[ \t]passwd(?:[ \t]-[\w-]+)*[ \t]|openssl\b~[ \t]-k|p(?:link|scp|sftp)\b~[ \t]-pw|(?:sudo|cryptsetup|login|passwd|kinit|su|pass[ \t]insert|secret-tool|secret[ \t]put|env[ \t]add)\b~<<<|\buser(?:add|mod)\b~[ \t]-p)[ \t]*<>"),
     (PASSWORD, Command, r"\b(?:ht|mosquitto_)passwd[ \t]+(?:-\w+[ \t]+)*-[a-zA-Z]*b[a-zA-Z]*[ \t]+(?:-\w+[ \t]+)*(?:[^\s|]+[ \t]+){1,2}<>"),
     (PASSWORD, Command, r#"\b(?:smbclient|rpcclient|wbinfo|net[ \t]r\w+)\b~-[Ua][ \t]*<[^\s"'%]+%>"#),
-    (PASSWORD, Command, r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?<(?:\w+:)?>[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:-S|chpasswd|passwd|kinit|cryptsetup|(?:docker|podman|helm)[ \t]~login|[\w-]+[ \t]~secrets?[ \t])"),
+    (PASSWORD, Command, r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?<(?:\w+:)?>[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:-S|chpasswd|passwd|kinit|cryptsetup|[\w.-]+[ \t]~login|[\w-]+[ \t]~secrets?[ \t])"),
     (PASSWORD, Setting, r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)*<>[ \t]*>+[ \t]*\S*(?i:passw|vault_pass|secret|token|credential)"),
     (PASSWORD, Anywhere, r"\bbw[ \t]+(?:login[ \t]+\S+@\S+|unlock(?:[ \t]+--raw)?)[ \t]+<>"),
     (PASSWORD, Anywhere, r"\b(?i:setuser|user)[ \t]+\S+[ \t]+on[ \t]+>?>[ \t]*<>"),
@@ -44,9 +44,12 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Quotes, r#"(?:(?i:password|secret|token|api_?key)\s*[:=]\s*(?:String::from|Some|\w*Secret\w*(?:::new)?)|\bPASSWORD|[cC]hange(?:User)?Password|\.auth|\.log[iI]n|BasicAuth|NetworkCredential|[pP]lainText)\((?:["'][^"'\n]*["'],\s*)?<>"#),
     (PASSWORD, Line, r#"(?:\blog[iI]n|\.(?:auth|basic|authenticate)|\b[aA]uthBasic|\w*Credentials?(?:\.(?:basic|create))?|\.credentials|WiFi\.begin|basic_auth|PasswordAuthentication|StaticCredentials\w*|\b(?:auth|creds?|credentials?)\s*[=:]\s*)[(\[]["'][^"'\n]*["'],\s*(?:Some\()?<>"#),
     (PASSWORD, Line, r#",[ \t]*(?i:pass(?:word|wd)?|pwd)\)?[ \t]*=[ \t]*\(?["'][^"'\n]*["'],[ \t]*<>"#),
-    (SECRET, Line, r#"(?:\b(?i:jwt)\.(?:sign|verify|encode|decode)\((?:["'][^"'\n]*["']|[^"'\n]*?),\s*|\b(?:hmac\.new|Fernet)\(b?|[cC]reateHmac\(["'][\w-]+["'],\s*)<>"#),
+    (SECRET, Line, r#"(?:\b(?i:jwt)\.(?:sign|verify|encode|decode)\((?:["'][^"'\n]*["']|[^"'\n]*?),\s*|\b(?:hmac\.new|Fernet)\(b?|[cC]reateHmac\(["'][\w-]+["'],\s*|\b(?:from_secret|new_from_slice|\w*KeyCredential|SymmetricSecurityKey\([\w.]+|SecretKeySpec)\(b?)<>"#),
+    (SECRET, Setting, r#"(?i:secret|password|token|(?:jwt|sign|signing|private|api)_?key)\s*:?=\s*(?:\[\]byte|Buffer\.from|bytes)\(<>"#),
+    (PASSWORD, Line, r#"(?i:password|secret|token|api_?key)\((?:Some|Secret\w*(?:::\w+)?|String::from)\(\s*<>"#),
+    (SECRET, Line, r#"\b(?:resValue|buildConfigField)[ (]+["']\w+["'],[ \t]*["']\w*(?i:key|secret|token|password)\w*["'],[ \t]*(?:["']\\*)?<>"#),
     (PASSWORD, Line, r#"\b(?i:password|pwd|secret)\s*=\s*(?i:md5|sha[0-9]{0,3}|password|crypt|encrypt|hash)\(\s*<>"#),
-    (PASSWORD, Line, r#"(?:\bPDO|PlainAuth|mysqli(?:_connect)?|getConnection)\((?:[^"'\n,()]*(?:["'][^"'\n]*["'])?,\s*){2}<>"#),
+    (PASSWORD, Line, r#"(?:\bPDO|PlainAuth|mysqli(?:_connect)?|getConnection|ftp_login|ldap_bind|imap_open|DBI->connect|ClientSecretCredential)\((?:[^"'\n,()]*(?:["'][^"'\n]*["'])?,\s*){2}<>"#),
     (PASSWORD, Line, r#"\bparam\s+\w*(?i:password|secret|token|key)\s+string\s*=\s*<>"#),
     (PASSWORD, Setting, r"(?:Password|Secret|Token):[ \t]*\n(?:[ \t]+(?:Type|Description|NoEcho|MinLength|MaxLength|AllowedPattern):[^\n]*\n)*[ \t]+Default:[ \t]*<>"),
     (PASSWORD, Line, r#"\b(?:variable|output|resource\s+"\w+")\s+"\w*(?i:passw(?:or)?d|pass|secret|secret_key|token|api_?key|private_key|credential)"\s*\{[^{}]*?\b(?:default|value|result|secret_string)\s*=\s*<>"#),
@@ -121,7 +124,9 @@ pub(super) fn is_stand_in(value: &str) -> bool {
 
 /// What follows an address in which `user:password@` needs no scheme: a host with its protocol, its number or its port.
 static HOSTS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?-u:(?:tcp|unix)\(|[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|[a-z][\w-]*(?:\.[\w-]+)+:[0-9]{2,5}\b)")
+    pattern(
+        r"^(?-u:(?:tcp|unix)\(|/\w+[?\x22'`]|[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|[a-z][\w-]*(?:\.[\w-]+)+:[0-9]{2,5}\b)",
+    )
 });
 
 /// Finds passwords in `user:password@host` without a scheme.

@@ -41,6 +41,8 @@ pub(super) enum ValuePlace {
     Command,
     /// Behind words of a sentence that announce it: `the password is …`.
     Sentence,
+    /// Beside the word for a password, where a sentence may go on as well: `password …`.
+    Beside,
     /// In a sentence or in code.
     Anywhere,
 }
@@ -63,6 +65,7 @@ impl SecretCandidate<'_> {
             NameClass::Cookie => value.contains('=') && !is_code(value),
             NameClass::Authorization => self.is_credential(),
             _ if place == ValuePlace::Sentence => is_told(class, value),
+            _ if place == ValuePlace::Beside => is_told(class, value) && is_no_word_with_number(value),
             _ if !is_variable && is_own_name(name, value) => false,
             _ if !is_in_quotes && is_code_here() => false,
             // A list of secrets can be one of their names.
@@ -117,8 +120,8 @@ static OF_SENTENCES: LazyLock<Regex> = LazyLock::new(|| {
         oauth|2fa|mfa|3des|http|ipv[46]|sha256:|blake|ntlm|pkcs|x509|[0-9]+(?:st|nd|rd|th)\\b";
     let lengths =
         "[0-9]+[-+]?(?:char|bit|byte|digit|letter|word|day|hour|h\\b|m\\b|min|s\\b|sec|week|month|year|time|x\\b)";
-    let versions = r"v?[0-9]+(?:\.[0-9]+)+|v[0-9]";
-    let things = "(?:auth|column|field|file|hash|hint|input|level|line|option|policy|prompt|reset|rule|step|table|test|type|user)[a-z]*[_-]?[0-9]{1,2}$";
+    let versions = r"(?:[0-9]+:)?v?[0-9]+(?:\.[0-9]+)+|v[0-9]";
+    let things = "(?:auth|column|field|file|hash|hint|input|level|line|option|policy|prompt|reset|rule|step|table|test|type|user)[a-z]*[_-]?[0-9]{1,2}[a-z]*$";
     let places = r"[\w./:-]*/[\w./:-]*$|[\w-]+(?:\.[\w-]+)*\.[a-z]{1,5}$";
     pattern(&format!("^(?i-u:{names}|{lengths}|{versions}|{things}|{places})"))
 });
@@ -140,6 +143,13 @@ pub(super) fn is_told(class: NameClass, value: &str) -> bool {
         NameClass::Password => value.chars().count() >= 6,
         _ => value.len() >= 20 && is_dense(value, 16),
     }
+}
+
+/// Whether a value is more than a word in small letters with a number behind it.
+fn is_no_word_with_number(value: &str) -> bool {
+    let first_digit = value.find(|c: char| c.is_ascii_digit()).unwrap_or(value.len());
+    let has_capital = value.bytes().any(|byte| byte.is_ascii_uppercase());
+    value.len() >= 8 && (has_capital || value[first_digit..].bytes().any(|byte| byte.is_ascii_alphabetic()))
 }
 
 /// Whether a value looks random and is not a short hexadecimal id.
