@@ -118,8 +118,8 @@ pub(super) fn find_inserted(text: &str, found: &mut Vec<SecretSpan>) {
             continue;
         }
         let mut at = statement.get(0).map_or(text.len(), |whole| whole.end());
-        while let Some((strings, end)) = inserted_row(text, at) {
-            for (column, range) in strings {
+        while let Some(row) = inserted_row(text, at) {
+            for (column, range) in row.strings {
                 let Some(name) = columns.get(column) else { continue };
                 let Some(class) = names::classify(name) else { continue };
                 let value = &text[range.clone()];
@@ -128,13 +128,21 @@ pub(super) fn find_inserted(text: &str, found: &mut Vec<SecretSpan>) {
                     found.push(SecretSpan { range, kind: names::kind(class, name) });
                 }
             }
-            at = end;
+            at = row.end;
         }
     }
 }
 
-/// The strings of the row in brackets at an offset, each with the number of its column, and where the next row begins.
-fn inserted_row(text: &str, at: usize) -> Option<(Vec<(usize, Range<usize>)>, usize)> {
+/// A row that a statement inserts.
+struct InsertedRow {
+    /// Its strings, each with the number of its column.
+    strings: Vec<(usize, Range<usize>)>,
+    /// Where the next row begins.
+    end: usize,
+}
+
+/// The row in brackets at an offset.
+fn inserted_row(text: &str, at: usize) -> Option<InsertedRow> {
     let bytes = &text.as_bytes()[..text.len().min(at + LONGEST_ROW)];
     let (mut strings, mut column, mut depth) = (Vec::new(), 0, 0);
     let mut at = at;
@@ -158,7 +166,7 @@ fn inserted_row(text: &str, at: usize) -> Option<(Vec<(usize, Range<usize>)>, us
         at += 1;
         if depth == 0 {
             let rest = text[at..].trim_start().trim_start_matches(',').trim_start();
-            return Some((strings, text.len() - rest.len()));
+            return Some(InsertedRow { strings, end: text.len() - rest.len() });
         }
     }
 }
