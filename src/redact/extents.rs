@@ -73,7 +73,7 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Equals, 1),
         [_, ..] if (before.ends_with("--") || before.ends_with(" -")) && spaced > at => (Operator::Equals, 0),
         [_, ..] if is_command() => (Operator::Command, 0),
-        [b'(', b'"' | b'\'', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
+        [b'(', b'"' | b'\'' | b'`', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
         [b'(', rest @ ..] if spaced == at && !is_quoted && begins_string(rest) => (Operator::Call, 1),
         [b'(', b'\\', b'"', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
         [b'"' | b'\'', ..] if spaced > at && !is_quoted => (Operator::Beside, 0),
@@ -148,7 +148,7 @@ const LONGEST_LINE: usize = 512;
 /// The most bytes of a header.
 pub(super) const LONGEST_HEADER: usize = 8192;
 /// The most spaces around an operator.
-const MOST_SPACES: usize = 16;
+const MOST_SPACES: usize = 64;
 
 /// The start of a value.
 #[derive(Clone, Copy)]

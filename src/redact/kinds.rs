@@ -171,7 +171,7 @@ pub(super) fn dense(value: &str) -> bool {
 const SMALL: &[&str] = &[
     "EZAK", "EZTK", "pnu_", "pnb_", "pul-", "ico-", "CLOJARS_", "rdme_", "shippo_live_", "shippo_test_", "p8e-", "s-s4t2ud-", "s-s4t2af-",
     "NRAK-", "phx_", "figd_", "sq0csp-", "sq0idp-", "dp.st.",
-    "sqp_", "tvly-", "lsv2_", "pcsk_", "tgp_v1_", "fw_", "sbp_", "sb_secret_", "tskey-", "nfp_", "vcp_", "vck_", "vca_",
+    "sqp_", "tvly-", "lsv2_", "pcsk_", "tgp_v1_", "fw_", "sbp_", "tskey-", "nfp_", "vcp_", "vck_", "vca_",
     "vci_", "vcr_", "bkua_", "bkcs_", "CCIPAT_", "CCIPRJ_", "rpa_", "csk-", "esecret_", "e2b_", "fc-", "jina_", "pa-", "zpka_",
     "rnd_", "snyk_", "squ_", "sqa_", "tfp_", "hcaik_", "hcxik_", "pdl_live_apikey_", "CFPAT-", "sl.u.", "sl.A", "sl.B", "NRII-",
     "nfc_", "nfo_", "nfu_", "bkaj_", "xau_", "censys_", "BBDC-", "figu_", "dnkey-", "da2-", "y0_", "mfa.",
@@ -182,12 +182,12 @@ const SMALL: &[&str] = &[
     "dbtc_", "dbtu_", "llx-", "slk_", "figp_", "BBFF-", "ddw_", "thog-secret-", "ramp_sec_", "rootly_",
     "salad_cloud_", "shltm_", "sqco_", "u-s4t2ud-", "u-s4t2af-", "hawk.", "CCDB1_", "mdb_sa_sk_", "pylf_v", "xaat-", "xapt-",
     "alcht_", "nyk_v0_", "tmprl_", "depot_", "gitpod_pat_", "vtwn_", "tpuf_", "PMAT-", "phs_", "hcbik_", "hcalk_", "hcamk_",
-    "xnd_production_", "APP_USR-", "cal_live_", "KGAT_", "sec-c-", "odt_", "signkey-prod-", "m0-", "snyk_uat.", "snyk_sat.",
+    "xnd_production_", "APP_USR-", "cal_live_", "KGAT_", "odt_", "signkey-prod-", "m0-", "snyk_uat.", "snyk_sat.",
     "apk_", "cog_", "sktsec_", "dvc_server_", "flp_", "hbp_", "shptka_",
 ];
 /// The prefixes of shorter keys, with which no word begins.
 #[rustfmt::skip]
-const SHORT: &[&str] = &["sk_car_", "tr_prod_", "tr_stg_", "tr_dev_", "flb_live_", "AVNS_", "lip_", "endr+", "unkey_", "bb_live_", "bb_test_"];
+const SHORT: &[&str] = &["sk_car_", "tr_prod_", "tr_stg_", "tr_dev_", "flb_live_", "AVNS_", "lip_", "endr+", "unkey_", "sb_secret_", "bb_live_", "bb_test_"];
 /// Prefixes with a mark with which words may end.
 pub(super) const COMMON: [&str; 6] = ["key-", "ico-", "pul-", "API-", "tk-us-", "secret_"];
 
@@ -351,6 +351,7 @@ pub(super) const SHAPES: &[Shape] = &[
     behind(SECRET, &["?key=", "&key="], Word, 24).needs(varied),
     behind(SECRET, &["infura.io/v3/", "alchemy.com/v2/"], Word, 30),
     behind("zapier-webhook", &["hooks.zapier.com/hooks/catch/"], Encoded, 12),
+    row(SECRET, &["sec-c-"], Encoded, 30),
     between("mollie-key", &["live_"], Alphanumeric, 30, 42).needs(varied),
     exactly("dify-key", &["app-", "dataset-"], Alphanumeric, 24).needs(varied),
     exactly("metabase-key", &["mb_"], Encoded, 44).needs(varied),

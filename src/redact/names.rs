@@ -30,7 +30,7 @@ pub(super) enum NameClass {
 static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
     let kinds =
         "public|pub|publishable|primary|foreign|partition|allow|sort|cache|routing|idempotency|hot|index|keyboard";
-    let about = "hash|hashed|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\
+    let about = "hash|hashed|hashers?|validators?|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\
         seconds|timeout|enabled|required|algorithm|prefix|suffix|header|policy|endpoint|sock|username|email|method|\
         provider|domain|bucket|version|region|column|field|format|regex|pattern|rotation|error|errors|msg|message|label|\
         title|text|description|placeholder|invalid|reset|length|len|size|count|counts|limit|budget|usage|rate|cost";
@@ -40,7 +40,7 @@ static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Names of passwords with such a word before, which says what the password is for.
 static FOR: LazyLock<Regex> = LazyLock::new(|| {
-    let whose = "email|host|file|image|domain|provider|bucket|username";
+    let whose = "email|host|file|image|domain|provider|bucket|username|text";
     pattern(&format!("(?:^|_)(?:(?:{whose})_(?:password|passwd|passphrase|pass)|hash_(?:salt|secret))$"))
 });
 /// Names of passwords; unimportant words may follow.
@@ -52,7 +52,9 @@ static PASSWORDS: LazyLock<Regex> = LazyLock::new(|| {
 static KEYS: LazyLock<Regex> = LazyLock::new(|| {
     let keys = "(?:api|secret|access|private|auth|master|sign(?:ing)?|encryption|account|client|service|shared|license|\
         app|subscription)_?keys?";
-    ending(&format!("{keys}|_token|_bearer|signing_salt|(?:api|access|auth|bot|bearer|refresh)token|_pass|_pw"))
+    ending(&format!(
+        "{keys}|_token|_bearer|signing_salt|(?:api|access|auth|bot|bearer|refresh|identity)token|dockerconfigjson|_pass|_pw"
+    ))
 });
 /// Names of environment variables that end in a word which means a secret only there.
 static VARIABLES: LazyLock<Regex> =

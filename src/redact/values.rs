@@ -74,6 +74,7 @@ impl SecretCandidate<'_> {
             }
             _ if place == ValuePlace::Several && !self.is_password() && !is_key(value) => false,
             // A variable's value may be several words.
+            NameClass::Password if has_words && name.to_ascii_lowercase().contains("mnemonic") => is_mnemonic(value),
             NameClass::Password if has_words => is_phrase(value) || (is_wallet(name) && is_mnemonic(value)),
             _ if has_words => false,
             NameClass::Password if is_in_quotes || is_explicit => length >= 3,
