@@ -261,10 +261,10 @@ pub(super) const SHAPES: &[Shape] = &[
     shape("airtable-token", &["pat"], Parts(r"[0-9A-Za-z]{14}\.[0-9a-f]{64}")),
     row("maxmind-key", &["_mmk"], Word, 0).after(Word, 36, 36),
     // Code and packages.
-    // The id of an app and a JSON web token.
-    shape("github-token", &["ghs_", "ghu_"], Parts(r"[0-9]+_eyJ[\w-]+\.[\w-]+\.[\w-]+")),
     row("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Alphanumeric, 30),
     row("github-token", &["github_pat_"], Word, 40),
+    // The id of an app and a JSON web token.
+    shape("github-token", &["ghs_", "ghu_"], Parts(r"[0-9]+_eyJ[\w-]+\.[\w-]+\.[\w-]+")),
     row("gitlab-token", &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-", "glffct-", "glft-", "glimt-", "glagent-", "GR1348941"], Dotted, 20),
     behind("gitlab-cookie", &["_gitlab_session="], Alphanumeric, 32),
     row("sourcegraph-token", &["sgp_"], Word, 40),
