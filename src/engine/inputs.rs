@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
@@ -36,12 +37,17 @@ pub(crate) struct Entry {
     pub(crate) output: Option<PathBuf>,
     /// Whether the user named it, rather than a directory that has it.
     pub(crate) named: bool,
+    /// The path without links, of a file that was found in a directory.
+    pub(crate) real_path: Option<PathBuf>,
+    /// The path of its result without links, by which the journal knows it. Only where results go to files of a batch.
+    pub(crate) real_output: Option<PathBuf>,
 }
 
 impl Entry {
     /// The file at a path that the user named, of which nothing is written; standard input without one.
     pub(super) fn named(path: Option<&PathBuf>) -> Self {
-        Entry { path: path.filter(|path| path.as_os_str() != "-").cloned(), output: None, named: true }
+        let path = path.filter(|path| path.as_os_str() != "-").cloned();
+        Entry { path, output: None, named: true, real_path: None, real_output: None }
     }
 
     /// `-` for standard input.
@@ -102,7 +108,7 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
         if path.is_dir() {
             search(path, settings, &mut inputs);
         } else {
-            inputs.add(path, Path::new(path.file_name().unwrap_or_default()), true, settings);
+            inputs.add(path, Path::new(path.file_name().unwrap_or_default()), None, settings);
         }
     }
     if settings.input.paths.is_empty() {
@@ -113,6 +119,7 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
         inputs.entries.push(Entry { output, ..Entry::named(None) });
     }
     if in_files {
+        inputs.resolve();
         check_places(settings, &inputs)?;
         inputs.home = home(settings);
         inputs.keeps_journal = directory.is_some() || settings.input.paths.len() > 1;
@@ -166,10 +173,11 @@ fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
             Ok(entry) => {
                 let path = entry.into_path();
                 let below = path.strip_prefix(root).unwrap_or(&path).to_owned();
-                if archive.as_ref().is_some_and(|archive| *archive == home.join(&below)) {
-                    continue;
+                // No link below the directory was followed.
+                let real_path = home.join(&below);
+                if archive.as_ref() != Some(&real_path) {
+                    inputs.add(&path, &below, Some(real_path), settings);
                 }
-                inputs.add(&path, &below, false, settings);
             }
         }
     }
@@ -189,8 +197,9 @@ impl Inputs {
         Inputs { entries: vec![Entry::named(None)], ..Inputs::default() }
     }
 
-    /// Adds a file whose path `below` its directory, or whose name, is that of its result in another directory.
-    fn add(&mut self, path: &Path, below: &Path, named: bool, settings: &Settings) {
+    /// Adds a file whose path `below` its directory, or whose name, is that of its result in another directory. One that
+    /// was found in a directory has a real path already.
+    fn add(&mut self, path: &Path, below: &Path, real_path: Option<PathBuf>, settings: &Settings) {
         let output = match &settings.output.destination {
             Destination::Folder(folder) => Some(folder.join(below)),
             Destination::InPlace(_) => Some(path.to_owned()),
@@ -198,7 +207,18 @@ impl Inputs {
             Destination::Stdout => None,
         };
         let path = Some(path.to_owned()).filter(|path| path.as_os_str() != "-");
-        self.entries.push(Entry { path, output, named });
+        self.entries.push(Entry { path, output, named: real_path.is_none(), real_path, real_output: None });
+    }
+
+    /// Resolves the links in the paths of the files and of their results.
+    fn resolve(&mut self) {
+        let mut folders = RealFolders::default();
+        for entry in &mut self.entries {
+            let (Some(path), Some(output)) = (&entry.path, &entry.output) else { continue };
+            let real_path = entry.real_path.take().unwrap_or_else(|| real(path));
+            entry.real_output = Some(if output == path { real_path.clone() } else { folders.real(output) });
+            entry.real_path = Some(real_path);
+        }
     }
 }
 
@@ -218,9 +238,7 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
         return usage_error(&format!("--output-dir {} is a file; name a directory", file.display()));
     }
     let mut taken: HashMap<&Path, &Path> = HashMap::new();
-    let places: Vec<(&Path, &Path, PathBuf)> =
-        inputs.places().map(|(path, output)| (path, output, real(output))).collect();
-    for (path, output, place) in &places {
+    for (path, output, place) in inputs.real_places() {
         if let Some(root) = within(place).filter(|_| folder.is_some()) {
             return inside_input(&output.display().to_string(), root);
         }
@@ -228,13 +246,13 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
             return same_output(path, other, output);
         }
     }
-    for (path, output, place) in places.iter().filter(|_| folder.is_some()) {
+    for (path, output, place) in inputs.real_places().filter(|_| folder.is_some()) {
         if let Some(other) = place.ancestors().skip(1).find_map(|above| taken.get(above)) {
             return same_output(path, other, output);
         }
     }
     if folder.is_some() {
-        let read: HashSet<PathBuf> = inputs.places().map(|(path, _)| real(path)).collect();
+        let read: HashSet<&Path> = inputs.entries.iter().filter_map(|entry| entry.real_path.as_deref()).collect();
         if let Some(output) = taken.keys().find(|place| read.contains(**place)) {
             let output = output.display();
             return usage_error(&format!(
@@ -293,6 +311,14 @@ impl Inputs {
     fn places(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.entries.iter().filter_map(|entry| Some((entry.path.as_deref()?, entry.output.as_deref()?)))
     }
+
+    /// The same, each with the real path of its result.
+    fn real_places(&self) -> impl Iterator<Item = (&Path, &Path, &Path)> {
+        self.entries.iter().filter_map(|entry| {
+            let (path, output) = entry.path.as_deref().zip(entry.output.as_deref())?;
+            Some((path, output, entry.real_output.as_deref()?))
+        })
+    }
 }
 
 /// The directory of the journal: the output directory, or that of the first file that is replaced; none for other
@@ -320,6 +346,30 @@ pub(crate) fn real(path: &Path) -> PathBuf {
         }
     }
     real
+}
+
+/// Resolves paths of many files, each folder once.
+#[derive(Default)]
+struct RealFolders(HashMap<PathBuf, PathBuf>);
+
+impl RealFolders {
+    /// The same as [`real`].
+    fn real(&mut self, path: &Path) -> PathBuf {
+        let Some(name) = path.file_name() else { return real(path) };
+        // On other systems, a file can be there under a name with other capitals.
+        let is_resolved = |there: fs::Metadata| cfg!(target_os = "linux") && !there.is_symlink();
+        if !fs::symlink_metadata(path).map_or_else(|error| error.kind() == ErrorKind::NotFound, is_resolved) {
+            return real(path);
+        }
+        let folder = folder(path);
+        if let Some(real_folder) = self.0.get(folder) {
+            return real_folder.join(name);
+        }
+        let real_folder = real(folder);
+        let real = real_folder.join(name);
+        self.0.insert(folder.to_owned(), real_folder);
+        real
+    }
 }
 
 fn usage_error<T>(message: &str) -> Result<T> {

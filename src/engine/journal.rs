@@ -64,8 +64,8 @@ pub(crate) struct Journal {
 
 /// A file whose result is written.
 pub(crate) struct FinishedFile<'f> {
-    /// Where the result is.
-    pub(crate) place: &'f Path,
+    /// The real path of the result.
+    pub(crate) real_path: &'f Path,
     /// The hash of what was read.
     pub(crate) read: &'f str,
     /// The hash of the result.
@@ -96,8 +96,8 @@ impl Journal {
     }
 
     /// The note on `output`, which may be `input` itself, if it already is the result of `input` by these rules.
-    pub(crate) fn find(&self, input: &Path, output: &Path) -> Option<Finished> {
-        let place = self.finished.get(&self.name(output))?;
+    pub(crate) fn find(&self, input: &Path, output: &Path, real_output: &Path) -> Option<Finished> {
+        let place = self.finished.get(&self.name(real_output))?;
         let line = self.line_at(place).ok().filter(|line| line.rules == self.rules)?;
         let is = |path: &Path, expected: &str| hash_of(path).is_ok_and(|found| found == expected);
         (is(output, &line.output) && (input == output || is(input, &line.input))).then_some(line)
@@ -117,7 +117,7 @@ impl Journal {
     /// The note cannot be written.
     pub(crate) fn note(&self, file: &FinishedFile<'_>, rows: Vec<FinishedRow>, certain: bool) -> io::Result<()> {
         let line = Finished {
-            path: self.name(file.place),
+            path: self.name(file.real_path),
             input: file.read.to_owned(),
             rules: self.rules.clone(),
             output: file.result.to_owned(),
@@ -144,9 +144,8 @@ impl Journal {
         }
     }
 
-    fn name(&self, path: &Path) -> String {
-        let path = real(path);
-        path.strip_prefix(&self.home).unwrap_or(&path).display().to_string()
+    fn name(&self, real_path: &Path) -> String {
+        real_path.strip_prefix(&self.home).unwrap_or(real_path).display().to_string()
     }
 }
 

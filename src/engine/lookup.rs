@@ -403,7 +403,7 @@ pub(super) fn files(paths: &[PathBuf]) -> (Vec<Entry>, Vec<String>) {
             match entry {
                 Err((path, why)) => unsearched.push(format!("{path} cannot be read: {why}")),
                 Ok(entry) if !entry.file_type().is_file() => {}
-                Ok(entry) => files.push(Entry { path: Some(entry.into_path()), output: None, named: false }),
+                Ok(entry) => files.push(Entry { named: false, ..Entry::named(Some(&entry.into_path())) }),
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::events::{Event, Listener, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::atomic::Readers;
 use crate::files::open_files::OpenFiles;
-use crate::files::output::{CompleteFile, OutputFile};
+use crate::files::output::{CompleteFile, OutputFile, WriteOptions};
 use crate::interrupt;
 use crate::report::html::{Page, PageBuilder, PricedModel};
 use crate::report::json::Report;
@@ -237,7 +237,8 @@ fn new_page(settings: &Settings) -> Option<PageBuilder> {
 /// # Errors
 /// It cannot be written; an earlier page stays unchanged.
 pub(super) fn write_page(page: &str, file: &Path) -> Result<CompleteFile> {
-    let mut written = OutputFile::begin_as(format!("--html {}", file.display()), file, None, &Readers::Owner)?;
+    let options = WriteOptions { compression: None, readers: &Readers::Owner, hashed: false };
+    let mut written = OutputFile::begin_as(format!("--html {}", file.display()), file, options)?;
     written.write([page.as_bytes()])?;
     written.complete(None)
 }

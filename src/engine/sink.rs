@@ -17,8 +17,9 @@ use crate::exit::{Exit, Failure};
 use crate::files::append::WaitingSections;
 use crate::files::atomic::Readers;
 use crate::files::compression::Compression;
-use crate::files::input::{self, Opened, ReadHash, ReadOptions};
-use crate::files::output::{self, OutputFile};
+use crate::files::hashed::RunningHash;
+use crate::files::input::{self, Opened, ReadOptions};
+use crate::files::output::{self, OutputFile, WriteOptions};
 use crate::files::paths;
 use crate::report::html;
 use crate::settings::{Action, Destination, Volume, archive_among};
@@ -43,11 +44,13 @@ pub(super) struct Sink<'b> {
     pub(super) as_lines: bool,
     compression: Option<Compression>,
     /// The running hash of the bytes read, for the journal.
-    read_hash: Option<ReadHash>,
+    read_hash: Option<RunningHash>,
     /// The file to write; nothing for standard output.
     output: Option<&'b Path>,
     /// Whether what is written of it has gone at once: to standard output, a device or a pipe.
     is_stream: bool,
+    /// Whether a directory is in the place of its result.
+    is_directory: bool,
     /// The metadata of the file before it was read.
     metadata: Option<Metadata>,
     /// Who may read its result.
@@ -91,7 +94,9 @@ impl<'b> Sink<'b> {
         }
         // Links in a directory are not followed.
         let metadata_of = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
+        let metadata = entry.path.as_deref().and_then(|path| metadata_of(path).ok());
         let output = entry.output.as_deref().filter(|_| !settings.action.prints());
+        let there = output.and_then(|output| fs::metadata(output).ok());
         Sink {
             run,
             index,
@@ -101,9 +106,10 @@ impl<'b> Sink<'b> {
             compression: None,
             read_hash: None,
             output,
-            is_stream: output.is_none_or(output::is_stream),
-            metadata: entry.path.as_deref().and_then(|path| metadata_of(path).ok()),
-            readers: Readers::of_result(entry.path.as_deref()),
+            is_stream: output.is_none_or(|output| output::is_stream_with(output, there.as_ref())),
+            is_directory: there.is_some_and(|there| there.is_dir()),
+            readers: if entry.path.is_some() { Readers::of_file(metadata.clone()) } else { Readers::of_result(None) },
+            metadata,
             first_failed: AtomicUsize::new(usize::MAX),
             written: Mutex::default(),
         }
@@ -113,8 +119,12 @@ impl<'b> Sink<'b> {
     /// is one.
     pub(super) fn end_if_finished(&self) -> bool {
         let journal = self.run.journal.as_ref().filter(|_| self.run.settings.output.resume);
-        let finished = journal.zip(self.places()).and_then(|(journal, (path, output))| journal.find(path, output));
-        let Some(finished) = finished else { return false };
+        let (Some(journal), Some((path, output)), Some(real_output)) =
+            (journal, self.places(), &self.entry.real_output)
+        else {
+            return false;
+        };
+        let Some(finished) = journal.find(path, output, real_output) else { return false };
         let status = Status::Finished;
         let mut rows: Vec<ReportRow> = finished.rows.into_iter().map(|row| row.skipped()).collect();
         if rows.is_empty() {
@@ -184,7 +194,7 @@ impl<'b> Sink<'b> {
         let Some((path, output)) = self.places().filter(|_| self.run.inputs.home.is_some()) else { return Ok(()) };
         self.refuse_links()?;
         self.refuse_writer()?;
-        if output.is_dir() {
+        if self.is_directory {
             return Err(output::unwritable(output, &io::Error::other("it is a directory")).into());
         }
         match &self.run.settings.output.destination {
@@ -296,7 +306,9 @@ impl<'b> Sink<'b> {
                 if self.output.is_some() {
                     self.refuse_links()?;
                 }
-                OutputFile::begin(self.output, compression, &self.readers)?
+                // An unchanged document has the hash of what was read.
+                let hashed = self.run.journal.is_some() && (written.changed || self.as_lines);
+                OutputFile::begin(self.output, WriteOptions { compression, readers: &self.readers, hashed })?
             }
         };
         Ok(written.output.insert(output))

@@ -141,11 +141,15 @@ pub(crate) enum Readers {
 impl Readers {
     /// The readers of a result by its input, which is standard input if there is no path.
     pub(crate) fn of_result(input: Option<&Path>) -> Self {
-        let metadata = match input.filter(|input| input.as_os_str() != "-") {
+        Readers::of_file(match input.filter(|input| input.as_os_str() != "-") {
             Some(input) => fs::metadata(input).ok(),
             None => metadata_of_stdin(),
-        };
-        metadata.filter(Metadata::is_file).map_or(Readers::Usual, |input| Readers::OfInput(Box::new(input)))
+        })
+    }
+
+    /// The readers of a result by what its input is, if that is known.
+    pub(crate) fn of_file(input: Option<Metadata>) -> Self {
+        input.filter(Metadata::is_file).map_or(Readers::Usual, |input| Readers::OfInput(Box::new(input)))
     }
 
     /// Whether a file is the input.

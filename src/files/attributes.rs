@@ -13,10 +13,9 @@ const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
 /// Gives a file the extended attributes of another one, as far as the file system lets us.
 pub(super) fn copy(from: &Path, to: &File) {
-    let has_owners_of_both = has_owner_of(from, to);
     for name in names(from).split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         // Members of another group may not become readers.
-        let is_copied = !NOT_COPIED.contains(&name) && (name != ACCESS_LIST || has_owners_of_both);
+        let is_copied = !NOT_COPIED.contains(&name) && (name != ACCESS_LIST || has_owner_of(from, to));
         if let Some(value) = value(from, name).filter(|_| is_copied) {
             let _ = fsetxattr(to, name, &value, XattrFlags::empty());
         }
@@ -26,7 +25,7 @@ pub(super) fn copy(from: &Path, to: &File) {
 /// The names of the attributes of a file, each with a NUL behind it.
 fn names(file: &Path) -> Vec<u8> {
     let mut names = Vec::new();
-    if let Ok(length) = listxattr_query(file) {
+    if let Ok(length @ 1..) = listxattr_query(file) {
         names.resize(length, 0);
         let read = listxattr(file, names.as_mut_slice());
         names.truncate(read.unwrap_or(0));

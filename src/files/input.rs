@@ -4,18 +4,16 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read};
 use std::path::Path;
 use std::str::Utf8Chunk;
-use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 
 use crate::exit::Failure;
-use crate::hash::Hasher;
 use crate::standard_streams::check_stdin;
-use crate::sync::lock;
 use crate::transcript::framing;
 use crate::wording::{readable_source, reason};
 
 use crate::files::compression::Compression;
+use crate::files::hashed::{Hashed, RunningHash};
 
 /// A text and its origin.
 #[derive(Debug, Default, Clone)]
@@ -85,41 +83,16 @@ pub(crate) struct ReadOptions {
     pub(crate) is_record: Option<fn(&[u8]) -> bool>,
 }
 
-/// The running hash of the bytes that were read of a file.
-#[derive(Clone, Default)]
-pub(crate) struct ReadHash(Arc<Mutex<Hasher>>);
-
-impl ReadHash {
-    /// The hash so far, in hexadecimal digits.
-    pub(crate) fn hash(&self) -> String {
-        lock(&self.0).clone().end()
-    }
-}
-
-/// A reader that hashes the bytes it reads.
-struct Hashed<R> {
-    file: R,
-    hash: ReadHash,
-}
-
-impl<R: Read> Read for Hashed<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer)?;
-        lock(&self.hash.0).add(&buffer[..read]);
-        Ok(read)
-    }
-}
-
 /// Opens a file, or standard input if there is no path, compressed or not.
 ///
 /// # Errors
 /// It cannot be read, is damaged or is not UTF-8; or it is a terminal, where no user would type a transcript.
-pub(crate) fn open(path: Option<&Path>, reading: ReadOptions) -> Result<(Opened, Option<ReadHash>)> {
-    let hash = reading.hashed.then(ReadHash::default);
+pub(crate) fn open(path: Option<&Path>, reading: ReadOptions) -> Result<(Opened, Option<RunningHash>)> {
+    let hash = reading.hashed.then(RunningHash::default);
     Ok((opened(path, reading, hash.clone())?, hash))
 }
 
-fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<ReadHash>) -> Result<Opened> {
+fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) -> Result<Opened> {
     let name = path.map_or("-".to_owned(), |path| path.display().to_string());
     let (mut reader, compression) = unpacking(path, &name, hash)?;
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
@@ -194,7 +167,7 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
 }
 
 /// A reader of the unpacked bytes of a file.
-fn unpacking(path: Option<&Path>, name: &str, hash: Option<ReadHash>) -> Result<(Reader, Option<Compression>)> {
+fn unpacking(path: Option<&Path>, name: &str, hash: Option<RunningHash>) -> Result<(Reader, Option<Compression>)> {
     let raw: Box<dyn Read + Send> = match path {
         Some(path) => {
             let file = File::open(path).map_err(|error| unreadable(name, &reason(&error)))?;

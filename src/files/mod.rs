@@ -9,6 +9,7 @@ mod attributes {
     pub(super) fn copy(_from: &std::path::Path, _to: &std::fs::File) {}
 }
 pub(crate) mod compression;
+pub(crate) mod hashed;
 pub(crate) mod input;
 pub(crate) mod open_files;
 pub(crate) mod output;

@@ -13,6 +13,7 @@ use anyhow::Result;
 use crate::files::atomic::{AtomicFile, Readers, tidy};
 use crate::files::attributes;
 use crate::files::compression::{Compression, Compressor};
+use crate::files::hashed::{Hashed, RunningHash};
 use crate::files::paths::{FileId, folder, hash_of};
 
 /// What errors call standard output.
@@ -104,7 +105,8 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// # Errors
 /// It cannot be written. A closed pipe is not an error.
 pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: Option<&Path>, readers: &Readers) -> Result<()> {
-    let mut output = OutputFile::begin(path, path.and_then(Compression::of_name), readers)?;
+    let compression = path.and_then(Compression::of_name);
+    let mut output = OutputFile::begin(path, WriteOptions { compression, readers, hashed: false })?;
     output.write(pieces)?;
     output.complete(None)?.put()
 }
@@ -120,7 +122,8 @@ pub(crate) fn replacement<'p>(
     readers: &Readers,
 ) -> Result<CompleteFile> {
     let like = fs::metadata(path).map_err(|error| unwritable(path, &error))?;
-    let mut output = OutputFile::begin(Some(path), Compression::of_name(path), readers)?;
+    let options = WriteOptions { compression: Compression::of_name(path), readers, hashed: false };
+    let mut output = OutputFile::begin(Some(path), options)?;
     output.write(pieces)?;
     output.complete(Some(&like))
 }
@@ -136,18 +139,34 @@ enum OutputSink {
     Stdout,
     /// A device or a pipe.
     Device(File),
-    File(AtomicFile, Option<Box<dyn Compressor>>),
+    File(WrittenFile),
+}
+
+struct WrittenFile {
+    file: AtomicFile,
+    /// What the bytes go through if they are compressed.
+    packing: Option<Box<dyn Compressor>>,
+    /// The hash of the bytes in the file.
+    hash: Option<RunningHash>,
+}
+
+/// How to write a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WriteOptions<'r> {
+    pub(crate) compression: Option<Compression>,
+    pub(crate) readers: &'r Readers,
+    /// Whether to hash the bytes of the file.
+    pub(crate) hashed: bool,
 }
 
 impl OutputFile {
-    /// Begins a result: for a file, compressed with `compression` and for `readers`; without a path, for standard
-    /// output.
+    /// Begins a result, which goes to standard output without a path.
     ///
     /// # Errors
     /// The file cannot be created.
-    pub(crate) fn begin(path: Option<&Path>, compression: Option<Compression>, readers: &Readers) -> Result<Self> {
+    pub(crate) fn begin(path: Option<&Path>, options: WriteOptions<'_>) -> Result<Self> {
         let Some(path) = file(path) else { return Ok(OutputFile::stdout()) };
-        OutputFile::begin_as(path.display().to_string(), path, compression, readers)
+        OutputFile::begin_as(path.display().to_string(), path, options)
     }
 
     fn stdout() -> Self {
@@ -158,20 +177,11 @@ impl OutputFile {
     ///
     /// # Errors
     /// The file cannot be created.
-    pub(crate) fn begin_as(
-        name: String,
-        path: &Path,
-        compression: Option<Compression>,
-        readers: &Readers,
-    ) -> Result<Self> {
+    pub(crate) fn begin_as(name: String, path: &Path, options: WriteOptions<'_>) -> Result<Self> {
         let begun = || {
             Ok(match OutputTarget::of(path)? {
                 OutputTarget::Device(path) => OutputSink::Device(OpenOptions::new().write(true).open(path)?),
-                OutputTarget::File(target) => {
-                    let file = AtomicFile::beside(&target, readers)?;
-                    let packing = compression.map(|compression| compression.writer(file.file.as_file().try_clone()?));
-                    OutputSink::File(file, packing.transpose()?)
-                }
+                OutputTarget::File(target) => OutputSink::File(WrittenFile::begin(&target, options)?),
             })
         };
         match begun() {
@@ -206,8 +216,7 @@ impl OutputFile {
         let written = match &mut self.sink {
             OutputSink::Stdout => check_stdout().and_then(|()| stdout.write_all(bytes)).and_then(|()| stdout.flush()),
             OutputSink::Device(file) => file.write_all(bytes),
-            OutputSink::File(_, Some(packing)) => packing.write_all(bytes),
-            OutputSink::File(file, None) => file.file.write_all(bytes),
+            OutputSink::File(file) => file.write_all(bytes),
         };
         match written {
             Ok(()) => Ok(true),
@@ -219,7 +228,7 @@ impl OutputFile {
     /// The file whose place it will take.
     pub(crate) fn place(&self) -> Option<&Path> {
         match &self.sink {
-            OutputSink::File(file, _) => Some(file.place()),
+            OutputSink::File(written) => Some(written.file.place()),
             OutputSink::Stdout | OutputSink::Device(_) => None,
         }
     }
@@ -230,16 +239,44 @@ impl OutputFile {
     /// It cannot be written; the earlier file stays unchanged.
     pub(crate) fn complete(self, like: Option<&Metadata>) -> Result<CompleteFile> {
         let OutputFile { sink, name } = self;
-        let OutputSink::File(file, packing) = sink else { return Ok(CompleteFile { file: None, name }) };
+        let OutputSink::File(WrittenFile { file, packing, hash }) = sink else {
+            return Ok(CompleteFile { file: None, hash: None, name });
+        };
         let completed = packing.map_or(Ok(()), Compressor::end).and_then(|()| file.finish(like));
         completed.map_err(|error| unwritable_as(&name, &error))?;
-        Ok(CompleteFile { file: Some(file), name })
+        Ok(CompleteFile { file: Some(file), hash: hash.map(|hash| hash.hash()), name })
+    }
+}
+
+impl WrittenFile {
+    fn begin(target: &Path, options: WriteOptions<'_>) -> io::Result<Self> {
+        let WriteOptions { compression, readers, hashed } = options;
+        let file = AtomicFile::beside(target, readers)?;
+        let hash = hashed.then(RunningHash::default);
+        let packing = match (compression, &hash) {
+            (None, _) => None,
+            (Some(compression), None) => Some(compression.writer(file.file.as_file().try_clone()?)?),
+            (Some(compression), Some(hash)) => {
+                Some(compression.writer(Hashed { file: file.file.as_file().try_clone()?, hash: hash.clone() })?)
+            }
+        };
+        Ok(WrittenFile { file, packing, hash })
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match (&mut self.packing, &self.hash) {
+            (Some(packing), _) => packing.write_all(bytes),
+            (None, Some(hash)) => Hashed { file: self.file.file.as_file(), hash: hash.clone() }.write_all(bytes),
+            (None, None) => self.file.file.write_all(bytes),
+        }
     }
 }
 
 /// A file that is written and synced, and not in its place yet; or a stream, which has all of it already.
 pub(crate) struct CompleteFile {
     file: Option<AtomicFile>,
+    /// The hash of what was written, if one was asked for.
+    hash: Option<String>,
     /// What errors call it: the path that the user gave.
     name: String,
 }
@@ -248,6 +285,10 @@ impl CompleteFile {
     /// The path that the file has until it is in its place.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|file| file.file.path())
+    }
+
+    pub(crate) fn hash(&self) -> Option<&str> {
+        self.hash.as_deref()
     }
 
     /// The file whose place it takes.
@@ -275,7 +316,7 @@ pub(crate) fn copied(from: &Path, to: &Path) -> Result<CompleteFile> {
         copy_beside(from, &target).map(Some)
     };
     let file = copied().map_err(|error| unwritable(to, &error))?;
-    Ok(CompleteFile { file, name: to.display().to_string() })
+    Ok(CompleteFile { file, hash: None, name: to.display().to_string() })
 }
 
 fn copy_beside(from: &Path, to: &Path) -> io::Result<AtomicFile> {
@@ -346,8 +387,12 @@ fn file(output: Option<&Path>) -> Option<&Path> {
 
 /// Whether what is written to a path has gone at once: to standard output, a device or a pipe.
 pub(crate) fn is_stream(path: &Path) -> bool {
-    let is_other = |there: Metadata| !there.is_file() && !there.is_dir();
-    file(Some(path)).is_none() || fs::metadata(path).is_ok_and(is_other)
+    is_stream_with(path, fs::metadata(path).ok().as_ref())
+}
+
+/// The same, by what is at the path.
+pub(crate) fn is_stream_with(path: &Path, there: Option<&Metadata>) -> bool {
+    file(Some(path)).is_none() || there.is_some_and(|there| !there.is_file() && !there.is_dir())
 }
 
 /// Follows a chain of links to a file that need not exist.
@@ -412,16 +457,35 @@ pub(super) fn can_make_files_in(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::sha256;
 
     #[test]
     fn parts_of_all_sizes_are_written_in_order() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().join("a");
         let sizes = [0, 1, 1 << 15, 1 << 15, 1, 1 << 16, 0, (1 << 16) + 1, 7, 1 << 20, 1 << 17, 9];
+        let options = WriteOptions { compression: None, readers: &Readers::default(), hashed: true };
         let parts: Vec<Vec<u8>> = (b'a'..).zip(sizes).map(|(byte, size)| vec![byte; size]).collect();
-        let mut output = OutputFile::begin(Some(&place), None, &Readers::default()).expect("begun");
+        let mut output = OutputFile::begin(Some(&place), options).expect("begun");
         assert!(output.write(parts.iter().map(Vec::as_slice)).expect("written"));
-        output.complete(None).and_then(CompleteFile::put).expect("in its place");
+        let complete = output.complete(None).expect("complete");
+        assert_eq!(complete.hash(), Some(&*sha256(&parts.concat())));
+        complete.put().expect("in its place");
         assert!(fs::read(&place).expect("there") == parts.concat());
+    }
+
+    #[test]
+    fn the_hash_of_a_compressed_file_is_that_of_its_bytes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("a");
+        for compression in [Compression::Gzip, Compression::Zstandard] {
+            let options = WriteOptions { compression: Some(compression), readers: &Readers::default(), hashed: true };
+            let mut output = OutputFile::begin(Some(&place), options).expect("begun");
+            output.write([b"some text".as_slice(), b", and more"]).expect("written");
+            let complete = output.complete(None).expect("complete");
+            let hash = complete.hash().map(str::to_owned);
+            complete.put().expect("in its place");
+            assert_eq!(hash, Some(hash_of(&place).expect("there")));
+        }
     }
 }

@@ -78,6 +78,8 @@ mod signals;
 mod state_updates;
 mod streams;
 mod summary_requests;
+#[cfg(target_os = "linux")]
+mod system_calls;
 #[cfg(unix)]
 mod terminal;
 mod thinking;

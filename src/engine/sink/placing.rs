@@ -5,7 +5,7 @@
 //! cannot take its place, what was reported and archived is taken back, and an earlier page is put back. A file that is
 //! replaced is looked at once more right before, since another program can write to it while all of this is flushed.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::{io, mem};
 
@@ -19,7 +19,7 @@ use crate::engine::sink::{MOST_NOTED, Sink, Written};
 use crate::events::{Event, Listener, ReportRow};
 use crate::exit::Failure;
 use crate::files::append::{self, Appended};
-use crate::files::input::ReadHash;
+use crate::files::hashed::RunningHash;
 use crate::files::output::{self, CompleteFile, OutputFile};
 use crate::files::paths::hash_of;
 use crate::files::replacing::ReplacedFile;
@@ -150,8 +150,7 @@ impl Sink<'_> {
             (Destination::Folder(_), Some((path, _))) => {
                 // Compressing the same text again could give other bytes, so the file is copied.
                 let output = output.filter(|_| written.changed || self.compression.is_none());
-                let now = fs::metadata(path).ok();
-                self.put(written, path, now.as_ref(), output, None)
+                self.put(written, path, output, None)
             }
             (Destination::InPlace(_), Some((path, _))) if written.changed => {
                 let target = output.as_ref().and_then(OutputFile::place).unwrap_or(path).to_owned();
@@ -159,11 +158,11 @@ impl Sink<'_> {
                 // Nothing is archived for a file that changed already.
                 replaced.refuse_change()?;
                 self.refuse_writer()?;
-                self.put(written, path, self.metadata.as_ref(), output, Some(replaced))
+                self.put(written, path, output, Some(replaced))
             }
-            (Destination::InPlace(_), Some((_, place))) => {
+            (Destination::InPlace(_), Some(_)) => {
                 let hash = self.hash_of_read();
-                self.note(written, &FinishedFile { place, read: &hash, result: &hash })?;
+                self.note(written, &hash, &hash)?;
                 self.write_after_sides(written, |_| Ok(()))
             }
             _ => {
@@ -176,14 +175,13 @@ impl Sink<'_> {
         }
     }
 
-    /// Puts the result for a file, or a copy of the unchanged file, in its place with the mode and times of `like`. The
-    /// journal notes it before: afterwards nothing shows that a file that is replaced was another. A note only counts
-    /// while the file has this result.
+    /// Puts the result for a file, or a copy of the unchanged file, in its place with the mode of the file and the times
+    /// that it had when it was read. The journal notes it before: afterwards nothing shows that a file that is replaced
+    /// was another. A note only counts while the file has this result.
     fn put(
         &self,
         written: &mut Written,
         path: &Path,
-        like: Option<&Metadata>,
         output: Option<OutputFile>,
         replaced: Option<ReplacedFile<'_>>,
     ) -> Result<()> {
@@ -191,20 +189,22 @@ impl Sink<'_> {
         self.refuse_links()?;
         let is_copy = output.is_none();
         let complete = match output {
-            Some(output) => output.complete(like)?,
+            Some(output) => output.complete(self.metadata.as_ref())?,
             None => output::copied(path, place)?,
         };
         if let Some(file) = complete.path().filter(|_| self.run.journal.is_some()) {
             let read = self.hash_of_read();
-            // A file that was neither changed nor compressed again has the bytes that were read.
-            let is_the_same = !is_copy && !written.changed && self.compression.is_none();
-            let hash = if is_the_same { Ok(read.clone()) } else { hash_of(file) };
-            let hash = hash.map_err(|error| output::unwritable(place, &error))?;
+            let hash = match complete.hash() {
+                Some(hash) => hash.to_owned(),
+                None if is_copy => hash_of(file).map_err(|error| output::unwritable(place, &error))?,
+                // Its bytes are those that were read.
+                None => read.clone(),
+            };
             if is_copy && hash != read {
                 let changed = io::Error::other(format!("{} changed meanwhile; run it again", path.display()));
                 return Err(output::unwritable(place, &changed).into());
             }
-            self.note(written, &FinishedFile { place, read: &read, result: &hash })?;
+            self.note(written, &read, &hash)?;
         }
         let kept = match &self.run.settings.output.destination {
             Destination::InPlace(Some(suffix)) => Some(copy_of(path, suffix)),
@@ -222,18 +222,22 @@ impl Sink<'_> {
     }
 
     fn hash_of_read(&self) -> String {
-        self.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default()
+        self.read_hash.as_ref().map(RunningHash::hash).unwrap_or_default()
     }
 
-    /// Notes in the journal that a file is finished. A file whose summarizer failed is not: the next run tries it
-    /// again.
-    fn note(&self, written: &Written, file: &FinishedFile<'_>) -> Result<()> {
-        let Some(journal) = self.run.journal.as_ref().filter(|_| !written.passed_through) else { return Ok(()) };
+    /// Notes in the journal that a file is finished, with the hashes of what was read and of its result. A file whose
+    /// summarizer failed is not: the next run tries it again.
+    fn note(&self, written: &Written, read: &str, result: &str) -> Result<()> {
+        let (Some(journal), Some(real_path)) = (&self.run.journal, &self.entry.real_output) else { return Ok(()) };
+        if written.passed_through {
+            return Ok(());
+        }
         let in_place = matches!(self.run.settings.output.destination, Destination::InPlace(_));
-        let certain = in_place && file.read != file.result;
+        let certain = in_place && read != result;
         // Part of a file would pass for all of it.
         let all = if written.rows.len() < MOST_NOTED { &*written.rows } else { &[] };
-        let noted = journal.note(file, all.iter().map(ReportRow::finished).collect(), certain);
-        Ok(noted.map_err(|error| output::unwritable(file.place, &error))?)
+        let file = FinishedFile { real_path, read, result };
+        let noted = journal.note(&file, all.iter().map(ReportRow::finished).collect(), certain);
+        Ok(noted.map_err(|error| output::unwritable(self.entry.output.as_deref().unwrap_or(real_path), &error))?)
     }
 }

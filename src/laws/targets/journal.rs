@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::engine::inputs::real;
 use crate::engine::journal::{FinishedFile, Journal};
 use crate::hash::sha256;
 
@@ -17,6 +18,7 @@ pub(crate) fn journal(bytes: &[u8]) {
     let [input, output] = ["in", "out"].map(|name| home.path().join(name));
     fs::write(&input, "before").expect("written");
     fs::write(&output, "after").expect("written");
+    let real_output = real(&output);
     let (before, after) = (sha256(b"before"), sha256(b"after"));
     let file = home.path().join(".tcompact").join("journal.jsonl");
     fs::create_dir(home.path().join(".tcompact")).expect("a folder");
@@ -25,18 +27,18 @@ pub(crate) fn journal(bytes: &[u8]) {
     let text = text.replace("$RULES", &rules).replace("$IN", &before).replace("$OUT", &after);
     fs::write(&file, &text).expect("written");
     let open = || Journal::open(home.path(), RULES).expect("a journal");
-    let known = open().find(&input, &output).is_some();
+    let known = open().find(&input, &output, &real_output).is_some();
     assert!(!known || text.contains(&rules) && text.contains(&after), "nobody noted this: {text:?}");
     let other = Journal::open(home.path(), "other rules").expect("a journal");
-    assert!(other.find(&input, &output).is_none(), "of other rules");
+    assert!(other.find(&input, &output, &real_output).is_none(), "of other rules");
     drop(other);
-    let finished = FinishedFile { place: &output, read: &before, result: &after };
+    let finished = FinishedFile { real_path: &real_output, read: &before, result: &after };
     open().note(&finished, vec![], choices.below(2) == 1).expect("noted");
-    assert!(open().find(&input, &output).is_some(), "what was noted is known: {text:?}");
+    assert!(open().find(&input, &output, &real_output).is_some(), "what was noted is known: {text:?}");
     fs::write(&input, "something else").expect("written");
-    assert!(open().find(&input, &output).is_none(), "of another input");
+    assert!(open().find(&input, &output, &real_output).is_none(), "of another input");
     fs::write(&input, "before").expect("written");
     fs::write(&output, "something else").expect("written");
-    assert!(open().find(&input, &output).is_none(), "another output");
+    assert!(open().find(&input, &output, &real_output).is_none(), "another output");
     assert!(fs::read_to_string(&file).expect("a journal").starts_with(&text), "nothing is taken out");
 }
