@@ -209,7 +209,7 @@ impl Compactor {
 
     fn context(&self) -> CompactionContext<'_> {
         let (policy, backend) = (&self.policy, &*self.backend);
-        CompactionContext { policy, backend, listen: &|_, _| (), counts: false }
+        CompactionContext { policy, backend, listen: &|_, _| (), counts: false, counts_savings: false }
     }
 }
 

@@ -23,8 +23,10 @@ pub(crate) struct CompactionContext<'c> {
     pub(crate) backend: &'c dyn SummaryBackend,
     /// Listens to what happens, with the name of the conversation.
     pub(crate) listen: &'c dyn Fn(&str, CompactionEvent<'_>),
-    /// Whether to count what a compaction saves.
+    /// Whether to count the tokens before and after a compaction.
     pub(crate) counts: bool,
+    /// Whether to count what a summary saves.
+    pub(crate) counts_savings: bool,
 }
 
 impl CompactionContext<'_> {

@@ -74,7 +74,8 @@ pub(super) fn note(
     let mut note = RemovalNote { messages: 0, tokens: 0, rounds: transcript.this_round(), archive };
     for &index in removed {
         let message = &transcript.messages[index];
-        let (messages, tokens) = match RemovalNote::of(message).filter(|_| message.earlier) {
+        let earlier_note = if message.earlier { RemovalNote::of(message) } else { None };
+        let (messages, tokens) = match earlier_note {
             Some(earlier) => (earlier.messages, earlier.tokens),
             None => (1, tokens(index)),
         };
@@ -94,6 +95,6 @@ pub(super) fn note_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>
 
 fn tokens_of(policy: &CompactionPolicy, transcript: &Transcript<'_>, text: &str) -> u64 {
     let summary = SummaryMessage { text, role: policy.summary.role, name: None, marked: true };
-    let entries = transcript.format.summary(&summary, &InsertionPoint::new(transcript, 0));
+    let entries = transcript.format.summary(&summary, &InsertionPoint::for_size(transcript));
     message_tokens(transcript.format, policy.message_counter(transcript).counter, &entries)
 }

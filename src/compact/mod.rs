@@ -93,7 +93,7 @@ impl<'c> CompactionContext<'c> {
     {
         let decided = Rc::new(decide(transcript, unmasked, self.policy, arena)?);
         decided.check_rules()?;
-        let silent = CompactionContext { listen: &|_, _| (), counts: false, ..*self };
+        let silent = CompactionContext { listen: &|_, _| (), counts: false, counts_savings: false, ..*self };
         let draft = |fitted: &Fitted<'t>| {
             attempt(&silent, "", fitted).summary.map(|Summary { text, tokens, .. }| fit::Draft { text, tokens })
         };

@@ -27,7 +27,7 @@ use crate::compact::context::{CompactionContext, CompactionEvent};
 use crate::compact::decide::Decided;
 use crate::compact::fit::Fitted;
 use crate::compact::masks::{edited, redactor};
-use crate::compact::message::{introduced, message_tokens, note, whole_text};
+use crate::compact::message::{LEAST_SUMMARY, introduced, message_tokens, note, whole_text};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 use crate::compact::summarize::on_error::NoSummary;
 use crate::digest;
@@ -47,7 +47,10 @@ pub(super) struct Summarization<'w, 't> {
     pub(super) history: &'w Transcript<'w>,
     /// The history before its secrets were masked.
     unmasked: &'w Transcript<'w>,
-    tally: Tally<'w, 'w>,
+    /// The sizes of the history's messages.
+    tally: &'w Tally<'w, 'w>,
+    /// Whether anybody is told what the summary saves.
+    counts_savings: bool,
     /// The indices of the summarized messages.
     summarized: Vec<usize>,
     /// The earlier summary that this one carries on.
@@ -87,8 +90,8 @@ pub(crate) struct Summary {
     pub(crate) by: SummarySource,
     /// Tokens of its message.
     pub(crate) tokens: u64,
-    /// Tokens that it saves: those of the messages that it replaces, less its own.
-    pub(crate) saved: u64,
+    /// Tokens that it saves, where somebody is told: those of the messages that it replaces, less its own.
+    pub(crate) saved: Option<u64>,
     /// The message, or the text beside the messages.
     pub(crate) placed: Placed,
 }
@@ -133,7 +136,7 @@ fn run(
     fitted: &Fitted<'_>,
     session: &mut Session,
 ) -> Result<SummaryAttempt> {
-    let CompactionContext { policy, backend, listen, .. } = *context;
+    let CompactionContext { policy, backend, listen, counts_savings, .. } = *context;
     let (Decided { transcript, view, .. }, plan) = (&*fitted.decided, &fitted.plan);
     let archive = archive::place(policy, transcript);
     let summarized = plan.summarized();
@@ -156,6 +159,13 @@ fn run(
         let round = if is_ours { transcript.earlier_rounds.max(1) } else { 0 };
         Message { round, ..carried::message(text, earlier.json) }
     });
+    let counted_here;
+    let tally = if std::ptr::eq(history, fitted.decided.view) {
+        &fitted.decided.tally
+    } else {
+        counted_here = Tally::new(fitted.decided.tally.message_counter(), &history.messages);
+        &counted_here
+    };
     let summarization = Summarization {
         policy,
         source,
@@ -164,7 +174,8 @@ fn run(
         fitted,
         history,
         unmasked,
-        tally: Tally::new(fitted.decided.tally.message_counter(), &history.messages),
+        tally,
+        counts_savings,
         summarized,
         earlier,
         earlier_message: earlier_message.as_ref(),
@@ -250,7 +261,7 @@ impl Summarization<'_, '_> {
         let mut archived = self.archived(&placed);
         archived.files.extend(files);
         let tokens = self.message_tokens(&text);
-        let saved = self.replaced_tokens().saturating_sub(tokens);
+        let saved = self.counts_savings.then(|| self.all_replaced_tokens().saturating_sub(tokens));
         self.report(CompactionEvent::Summarized {
             messages: self.fitted.plan.summarized().len(),
             tokens,
@@ -399,9 +410,24 @@ impl Summarization<'_, '_> {
         summary.into_iter().chain(rest).map(|index| &self.history.messages[index])
     }
 
+    /// The tokens of what the summary replaces, as far as they matter for it: the embedded summarizer writes no more than
+    /// it may, however much it replaces. So a long history is not counted to its beginning.
+    pub(super) fn replaced_tokens(&self) -> u64 {
+        /// Of a history of so many times the longest summary, no rule asks how much longer it is.
+        const ENOUGH_TIMES: u64 = 25;
+        if self.is_embedded() {
+            let longest = self.policy.summary.tokens.max(self.message_tokens("") + LEAST_SUMMARY);
+            let enough = longest.saturating_mul(ENOUGH_TIMES);
+            if self.tally.reaches(&self.fitted.plan.superseded(), enough) {
+                return enough;
+            }
+        }
+        self.all_replaced_tokens()
+    }
+
     /// The tokens of the messages that the summary replaces, and of an earlier summary that the model was sent beside
     /// them.
-    pub(super) fn replaced_tokens(&self) -> u64 {
+    fn all_replaced_tokens(&self) -> u64 {
         let beside = self.sent_beside().map_or(0, |message| self.tally.counter().count(message));
         self.tally.sum(&self.fitted.plan.superseded()).saturating_add(beside)
     }

@@ -223,7 +223,7 @@ impl Task<'_> {
             updated: None,
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             error: compaction.error.clone(),
-            saved: summary.as_ref().map_or(0, |summary| summary.saved) + compaction.pruned_tokens(),
+            saved: summary.as_ref().and_then(|summary| summary.saved).unwrap_or_default() + compaction.pruned_tokens(),
             ending: None,
             saving: None,
             page: None,

@@ -310,7 +310,8 @@ impl<'r> Task<'r> {
 
     pub(super) fn context<'c>(&'c self, listen: &'c dyn Fn(&str, CompactionEvent<'_>)) -> CompactionContext<'c> {
         let Task { settings, policy, backend, .. } = *self;
-        CompactionContext { policy, backend, listen, counts: settings.needs_costs() }
+        let counts = settings.needs_costs();
+        CompactionContext { policy, backend, listen, counts, counts_savings: counts || settings.stderr.explain }
     }
 
     /// How `--explain` draws a conversation of a document.

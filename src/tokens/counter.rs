@@ -208,7 +208,12 @@ impl MessageCounter {
             Counter::Estimate(family) | Counter::Recorded(family) => family.range().0,
             _ => return None,
         };
-        Some(self.sum(message, |text| Encoding::least(text) as f64 * factor) as u64)
+        let (mut words, mut media) = (0, 0);
+        message.pieces(&mut |_, piece| match piece {
+            Piece::Media(kind, json) => media += self.media.tokens(kind, json),
+            piece => words += spellings(&piece).into_iter().map(Encoding::least_spelled).sum::<u64>(),
+        });
+        Some(FRAME_TOKENS + media + (words as f64 * factor) as u64)
     }
 
     /// The tokens of what a conversation's requests send beside its messages.
@@ -333,6 +338,23 @@ fn chars_of(piece: &Piece<'_, '_>) -> usize {
         Piece::Call(call) => approx::call_chars(call),
         Piece::Opaque(json) => json.raw().chars().count(),
         piece => piece.text().map_or(0, |text| text.code_point_count()),
+    }
+}
+
+/// The texts of a piece as the source spells them; none of a medium.
+fn spellings<'a>(piece: &Piece<'_, 'a>) -> [&'a str; 2] {
+    match piece {
+        Piece::Reasoning(text) => [text.raw(), ""],
+        Piece::Call(call) => {
+            let arguments = match call.arguments {
+                Arguments::Text(text) => text.raw(),
+                Arguments::Value(value) => value.raw(),
+                Arguments::Absent => "",
+            };
+            [call.name.map_or("", |name| name.raw()), arguments]
+        }
+        Piece::Opaque(json) => [json.raw(), ""],
+        piece => [piece.text().map_or("", |text| text.raw()), ""],
     }
 }
 

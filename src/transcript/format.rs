@@ -451,6 +451,8 @@ pub(crate) struct InsertionPoint<'p, 'a> {
     walk: OnceCell<Vec<WalkStep<'a>>>,
     /// The cache mark that the new message takes over, likewise.
     mark: OnceCell<Option<Json<'a>>>,
+    /// Whether the message is only measured: links have no tokens.
+    is_for_size: bool,
 }
 
 impl<'p, 'a> InsertionPoint<'p, 'a> {
@@ -466,7 +468,17 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
         removed: impl Fn() -> Vec<usize> + 'p,
     ) -> Self {
         let (links, walk, mark) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        InsertionPoint { transcript, cutoff, removed: Box::new(removed), links, walk, mark }
+        InsertionPoint { transcript, cutoff, removed: Box::new(removed), links, walk, mark, is_for_size: false }
+    }
+
+    /// The place of a message that is only measured. It has no links, so nobody looks for them in all entries.
+    pub(crate) fn for_size(transcript: &'p Transcript<'a>) -> Self {
+        InsertionPoint { is_for_size: true, ..InsertionPoint::new(transcript, 0) }
+    }
+
+    /// The entries among which links are looked for.
+    fn linked_entries(&self) -> Vec<Json<'a>> {
+        if self.is_for_size { Vec::new() } else { self.transcript.entries_in_order() }
     }
 
     /// The cache mark of the removed messages, if the new one takes it over.
@@ -476,13 +488,13 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
 
     /// The links around it, in a format whose entries have these keys.
     pub(crate) fn links(&self, keys: LinkKeys) -> &Links<'a> {
-        self.links.get_or_init(|| Links::of(self.transcript.entries_in_order(), &(self.removed)(), keys))
+        self.links.get_or_init(|| Links::of(self.linked_entries(), &(self.removed)(), keys))
     }
 
     /// The entries on the way from the last one to the first, the first one first, as `walk` finds them among all entries
     /// in their order.
     pub(crate) fn walk(&self, walk: fn(&[Json<'a>]) -> Vec<WalkStep<'a>>) -> &[WalkStep<'a>] {
-        self.walk.get_or_init(|| walk(&self.transcript.entries_in_order()))
+        self.walk.get_or_init(|| walk(&self.linked_entries()))
     }
 
     /// The message that the new one should look like: the first kept one, or else the last.

@@ -52,7 +52,7 @@ fn tokens(source: &str) -> u64 {
 
 /// Returns a context whose summarizer is never asked, and which reports nothing.
 fn context(policy: &CompactionPolicy) -> CompactionContext<'_> {
-    CompactionContext { policy, backend: &Unasked, listen: &|_, _| (), counts: true }
+    CompactionContext { policy, backend: &Unasked, listen: &|_, _| (), counts: true, counts_savings: true }
 }
 
 #[test]

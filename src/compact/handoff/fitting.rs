@@ -55,7 +55,7 @@ impl CompactionContext<'_> {
         if !self.policy.summary.is_embedded() || fitted.fit.is_none() || fitted.plan.cutoff == 0 || !fitted.is_met() {
             return fitted;
         }
-        let silent = CompactionContext { listen: &|_, _| (), counts: false, ..*self };
+        let silent = CompactionContext { listen: &|_, _| (), counts: false, counts_savings: false, ..*self };
         let (mut half, mut larger_room) = (None, None);
         for _ in 0..TRIALS {
             let mut done = silent.rewrite("", silent.summarize("", fitted));

@@ -17,7 +17,7 @@ impl Summarization<'_, '_> {
     /// The messages that `--trim-tokens` allows, each of them whole: the last ones, and earlier summaries besides.
     pub(super) fn whole_messages(&self) -> Vec<usize> {
         let Some(limit) = self.policy.summary.trim_tokens else { return self.summarized.clone() };
-        let last = trim::last_within(&self.summarized, &self.tally, limit);
+        let last = trim::last_within(&self.summarized, self.tally, limit);
         let before = &self.summarized[..self.summarized.len() - last.len()];
         let is_summary = |index: &usize| {
             let message = &self.history.messages[*index];
@@ -49,7 +49,7 @@ impl Summarization<'_, '_> {
         let messages = self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index]));
         let beside = beside.map(|message| (self.tally.counter().count(message), message));
         let counted: Vec<(u64, &Message<'_>)> = beside.into_iter().chain(messages).collect();
-        let counting = Counting { counter: self.tally.message_counter(), scales: self.policy.cut.scales(&self.tally) };
+        let counting = Counting { counter: self.tally.message_counter(), scales: self.policy.cut.scales(self.tally) };
         let trimmed = trim_messages(&counted, limit, counting, shorter);
         match (recipe.trim, counted.last()) {
             (Trim::Sections, Some((_, last))) if trimmed.is_empty() => vec![last],
