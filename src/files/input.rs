@@ -108,6 +108,10 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
     let may_be_archive = |lines: usize| reading.is_record.is_some() && lines < MOST_DAMAGED;
     while more && (decided.is_none() || may_be_archive(lines)) {
         let start = head.len();
+        if reader.buffer().len() == AT_ONCE && memchr::memchr(b'\n', reader.buffer()).is_none() {
+            // Most probably, a document on one line.
+            reserve_length(&mut head, path.filter(|_| compression.is_none()));
+        }
         more = read_lines(&mut reader, false, &mut head).map_err(damaged)?;
         if head.len() == start {
             break;
@@ -135,13 +139,11 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
         };
     }
     if decided == Some(framing::Lines::Conversations) {
+        head.shrink_to_fit();
         return Ok(Opened::Lines(LineReader { name, compression, reader, head, done: 0, damage: None }));
     }
     if more {
-        if let Some(length) = path.filter(|_| compression.is_none()).and_then(|path| fs::metadata(path).ok()) {
-            // Growing step by step would need twice the memory.
-            head.reserve_exact((usize::try_from(length.len()).unwrap_or(0) + 1).saturating_sub(head.len()));
-        }
+        reserve_length(&mut head, path.filter(|_| compression.is_none()));
         reader.read_to_end(&mut head).map_err(damaged)?;
     }
     if is_utf16(&head) {
@@ -150,6 +152,14 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
     let mut input = Input { name, compression, ..Input::default() };
     input.set_bytes(head);
     Ok(Opened::Whole(input))
+}
+
+/// Makes room for all of a file that `head` begins: growing step by step would need twice the memory.
+fn reserve_length(head: &mut Vec<u8>, path: Option<&Path>) {
+    let length = path.and_then(|path| fs::metadata(path).ok()).map_or(0, |file| file.len());
+    let missing = usize::try_from(length).unwrap_or_default().saturating_sub(head.len());
+    // One more byte is read to see the end. Without so much memory, the file can still be one of lines.
+    let _ = head.try_reserve_exact(missing.saturating_add(1));
 }
 
 /// Reads a file, or standard input if there is no path, as one text of any content.

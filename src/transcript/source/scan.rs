@@ -6,12 +6,16 @@ use std::ops::Range;
 use crate::transcript::source::{LongValue, ScanError};
 use crate::transcript::text::Text;
 
-/// A value counts as long from this many bytes on. In a short text every value is indexed; in others shorter values are
-/// scanned again, so that the index stays small compared to the text.
+/// A value counts as long from this many bytes on. Shorter ones are indexed too, and else scanned again wherever somebody
+/// asks for one behind them.
 const LONG: usize = 64;
 
 /// A text counts as short below this many bytes.
 pub(super) const LARGE: usize = 1 << 20;
+
+/// The index may take one of so many parts of a large text's length before it leaves out what is not long. Sessions of
+/// agents need a tenth.
+const PARTS_FOR_INDEX: usize = 6;
 
 /// Values nested deeper than this are not indexed: they are few or hostile.
 const DEEPEST: usize = 64;
@@ -42,8 +46,8 @@ pub(super) struct Scan<'t> {
     long: Vec<LongValue>,
     /// The depth to which brackets are indexed; 0 if offsets of the text do not fit into the index.
     deepest: usize,
-    /// The fewest bytes of an indexed value.
-    least: usize,
+    /// Whether every value is indexed.
+    is_short: bool,
 }
 
 type Scanned = Result<(), ScanError>;
@@ -51,10 +55,10 @@ type Scanned = Result<(), ScanError>;
 impl<'t> Scan<'t> {
     fn new(text: &'t str, controls: Controls, from: usize) -> Self {
         let deepest = if u32::try_from(text.len()).is_ok() { DEEPEST } else { 0 };
-        let least = if text.len() < LARGE { 0 } else { LONG };
         // Tool arguments are many short texts.
         let (open, places, long) = (Vec::with_capacity(8), Vec::with_capacity(8), Vec::with_capacity(16));
-        Scan { text, bytes: text.as_bytes(), at: from, controls, open, places, long, deepest, least }
+        let is_short = text.len() < LARGE;
+        Scan { text, bytes: text.as_bytes(), at: from, controls, open, places, long, deepest, is_short }
     }
 
     /// Scans a text from byte `from` on. Returns its long values, and the spans of lines with several values.
@@ -213,12 +217,19 @@ impl<'t> Scan<'t> {
         let Some(place) = self.places.pop() else { return };
         let behind = self.long.len() as u32;
         let Some(long) = self.long.get_mut(place as usize) else { return };
-        if self.at - (long.start as usize) < self.least {
-            // No value in it is long either, so it is the last of the list.
-            self.long.pop();
-        } else {
-            (long.end, long.more) = (self.at as u32, behind);
+        let start = long.start as usize;
+        (long.end, long.more) = (self.at as u32, behind);
+        if !self.is_indexed(start) {
+            // No value in it is long either.
+            self.long.truncate(place as usize);
         }
+    }
+
+    /// Whether the value that begins at `start` and ends here is indexed.
+    fn is_indexed(&self, start: usize) -> bool {
+        self.is_short
+            || self.at - start >= LONG
+            || self.long.len() * size_of::<LongValue>() * PARTS_FOR_INDEX <= self.at
     }
 
     /// A key and its colon.
@@ -257,7 +268,7 @@ impl<'t> Scan<'t> {
             }
         }
         self.at += 1;
-        if self.at - start >= self.least && self.deepest > 0 {
+        if self.deepest > 0 && self.is_indexed(start) {
             // Two surrogates may be one character.
             let inside = || Text::escaped(&self.text[start + 1..self.at - 1]);
             let more = if surrogates { inside().excess } else { excess as u32 };
