@@ -118,15 +118,17 @@ impl<'a> Text<'a> {
     fn unescaped(&self, write_half: impl Fn(u32) -> String) -> String {
         // A value is never longer than its escape.
         let mut out = String::with_capacity(self.raw.len());
-        for piece in self.pieces() {
-            match piece {
-                TextPiece::Plain(plain) => out.push_str(plain),
-                TextPiece::Escape(point) => match char::from_u32(point) {
-                    Some(c) => out.push(c),
-                    None => out.push_str(&write_half(point)),
-                },
+        let mut pieces = self.pieces();
+        while let Some(escape) = memchr::memchr(b'\\', pieces.rest.as_bytes()) {
+            out.push_str(&pieces.rest[..escape]);
+            pieces.rest = &pieces.rest[escape..];
+            let point = pieces.escape();
+            match char::from_u32(point) {
+                Some(c) => out.push(c),
+                None => out.push_str(&write_half(point)),
             }
         }
+        out.push_str(pieces.rest);
         out
     }
 

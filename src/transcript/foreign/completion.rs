@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::transcript::foreign::part::{names_call_or_result, part};
-use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Content, Message, Part, PartKind};
 use crate::transcript::text::Text;
 
@@ -96,8 +96,8 @@ pub(in crate::transcript) fn complete(message: &mut Message<'_>, format_members:
         } else if lacks_text {
             // Messages with calls often carry notes of their program, so only what is written like a text is read.
             (value.kind() == JsonKind::String || value.items().any(|item| item.get_text("type").is_some()))
-                && finder.has_text_at(*key, *value)
                 && !is_of_call(*value)
+                && finder.has_text_at(*key, *value)
         } else {
             !finder.is_metadata(*key) && is_unread_call(message, *key, *value)
         }
@@ -130,7 +130,17 @@ fn lacks_text(message: &Message<'_>) -> bool {
         Content::Text(text) => (has_calls || !message.results.is_empty()) && text.is_empty(),
         Content::Parts(parts) => parts.iter().all(is_beside_text),
     };
-    has_no_text && !is_result(message) && ["content", "parts"].iter().all(|name| message.field(name).is_none())
+    if !has_no_text || is_result(message) {
+        return false;
+    }
+    let fields = Object::of(message.json);
+    ["content", "parts"].iter().all(|name| !has_field(&fields, name))
+}
+
+/// Whether a message has a field where [`Message::field`] looks for it.
+fn has_field(message: &Object<'_>, key: &str) -> bool {
+    let is_in = |envelope: &&str| message.at(&[envelope, key]).is_some();
+    message.get(key).is_some() || message.get("role").is_none() && ["data", "kwargs"].iter().any(is_in)
 }
 
 /// The members of a message and of the message wrapped in it.
