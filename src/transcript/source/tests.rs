@@ -224,10 +224,10 @@ proptest! {
     #[test]
     fn every_value_is_found_however_long(text in value()) {
         // Of a large text, the index has short values as far as it has room for them: few at its beginning, then all.
-        let large = format!("{text}{}", " ".repeat(LARGE));
-        let late = format!("{}{text}", " ".repeat(LARGE));
+        let spaces = " ".repeat(LARGE);
+        let large = if text.len().is_multiple_of(2) { format!("{text}{spaces}") } else { format!("{spaces}{text}") };
         let known = serde_json::from_str(&text).expect("valid");
-        for source in [&text, &large, &late] {
+        for source in [&text, &large] {
             let source = Source::of(source).expect("valid");
             let value = source.first().expect("one value");
             prop_assert_eq!(value.raw(), text.as_str());
