@@ -15,3 +15,4 @@ pub(crate) mod open_files;
 pub(crate) mod output;
 pub(crate) mod paths;
 pub(crate) mod replacing;
+pub(crate) mod written;

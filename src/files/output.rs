@@ -12,9 +12,9 @@ use anyhow::Result;
 
 use crate::files::atomic::{AtomicFile, Readers, tidy};
 use crate::files::attributes;
-use crate::files::compression::{Compression, Compressor};
-use crate::files::hashed::{Hashed, RunningHash};
+use crate::files::compression::Compression;
 use crate::files::paths::{FileId, folder, hash_of};
+use crate::files::written::{WriteOptions, WrittenFile};
 
 /// What errors call standard output.
 const STDOUT: &str = "standard output";
@@ -142,23 +142,6 @@ enum OutputSink {
     File(WrittenFile),
 }
 
-struct WrittenFile {
-    file: AtomicFile,
-    /// What the bytes go through if they are compressed.
-    packing: Option<Box<dyn Compressor>>,
-    /// The hash of the bytes in the file.
-    hash: Option<RunningHash>,
-}
-
-/// How to write a file.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WriteOptions<'r> {
-    pub(crate) compression: Option<Compression>,
-    pub(crate) readers: &'r Readers,
-    /// Whether to hash the bytes of the file.
-    pub(crate) hashed: bool,
-}
-
 impl OutputFile {
     /// Begins a result, which goes to standard output without a path.
     ///
@@ -228,7 +211,7 @@ impl OutputFile {
     /// The file whose place it will take.
     pub(crate) fn place(&self) -> Option<&Path> {
         match &self.sink {
-            OutputSink::File(written) => Some(written.file.place()),
+            OutputSink::File(written) => Some(written.place()),
             OutputSink::Stdout | OutputSink::Device(_) => None,
         }
     }
@@ -239,35 +222,10 @@ impl OutputFile {
     /// It cannot be written; the earlier file stays unchanged.
     pub(crate) fn complete(self, like: Option<&Metadata>) -> Result<CompleteFile> {
         let OutputFile { sink, name } = self;
-        let OutputSink::File(WrittenFile { file, packing, hash }) = sink else {
-            return Ok(CompleteFile { file: None, hash: None, name });
-        };
-        let completed = packing.map_or(Ok(()), Compressor::end).and_then(|()| file.finish(like));
-        completed.map_err(|error| unwritable_as(&name, &error))?;
-        Ok(CompleteFile { file: Some(file), hash: hash.map(|hash| hash.hash()), name })
-    }
-}
-
-impl WrittenFile {
-    fn begin(target: &Path, options: WriteOptions<'_>) -> io::Result<Self> {
-        let WriteOptions { compression, readers, hashed } = options;
-        let file = AtomicFile::beside(target, readers)?;
-        let hash = hashed.then(RunningHash::default);
-        let packing = match (compression, &hash) {
-            (None, _) => None,
-            (Some(compression), None) => Some(compression.writer(file.file.as_file().try_clone()?)?),
-            (Some(compression), Some(hash)) => {
-                Some(compression.writer(Hashed { file: file.file.as_file().try_clone()?, hash: hash.clone() })?)
-            }
-        };
-        Ok(WrittenFile { file, packing, hash })
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match (&mut self.packing, &self.hash) {
-            (Some(packing), _) => packing.write_all(bytes),
-            (None, Some(hash)) => Hashed { file: self.file.file.as_file(), hash: hash.clone() }.write_all(bytes),
-            (None, None) => self.file.file.write_all(bytes),
+        let OutputSink::File(written) = sink else { return Ok(CompleteFile { file: None, hash: None, name }) };
+        match written.complete(like) {
+            Ok((file, hash)) => Ok(CompleteFile { file: Some(file), hash, name }),
+            Err(error) => Err(unwritable_as(&name, &error).into()),
         }
     }
 }

@@ -15,8 +15,7 @@ fn calls(count: usize, flags: &[&str]) -> usize {
     let sessions = folder.path().join("sessions");
     fs::create_dir(&sessions).expect("made");
     for number in 0..count {
-        let said =
-            |at: usize| json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": "word ".repeat(50)});
+        let said = |at: usize| json!({"role": if at.is_multiple_of(2) { "user" } else { "assistant" }, "content": "word ".repeat(50)});
         let messages: Vec<_> = (0..9).map(said).collect();
         fs::write(sessions.join(format!("{number}.json")), json!(messages).to_string()).expect("written");
     }
@@ -39,7 +38,8 @@ fn a_file_of_a_batch_takes_few_system_calls() {
     if !can_trace() {
         return left_out("strace");
     }
-    for (flags, most) in [(["-O", "out"].as_slice(), 25), (&["-i"], 40)] {
+    // With --force, nobody looks for other processes that have the file open: how many there are changes.
+    for (flags, most) in [(["-O", "out"].as_slice(), 25), (&["-i", "--force"], 30)] {
         let taken = calls(MORE, flags) - calls(FEWER, flags);
         assert!(taken <= most * (MORE - FEWER), "{flags:?}: {taken} for {}", MORE - FEWER);
     }
