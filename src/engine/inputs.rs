@@ -356,9 +356,12 @@ impl RealFolders {
     /// The same as [`real`].
     fn real(&mut self, path: &Path) -> PathBuf {
         let Some(name) = path.file_name() else { return real(path) };
-        // On other systems, a file can be there under a name with other capitals.
-        let is_resolved = |there: fs::Metadata| cfg!(target_os = "linux") && !there.is_symlink();
-        if !fs::symlink_metadata(path).map_or_else(|error| error.kind() == ErrorKind::NotFound, is_resolved) {
+        let is_resolved = match fs::symlink_metadata(path) {
+            // On other systems, a file can be there under a name with other capitals.
+            Ok(there) => cfg!(target_os = "linux") && !there.is_symlink(),
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        };
+        if !is_resolved {
             return real(path);
         }
         let folder = folder(path);

@@ -3,11 +3,16 @@
 use std::fs;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::interrupted_runs::can_trace;
 use crate::left_out::left_out;
 use crate::program::{own_settings, tcompact};
+
+fn said(at: usize) -> Value {
+    let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
+    json!({"role": role, "content": "word ".repeat(50)})
+}
 
 /// The system calls on files that a batch of `count` files takes.
 fn calls(count: usize, flags: &[&str]) -> usize {
@@ -15,7 +20,6 @@ fn calls(count: usize, flags: &[&str]) -> usize {
     let sessions = folder.path().join("sessions");
     fs::create_dir(&sessions).expect("made");
     for number in 0..count {
-        let said = |at: usize| json!({"role": if at.is_multiple_of(2) { "user" } else { "assistant" }, "content": "word ".repeat(50)});
         let messages: Vec<_> = (0..9).map(said).collect();
         fs::write(sessions.join(format!("{number}.json")), json!(messages).to_string()).expect("written");
     }
