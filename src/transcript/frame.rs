@@ -11,7 +11,10 @@ pub(crate) enum Frame {
     Tag(&'static str, &'static str),
     /// From an opening at the beginning of a text to the last closing in it. Words behind it are the user's.
     Head(&'static str, &'static str),
-    /// The same, where the first line stands for what the user called.
+    /// From an opening at the beginning of a text to the first closing behind it: a program wrote what stands between.
+    /// Words behind it are the user's.
+    Preamble(&'static str, &'static str),
+    /// The same as a head, where the first line stands for what the user called.
     Called(&'static str, &'static str),
     /// A text that begins with the opening and ends with the closing.
     Whole(&'static str, &'static str),

@@ -38,8 +38,14 @@ const KEYS: LinkKeys = LinkKeys { id: "id", parent: "parentId" };
 const STATES: [&str; 4] = ["model_change", "thinking_level_change", "session_info", "custom"];
 
 /// What pi writes in the user's place, and what OpenClaw does, whose sessions are pi's.
-const FRAMES: [Frame; 2] =
-    [Frame::Called("<skill name=\"", "\n</skill>"), Frame::Opening("Read HEARTBEAT.md if it exists")];
+const FRAMES: [Frame; 6] = [
+    Frame::Called("<skill name=\"", "\n</skill>"),
+    Frame::Opening("Read HEARTBEAT.md if it exists"),
+    Frame::Opening("Pre-compaction memory flush. Store durable memories now"),
+    Frame::Opening("A new session was started via /new or /reset."),
+    Frame::Preamble("Sender (untrusted metadata):\n```json\n", "\n```\n"),
+    Frame::Preamble("Conversation info (untrusted metadata):\n```json\n", "\n```\n"),
+];
 
 impl Format for Pi {
     fn name(&self) -> &'static str {

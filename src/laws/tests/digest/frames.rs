@@ -40,6 +40,8 @@ fn framed(frame: Frame, inside: &str) -> String {
         Frame::Head(opening, closing) | Frame::Called(opening, closing) | Frame::Whole(opening, closing) => {
             format!("{}\n{inside}\n{closing}", open(opening))
         }
+        // A gateway writes its record as JSON, on lines that hold no line end of others.
+        Frame::Preamble(opening, closing) => format!("{opening}{}{closing}", json!({"label": inside})),
         Frame::Opening(opening) => format!("{opening} it\n{inside}"),
         Frame::Rest(opening) => format!("\n{opening}\n{inside}"),
     }
@@ -51,6 +53,7 @@ fn marks(frame: Frame) -> [&'static str; 2] {
         Frame::Tag(opening, closing)
         | Frame::Head(opening, closing)
         | Frame::Called(opening, closing)
+        | Frame::Preamble(opening, closing)
         | Frame::Whole(opening, closing) => [opening, closing],
         Frame::Opening(opening) | Frame::Rest(opening) => [opening, "--- End of content ---"],
     }
