@@ -27,7 +27,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --model 'Writes the summary: PROVIDER:MODEL, the name of a model at its maker, `extractive` (offline) or `none` (prunes only) [default: extractive]'
             cand --for 'Reads the result: its context window, tokenizer and price are looked up. It is sent nothing. PROVIDER:MODEL is taken as it is'
             cand --summarizer-cmd 'Run CMD with `sh -c` (on Windows `cmd /C`) for a summary: the prompt on its standard input, the summary from its standard output'
-            cand --summary-tokens 'The size to ask of the summary, in tokens. The embedded summarizer never exceeds it'
+            cand --summary-tokens 'The size to ask of the summary, in tokens [default: 1024 of a model; of the embedded summarizer, which never exceeds it, a twentieth of what is replaced, from 1024 to 4096]'
             cand --focus 'What the next work is about: the summary puts that first. In a --prompt-file, {focus} is its place'
             cand --on-error 'What to do when the summarizer fails for good'
             cand --prune 'What to remove: `results[:SIZE]`, `reads`, `cap[:N]`, `thinking`, `media[:SIZE]`, `arguments[:N]`, `all` or `none` (`tcompact list prune`). Repeatable [default: none; all with --fit]'

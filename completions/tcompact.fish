@@ -33,7 +33,7 @@ complete -c tcompact -n '__tcompact_is none' -l pairs -d 'How to move a cut that
 complete -c tcompact -n '__tcompact_is none' -s m -l model -d 'Writes the summary: PROVIDER:MODEL, the name of a model at its maker, `extractive` (offline) or `none` (prunes only) [default: extractive]' -r -f -a "extractive none (__tcompact_models)"
 complete -c tcompact -n '__tcompact_is none' -l for -d 'Reads the result: its context window, tokenizer and price are looked up. It is sent nothing. PROVIDER:MODEL is taken as it is' -r -f -a " (__tcompact_models)"
 complete -c tcompact -n '__tcompact_is none' -l summarizer-cmd -d 'Run CMD with `sh -c` (on Windows `cmd /C`) for a summary: the prompt on its standard input, the summary from its standard output' -r -f -a "(__fish_complete_command)"
-complete -c tcompact -n '__tcompact_is none' -l summary-tokens -d 'The size to ask of the summary, in tokens. The embedded summarizer never exceeds it' -r -f
+complete -c tcompact -n '__tcompact_is none' -l summary-tokens -d 'The size to ask of the summary, in tokens [default: 1024 of a model; of the embedded summarizer, which never exceeds it, a twentieth of what is replaced, from 1024 to 4096]' -r -f
 complete -c tcompact -n '__tcompact_is none' -l focus -d 'What the next work is about: the summary puts that first. In a --prompt-file, {focus} is its place' -r -f
 complete -c tcompact -n '__tcompact_is none' -l on-error -d 'What to do when the summarizer fails for good' -r -f -a "fail\t'Exit with 4 or 5 and write nothing'
 passthrough\t'Write the input unchanged'

@@ -97,12 +97,12 @@ pub(crate) struct CompactArguments {
     )]
     pub(crate) summarizer_cmd: Option<String>,
 
-    /// The size to ask of the summary, in tokens. The embedded summarizer never exceeds it.
+    /// The size to ask of the summary, in tokens [default: 1024 of a model; of the embedded summarizer, which never
+    /// exceeds it, a twentieth of what is replaced, from 1024 to 4096].
     #[arg(
-        long, value_name = "N", default_value = "1024", value_parser = summary_size, allow_negative_numbers = true,
-        help_heading = MODELS
+        long, value_name = "N", value_parser = summary_size, allow_negative_numbers = true, help_heading = MODELS
     )]
-    pub(crate) summary_tokens: u64,
+    pub(crate) summary_tokens: Option<u64>,
 
     /// What the next work is about: the summary puts that first. In a --prompt-file, {focus} is its place.
     #[arg(long, value_name = "TEXT", help_heading = MODELS)]

@@ -16,13 +16,16 @@ export function folderOf(t) {
   return folder;
 }
 
+const letters = "abcdefghijklmnopqrstuvwxyz";
+
 /** Returns a conversation of so many turns, each with a call and its result. */
 export function conversation(turns, words = 60) {
   const messages = [{ role: "system", content: "You read files." }];
   for (let turn = 0; turn < turns; turn++) {
     const call = { id: `c${turn}`, type: "function", function: { name: "read", arguments: `{"path":"f${turn}.txt"}` } };
     messages.push(
-      { role: "user", content: `Question ${turn}: what does file ${turn} say? 檔案 🙂` },
+      // Messages that are equal but for digits would stand once in a summary.
+      { role: "user", content: `Question ${turn}: what does file ${turn} say? 檔案 🙂 ${letters[turn % letters.length]}` },
       { role: "assistant", content: null, tool_calls: [call] },
       { role: "tool", tool_call_id: `c${turn}`, content: `line of file ${turn} `.repeat(words) },
       { role: "assistant", content: `It says ${turn}.` },

@@ -45,7 +45,7 @@ def chat(turns: int = 6) -> list[dict[str, Any]]:
     for turn in range(turns):
         call = {"id": f"c{turn}", "type": "function", "function": {"name": "read", "arguments": '{"path": "a.py"}'}}
         messages += [
-            {"role": "user", "content": f"Question {turn}. {LONG}"},
+            {"role": "user", "content": f"Question {turn} {chr(97 + turn % 26)}. {LONG}"},
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": f"c{turn}", "content": f"{turn}: {LONG}"},
             {"role": "assistant", "content": f"Answer {turn}. 好的 é 🙂"},
@@ -418,7 +418,7 @@ class Sdks(unittest.TestCase):
             result = {"type": "tool_result", "tool_use_id": f"t{turn}", "content": LONG}
             call = ToolUseBlock(type="tool_use", id=f"t{turn}", name="read", input={"path": "a.py"})
             messages += [
-                {"role": "user", "content": f"Question {turn}. {LONG}"},
+                {"role": "user", "content": f"Question {turn} {chr(97 + turn % 26)}. {LONG}"},
                 {"role": "assistant", "content": [TextBlock(type="text", text="I look."), call]},
                 {"role": "user", "content": [result]},
                 {"role": "assistant", "content": [TextBlock(type="text", text=f"Answer {turn}")]},
@@ -436,7 +436,7 @@ class Sdks(unittest.TestCase):
         for turn in range(6):
             call = {"name": "read", "args": {"path": "a.py"}, "id": f"c{turn}"}
             messages += [
-                HumanMessage(f"Question {turn}. {LONG}"),
+                HumanMessage(f"Question {turn} {chr(97 + turn % 26)}. {LONG}"),
                 AIMessage("", tool_calls=[call]),
                 ToolMessage(LONG * 3, tool_call_id=f"c{turn}", artifact=artifact),
                 AIMessage(f"Answer {turn}"),

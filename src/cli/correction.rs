@@ -81,13 +81,14 @@ pub(super) fn listed(words: &[String], and: &str) -> String {
 }
 
 /// Values to try for flags and words without a default and without listed values.
-pub(super) const EXAMPLES: [(&str, &str); 35] = [
+pub(super) const EXAMPLES: [(&str, &str); 36] = [
     ("<PATTERN>", "error"),
     ("<INDEXES>", "last"),
     ("<ARCHIVE>", "removed.jsonl"),
     ("--prune", "results:5"),
     ("--prune-except", "Read"),
     ("--fit", "tokens:8k"),
+    ("--summary-tokens", "1024"),
     ("--model", "openai:gpt-4o-mini"),
     ("--for", "gpt-4o"),
     ("--preset", "langchain"),

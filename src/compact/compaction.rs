@@ -219,7 +219,11 @@ pub(crate) fn estimated_economy(fitted: &Fitted<'_>) -> Option<Economy> {
     let model = &summary_policy.model;
     let replaced = tally.sum(&plan.superseded());
     let most = fitted.fit.map_or(u64::MAX, |fit| fit.room).min(replaced);
-    let summary = model.asked_tokens.min(most);
+    let asked = match summary_policy.summarizer {
+        SummarizerKind::Embedded => summary_policy.embedded_tokens(replaced, 0, fitted.fit.map(|fit| fit.limit)),
+        _ => model.asked_tokens,
+    };
+    let summary = asked.min(most);
     let prompt = || {
         let history = tally.sum(&plan.summarized()).min(summary_policy.trim_tokens.unwrap_or(u64::MAX));
         let around = summary_policy.template.fill("").unwrap_or_default();

@@ -57,8 +57,8 @@ pub(crate) use fit::Fitted;
 pub(crate) use masks::{FileMasks, masked, redactor};
 pub use policy::{Accept, CompactionPolicy, OnError, Pruning, Redaction, SummaryPolicy};
 pub(crate) use policy::{
-    ArchiveNote, EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, archive_extension, is_lines, is_no_model,
-    ledger_room,
+    ArchiveNote, EXTRACTIVE, Emit, NOBODY, SUMMARY_TOKENS, SummarizerKind, SummarizerModel, archive_extension,
+    is_lines, is_no_model, ledger_room,
 };
 pub(crate) use record_ids::assign_record_ids;
 pub(crate) use rewriting::certain_files;

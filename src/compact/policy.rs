@@ -63,7 +63,6 @@ pub struct CompactionPolicy {
 impl CompactionPolicy {
     /// Returns a policy that keeps so much of the end, and else has the defaults of a run without flags.
     pub fn keeping(keep: Size) -> Self {
-        const SUMMARY_TOKENS: u64 = 1024;
         let (counter, recipe) = (Counter::DEFAULT, Recipe::OWN);
         CompactionPolicy {
             cut: CutPolicy::keeping(keep),
@@ -94,6 +93,7 @@ impl CompactionPolicy {
                 focus: None,
                 trim_tokens: None,
                 tokens: SUMMARY_TOKENS,
+                grows: false,
                 role: SummaryRole::User,
                 ledger: ledger_room(SUMMARY_TOKENS),
                 accept: Accept::Smaller,
@@ -199,6 +199,8 @@ pub struct SummaryPolicy {
     pub(crate) trim_tokens: Option<u64>,
     /// The size of the summary, in tokens.
     pub tokens: u64,
+    /// Whether the embedded summarizer's size grows with what the summary replaces. The size above is the least then.
+    pub(crate) grows: bool,
     /// The role of the summary message.
     pub role: SummaryRole,
     /// The most tokens of what a model's summary lacks and is appended to it, however short the summary is.
@@ -215,12 +217,26 @@ impl SummaryPolicy {
         self.summarizer == SummarizerKind::Embedded
     }
 
+    /// The size of the embedded summarizer's summary, in tokens: of one that replaces so many tokens, among them an earlier
+    /// digest of so many, in a result of at most `fit` tokens.
+    pub(crate) fn embedded_tokens(&self, replaced: u64, earlier: u64, fit: Option<u64>) -> u64 {
+        const MOST: u64 = 4_096;
+        if !self.grows {
+            return self.tokens;
+        }
+        let tokens = (replaced / 20).max(earlier).min(MOST).max(self.tokens);
+        fit.map_or(tokens, |limit| tokens.min(limit / 4))
+    }
+
     /// Whether a model is sent tcompact's own prompt. A prompt of the user's can ask for a single line.
     pub(crate) fn asks_for_notes(&self) -> bool {
         let is_asked = matches!(self.summarizer, SummarizerKind::Model | SummarizerKind::Command);
         is_asked && self.template_from.is_none() && self.recipe.built_in == Recipe::OWN.built_in
     }
 }
+
+/// The size of a summary where the user names none, in tokens.
+pub(crate) const SUMMARY_TOKENS: u64 = 1024;
 
 /// The most tokens of what is appended to a model's summary of `summary_tokens`, where the user names no number.
 pub(crate) fn ledger_room(summary_tokens: u64) -> u64 {

@@ -416,7 +416,8 @@ impl Summarization<'_, '_> {
         /// Of a history of so many times the longest summary, no rule asks how much longer it is.
         const ENOUGH_TIMES: u64 = 25;
         if self.is_embedded() {
-            let longest = self.policy.summary.tokens.max(self.message_tokens("") + LEAST_SUMMARY);
+            let longest = self.policy.summary.embedded_tokens(u64::MAX, 0, None);
+            let longest = longest.max(self.message_tokens("") + LEAST_SUMMARY);
             let enough = longest.saturating_mul(ENOUGH_TIMES);
             if self.tally.reaches(&self.fitted.plan.superseded(), enough) {
                 return enough;

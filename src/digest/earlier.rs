@@ -1,17 +1,7 @@
-//! A summary that somebody else wrote: its text without the frame of its agent, and which of its lines are told.
-//!
-//! Lines with a cue come first, then the first line below each heading, the second, and so on. They are shown in their
-//! order, each below its own headings.
-//!
-//! Also: which lines of an earlier summary stand in a new one.
+//! A summary that somebody else wrote: its text without the frame of its agent, and how many of its lines stand in a new
+//! summary.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-
-use crate::digest::clip::{self, add_pieces, indented};
-use crate::digest::cues::has_cue;
 use crate::digest::grammar::{LEFT_OUT, SourcePlace, TASK, is_heading};
-use crate::tokens::Counter;
 use crate::transcript::fence;
 use crate::transcript::tools::actions::FileAction;
 
@@ -52,104 +42,6 @@ pub(super) fn without_frame(summary: &str) -> &str {
 fn without_analysis(text: &str) -> &str {
     let behind = text.strip_prefix("<analysis>").and_then(|rest| rest.split_once("</analysis>"));
     behind.map(|(_, rest)| rest.trim()).filter(|rest| !rest.is_empty()).unwrap_or(text)
-}
-
-/// A line, or a sentence of a long one.
-struct SummaryPiece {
-    range: Range<usize>,
-    /// The number of the line.
-    line: usize,
-    /// What it stands below: a heading, or an item with a smaller indentation.
-    parent: Option<usize>,
-    is_heading: bool,
-}
-
-/// What is told of a summary in at most `most` tokens, and how many of its lines are left out.
-pub(super) fn told(text: &str, counter: Counter, most: u64) -> (String, usize) {
-    let pieces = pieces(text);
-    let mut left = most;
-    let mut shown: BTreeSet<usize> = BTreeSet::new();
-    for at in order(text, &pieces) {
-        let above = std::iter::successors(Some(at), |&at| pieces[at].parent);
-        let new: Vec<usize> = above.take_while(|at| !shown.contains(at)).collect();
-        let cost = |&at: &usize| counter.count_text(&indented(&text[pieces[at].range.clone()])) + 2;
-        let cost = new.iter().map(cost).sum();
-        if let Some(less) = left.checked_sub(cost) {
-            left = less;
-            shown.extend(new);
-        }
-    }
-    let lines: BTreeSet<usize> = pieces.iter().map(|piece| piece.line).collect();
-    let told: BTreeSet<usize> = shown.iter().map(|&at| pieces[at].line).collect();
-    let ranges: Vec<Range<usize>> = shown.iter().map(|&at| pieces[at].range.clone()).collect();
-    let shown = if ranges.is_empty() { String::new() } else { indented(&clip::shown(text, ranges)) };
-    (shown, lines.len() - told.len())
-}
-
-/// The pieces that are not headings, in the order in which they are chosen.
-fn order(text: &str, pieces: &[SummaryPiece]) -> Vec<usize> {
-    // How many lines stand below each heading so far.
-    let mut below = vec![0_usize; pieces.len() + 1];
-    let mut order: Vec<(bool, usize, usize)> = Vec::new();
-    for (at, piece) in pieces.iter().enumerate().filter(|(_, piece)| !piece.is_heading) {
-        let heading = std::iter::successors(piece.parent, |&at| pieces[at].parent).find(|&at| pieces[at].is_heading);
-        let below = &mut below[heading.unwrap_or(pieces.len())];
-        *below += 1;
-        let is_rule = has_cue(&text[piece.range.clone()]);
-        order.push((!is_rule, if is_rule { 0 } else { *below }, at));
-    }
-    order.sort_unstable();
-    order.into_iter().map(|(_, _, at)| at).collect()
-}
-
-/// Cuts a summary into pieces, in order.
-fn pieces(text: &str) -> Vec<SummaryPiece> {
-    /// Levels: of a heading without a number of marks, and of lines, which have two for each column of indentation.
-    const HEADING: usize = 7;
-    const LINE: usize = 20;
-    let mut pieces: Vec<SummaryPiece> = Vec::new();
-    // What the next line can stand below, with their levels.
-    let mut above: Vec<(usize, usize)> = Vec::new();
-    let (mut at, mut is_code, mut is_behind_blank) = (0, false, false);
-    for (line, shown) in text.split_inclusive('\n').enumerate() {
-        let start = at;
-        at += shown.len();
-        let content = shown.trim();
-        if content.is_empty() || content.chars().all(|c| c == clip::GAP) {
-            is_behind_blank |= content.is_empty();
-            continue;
-        }
-        let is_fence = content.starts_with("```");
-        let in_code = is_code || is_fence;
-        is_code ^= is_fence;
-        let indent = shown.len() - shown.trim_start().len();
-        let announces = content.ends_with([':', '：']) || content.ends_with(":**");
-        let is_heading = !in_code && (announces || clip::is_heading(content));
-        let level = match content.len() - content.trim_start_matches('#').len() {
-            _ if in_code => LINE + 2 * indent + 1,
-            marks @ 1.. if is_heading => marks.min(HEADING),
-            _ if is_heading && !announces => HEADING,
-            _ => LINE + 2 * indent + usize::from(!is_heading),
-        };
-        // A paragraph ends a list and its announcement.
-        let ends_list = is_behind_blank && indent == 0 && !in_code && !clip::is_item(content);
-        above.retain(|(known, _)| *known < level && !(ends_list && *known >= LINE));
-        is_behind_blank = false;
-        let parent = above.last().map(|(_, at)| *at);
-        above.push((level, pieces.len()));
-        let whole = start..start + shown.trim_end().len();
-        let mut parts = Vec::new();
-        if content.len() > clip::LONGEST && !is_heading {
-            add_pieces(text, whole.clone(), clip::LONGEST, &mut parts);
-        }
-        let ranges = parts.into_iter().map(|part| part.range).filter(|range| !range.is_empty());
-        let mut ranges: Vec<Range<usize>> = ranges.collect();
-        if ranges.is_empty() {
-            ranges.push(whole);
-        }
-        pieces.extend(ranges.into_iter().map(|range| SummaryPiece { range, line, parent, is_heading }));
-    }
-    pieces
 }
 
 /// How many lines an earlier summary has, and how many of them stand in `summary`. Headings of digests and counts do
@@ -222,46 +114,6 @@ mod tests {
         ] {
             assert_eq!(without_frame(text), text);
         }
-    }
-
-    #[test]
-    fn rules_come_first_below_their_headings() {
-        let filler = |name: &str| format!("## {name}\n- one of {name}\n- two of {name}\n\n");
-        let text = format!(
-            "{}## Rules\n### Of Mia\n- never push\n{}Done:\n  - it was read\n  - Sub:\n    - only at night\n",
-            filler("A"),
-            filler("B")
-        );
-        let (shown, left_out) = told(&text, Counter::APPROX, 34);
-        assert_eq!(
-            shown,
-            "… ## Rules\n  ### Of Mia\n  - never push\n  ## B …\n  Done: …\n    - Sub:\n      - only at night"
-        );
-        assert_eq!(left_out, 6);
-        let (shown, left_out) = told(&text, Counter::APPROX, 1_000);
-        assert_eq!((shown.matches('…').count(), left_out), (0, 0), "{shown}");
-    }
-
-    #[test]
-    fn a_heading_stands_neither_alone_nor_over_others() {
-        let text = "## A\n\n## B\n- b is a long line of the summary\n\n**C**\n\nIt is c and as long as the other.\n";
-        for most in 0..60 {
-            let (shown, _) = told(text, Counter::APPROX, most);
-            assert!(!shown.contains("## A"), "{shown}");
-            assert_eq!(shown.contains("## B"), shown.contains("b is"), "{shown}");
-            assert_eq!(shown.contains("**C**"), shown.contains("It is c"), "{shown}");
-        }
-    }
-
-    #[test]
-    fn long_lines_are_told_by_their_sentences() {
-        let text = format!(
-            "{}You must never deploy on Fridays. {}",
-            "It went well today. ".repeat(40),
-            "So did that. ".repeat(30)
-        );
-        let (shown, left_out) = told(&text, Counter::APPROX, 12);
-        assert_eq!((shown.as_str(), left_out), ("… You must never deploy on Fridays. …", 0));
     }
 }
 

@@ -1,283 +1,258 @@
-//! What calls did to files: changed, created, deleted, renamed or restored, and edits that failed.
+//! The files of a history: for each the calls that name it, in order, with the words of the call. Whether a file is still
+//! as a call left it, nobody says.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::digest::clip::clipped;
-use crate::digest::cues;
-use crate::digest::edits::EditsInForce;
-use crate::digest::grammar::{FAILED_EDIT, Place, SourcePlace, TRIED_EDIT, joined};
-use crate::digest::outcome::reads_as_error;
-use crate::transcript::tools::ToolUse;
-use crate::transcript::tools::actions::{EVERYTHING, FileAction, FileChange, KnownPaths, RENAMED_TO, file_actions};
-use crate::transcript::tools::commands::ScriptWrites;
-use crate::transcript::tools::edits::{TextEdit, Undoable, edits_of_call};
+use crate::digest::calls::without_folder;
+use crate::digest::grammar::{Place, SourcePlace, covered};
+use crate::digest::ranked::Line;
+use crate::transcript::tools::actions::{FileAction, is_in};
+use crate::transcript::tools::{Access, CHANGE_VERBS, ToolUse, words_of_name};
 use crate::wording::one_line;
 
-/// The last use of a file, or its creation.
-#[derive(Debug, Clone)]
-pub(super) struct FileHistory {
+/// A file with the calls on it.
+#[derive(Debug)]
+pub(super) struct FileCalls {
     pub(super) path: String,
-    pub(super) action: FileAction,
-    pub(super) place: Place,
-    /// The places of all changes, or of the last time that it was read.
-    pub(super) places: Vec<SourcePlace>,
+    /// What is called, with the places of the calls that follow each other.
+    pub(super) calls: Vec<(String, Vec<SourcePlace>)>,
+    pub(super) last: Place,
 }
 
-impl FileHistory {
-    /// Creates that of one call.
-    pub(super) fn new(path: String, action: FileAction, place: Place) -> Self {
-        FileHistory { path, action, place, places: vec![place.source] }
+impl FileCalls {
+    fn add(&mut self, call: &str, place: Place) {
+        self.last = self.last.max(place);
+        self.calls.push((call.to_owned(), vec![place.source]));
     }
 
-    /// The path with its places.
-    pub(super) fn shown(&self) -> String {
-        const MOST_RANGES: usize = 3;
-        format!("{} {}", self.path, joined(self.places.clone(), MOST_RANGES))
+    /// Puts the calls in order, those that follow each other as one.
+    fn sort_calls(&mut self) {
+        let mut calls = std::mem::take(&mut self.calls);
+        calls.sort_by_key(|(_, places)| places.first().map(SourcePlace::order));
+        for (call, places) in calls {
+            match self.calls.last_mut() {
+                Some((known, all)) if *known == call => all.extend(places),
+                _ => self.calls.push((call, places)),
+            }
+        }
+    }
+
+    /// The calls as they are told, with their ranks: the first and the last come before those between.
+    pub(super) fn ranked_calls(&self) -> Vec<Line> {
+        const MOST_RANGES: usize = 4;
+        let mut ranked = Vec::new();
+        for (at, (call, places)) in self.calls.iter().enumerate() {
+            let behind = self.calls.len() - 1 - at;
+            let rank = if at == 0 || behind == 0 { 0 } else { i32::try_from(behind).unwrap_or(i32::MAX) };
+            ranked.push(Line::new(rank, format!("{call} {}", covered(places.clone(), MOST_RANGES))));
+        }
+        ranked
+    }
+
+    /// Reads the calls of a line that a digest has told; `None` if it is not one.
+    pub(super) fn parse_calls(text: &str, round: u32) -> Option<Vec<(String, Vec<SourcePlace>)>> {
+        let mut calls = Vec::new();
+        for call in text.split("], ") {
+            let call = call.trim_start_matches(['…', ' ']).trim_end_matches([']', '…', ' ']);
+            let (call, places) = call.rsplit_once(" [")?;
+            let places = SourcePlace::parse_all(places)?;
+            calls.push((call.to_owned(), places.into_iter().map(|place| place.in_round(round)).collect()));
+        }
+        Some(calls)
     }
 }
 
-/// An edit that did not succeed, and why.
-#[derive(Debug, Clone)]
-pub(super) struct FailedEdit {
-    pub(super) path: String,
-    pub(super) place: Place,
-    pub(super) text: String,
-    /// Whether an error of the edit is recorded.
-    pub(super) has_failed: bool,
-}
-
-impl FailedEdit {
-    pub(super) fn label(&self) -> &'static str {
-        if self.has_failed { FAILED_EDIT } else { TRIED_EDIT }
-    }
-}
-
-/// The files of a history.
+/// The files that calls have changed, and those that were only read.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    /// By their paths.
-    uses: HashMap<String, FileHistory>,
-    /// Edits that failed and were not repeated, in order.
-    pub(super) failed: Vec<FailedEdit>,
-    pub(super) edits: EditsInForce,
-    scripts: ScriptWrites,
-    known: KnownPaths,
-    undoable: Undoable,
-    /// How many files of each action earlier digests had left out.
-    pub(super) left_out: [usize; FileAction::ALL.len()],
+    changed: Vec<FileCalls>,
+    changed_by_path: HashMap<String, usize>,
+    /// The last place at which each file was read.
+    read: HashMap<String, Place>,
+    commands: Vec<CommandWords>,
 }
 
-/// A call as it stands in a history.
-#[derive(Clone, Copy)]
-pub(super) struct CallText<'a> {
-    pub(super) name: &'a str,
-    /// The arguments, where they are JSON.
-    pub(super) given: &'a Value,
-    /// The arguments as text.
-    pub(super) arguments: &'a str,
-    /// The beginning of the result.
-    pub(super) result: &'a str,
-    /// Whether it succeeded, and whether its exit code, which can be that of another step, is 0.
-    pub(super) succeeded: bool,
-    pub(super) exited_well: bool,
+/// A command with the words of it that can be paths.
+#[derive(Debug)]
+struct CommandWords {
+    call: String,
+    place: Place,
+    words: Vec<String>,
 }
 
 impl Files {
-    /// Notes what a call did to files, by its arguments and the beginning of its result: as tried, unless it succeeded. A
-    /// change is told with the place of its call, what was read with that of the result.
-    pub(super) fn add_call(&mut self, call: CallText<'_>, tool: &ToolUse, places: (Place, Place)) {
-        /// How a program says that it could not do something with a file, or that it is a folder.
-        const DENIALS: &str = "no such file|cannot|can't|denied|not permitted|is a directory|not a directory|does not exist|doesn't exist|eisdir|enoent|not found|not under version control|did not match|does not apply|hunk #|files and directories up to";
-        let CallText { name, given, arguments, result, succeeded, exited_well } = call;
-        let (place, of_result) = places;
-        let command = tool.command.as_deref().unwrap_or("");
-        let denies = |line: &str| cues::has(&line.to_lowercase(), DENIALS);
-        let edits = edits_of_call(name, given, arguments, tool);
-        let with_text: HashSet<String> = edits.iter().map(|edit| edit.path.clone()).collect();
-        let mut changed: HashSet<String> = HashSet::new();
-        let undoes = given.get("command").and_then(Value::as_str) == Some("undo_edit");
-        let changes = self.known.settled(tool, result, file_actions(name, given, tool, result));
-        for FileChange { action, path, program, is_sure, .. } in changes {
-            let (action, place) = match action {
-                FileAction::Read => (action, of_result),
-                action if succeeded || exited_well && is_sure => (action, place),
-                _ => (FileAction::Tried, place),
-            };
-            let name = path.rsplit('/').next().unwrap_or(&path);
-            let is_about =
-                |line: &str| line.contains(name) || !program.is_empty() && line.starts_with(&format!("{program}: "));
-            let is_read = action == FileAction::Read;
-            // Over a recorded success, such words are text of a file.
-            let may_fail = is_read || !(exited_well && is_sure);
-            let is_denied = may_fail
-                && (result.lines().any(|line| is_about(line) && denies(line)) || is_read && reads_as_error(result));
-            if is_denied {
+    /// Notes the files that a tool changed. `has_failed` is recorded.
+    pub(super) fn add_tool(&mut self, name: &str, given: &Value, tool: &ToolUse, place: Place, has_failed: bool) {
+        let mut verb = verb_of(name, given);
+        for change in &tool.changes {
+            // A patch says of each file what it does.
+            verb = match change.action {
+                FileAction::Created => "add",
+                FileAction::Deleted => "delete",
+                FileAction::Renamed => "move",
+                _ => "update",
+            }
+            .to_owned();
+            self.add_change(&change.path, &verb, place, has_failed);
+        }
+        for file in tool.files.iter().filter(|file| file.access == Access::Changed && tool.changes.is_empty()) {
+            self.add_change(&file.path, &verb, place, has_failed);
+        }
+    }
+
+    /// Notes the files that a command changes by its words, and keeps the words by which it may name others.
+    pub(super) fn add_command(&mut self, command: &str, tool: &ToolUse, place: Place, has_failed: bool) {
+        const MOST_STEPS: usize = 24;
+        let failed = if has_failed { " failed" } else { "" };
+        let mut first: Option<String> = None;
+        let mut named: Vec<String> = Vec::new();
+        for step in command.split(['\n', ';', '&', '|']).take(MOST_STEPS) {
+            let Some(program) = program_of(step) else { continue };
+            let call = format!("{program}{failed}");
+            let words = path_words(step);
+            named.extend(words.iter().cloned());
+            first.get_or_insert_with(|| call.clone());
+            if !words.is_empty() {
+                self.commands.push(CommandWords { call, place, words });
+            }
+        }
+        for change in tool.changes.iter().filter(|change| change.action != FileAction::Read) {
+            let Some(path) = clean(&change.path).filter(|path| command.contains(path.as_str())) else { continue };
+            if !path.contains(char::is_alphanumeric) {
                 continue;
             }
-            changed.extend(path.split(RENAMED_TO).map(str::to_owned));
-            if undoes {
-                match self.undoable.undo(&path) {
-                    Some(edit) => self.edits.add(place, TextEdit { path: clean(&path), ..edit }),
-                    None => self.edits.note_other_change(&clean(&path)),
-                }
-            } else if !is_read && !with_text.contains(&path) {
-                self.edits.note_other_change(&clean(&path));
+            // What a patch in the command changes, its program does.
+            if let Some(call) = first.clone().filter(|_| !named.contains(&path)) {
+                self.commands.push(CommandWords { call, place, words: vec![path.clone()] });
             }
-            self.add(FileHistory::new(path, action, place));
-        }
-        for edit in edits.into_iter().filter(|edit| changed.contains(&edit.path)) {
-            self.scripts.add_script(edit.path.trim_start_matches("./"), &edit.new);
-            if succeeded {
-                self.undoable.note(&edit);
-                self.edits.add(place, TextEdit { path: clean(&edit.path), ..edit });
-            }
-        }
-        for (path, action) in self.scripts.of_command(command) {
-            self.edits.note_other_change(&clean(&path));
-            self.add(FileHistory::new(path, if succeeded { action } else { FileAction::Tried }, place));
+            self.of_path(path, place);
         }
     }
 
-    /// Notes an edit that failed, or of which nothing says that it did not.
-    pub(super) fn add_failure(&mut self, path: &str, place: Place, result: &str, has_failed: bool) {
-        const LONGEST: usize = 240;
-        const MOST: usize = 64;
-        let path = clean(path);
-        self.failed.retain(|failed| failed.path != path);
-        self.failed.push(FailedEdit { path, place, text: one_line(&clipped(result, LONGEST)), has_failed });
-        if self.failed.len() > MOST {
-            self.failed.remove(0);
+    /// Notes a file that was read.
+    pub(super) fn add_read(&mut self, path: &str, place: Place) {
+        if let Some(path) = clean(path) {
+            self.read.insert(path, place);
         }
     }
 
-    /// Notes the use of a file, and what it does to edits before it.
-    pub(super) fn add(&mut self, file: FileHistory) {
-        use FileAction::{Changed, Deleted, Read, Renamed, Restored, Tried};
-        let file = FileHistory { path: clean(&file.path), ..file };
-        if file.action == Restored && file.path == EVERYTHING {
-            // New files stay as they are.
-            let is_back = |known: &&mut FileHistory| matches!(known.action, Changed | Deleted | Restored);
-            for known in self.uses.values_mut().filter(is_back) {
-                (known.action, known.place) = (Restored, file.place);
-                self.edits.remove(&known.path);
-            }
-            return;
-        }
-        // An earlier digest tells edits under the path of now, and failures behind these.
-        if !file.place.is_carried() {
-            if let (Renamed, Some((from, to))) = (file.action, file.path.split_once(RENAMED_TO)) {
-                self.edits.rename(from, to.to_owned());
-            }
-            if !matches!(file.action, Read | Tried) {
-                self.failed.retain(|failed| failed.path != file.path);
-            }
-        }
-        if matches!(file.action, Deleted | Restored) {
-            self.edits.remove(&file.path);
-        }
-        self.merge(file);
+    /// Adds what an earlier digest told of a file.
+    pub(super) fn add_carried(&mut self, path: &str, calls: Vec<(String, Vec<SourcePlace>)>, place: Place) {
+        let Some(path) = clean(path) else { return };
+        let file = self.of_path(path, place);
+        file.calls.extend(calls);
+        file.last = place;
     }
 
-    /// Notes what the uses of a file come to: what was made and removed again is gone, and what was made anew is changed.
-    fn merge(&mut self, file: FileHistory) {
-        use FileAction::{Changed, Created, Deleted, Read, Renamed, Restored, Tried};
-        let FileHistory { mut path, mut action, place, mut places } = file;
-        // These would not be read again as they are.
-        if path.is_empty() || path.contains([',', '\n']) || path.contains(" [") {
-            return;
+    fn add_change(&mut self, path: &str, call: &str, place: Place, has_failed: bool) {
+        let Some(path) = clean(path) else { return };
+        let call = if has_failed { format!("{call} failed") } else { call.to_owned() };
+        self.of_path(path, place).add(&call, place);
+    }
+
+    fn of_path(&mut self, path: String, place: Place) -> &mut FileCalls {
+        let next = self.changed.len();
+        let at = *self.changed_by_path.entry(path).or_insert_with_key(|path| {
+            self.changed.push(FileCalls { path: path.clone(), calls: Vec::new(), last: place });
+            next
+        });
+        &mut self.changed[at]
+    }
+
+    /// The files that were changed, and the paths of those that were only read, the last first. A command stands under the
+    /// files that it names word for word, as their paths are told: without the recorded `folder`.
+    pub(super) fn into_lists(mut self, folder: Option<&str>) -> (Vec<FileCalls>, Vec<(String, Place)>) {
+        let mut by_told_path: HashMap<String, usize> = HashMap::new();
+        for at in 0..self.changed.len() {
+            let told = without_folder(&self.changed[at].path, folder).into_owned();
+            // A path with the folder and one without it are the same.
+            let first = *by_told_path.entry(told).or_insert(at);
+            if first < at {
+                let calls = std::mem::take(&mut self.changed[at].calls);
+                let last = self.changed[at].last;
+                self.changed[first].calls.extend(calls);
+                self.changed[first].last = self.changed[first].last.max(last);
+            }
         }
-        let moved = path.split_once(RENAMED_TO).map(|(from, to)| (from.to_owned(), to.to_owned()));
-        if let (Renamed, Some((from, to))) = (action, moved) {
-            self.uses.remove(&to);
-            let before = self.uses.remove(&from).filter(|before| !matches!(before.action, Read | Tried));
-            if let Some(before) = before {
-                places = [before.places, places].concat();
-                if before.action == Created {
-                    (path, action) = (to, Created);
+        for CommandWords { call, place, words } in std::mem::take(&mut self.commands) {
+            for word in words {
+                let told = without_folder(&word, folder);
+                if let Some(at) = by_told_path.get(told.trim_start_matches("./")) {
+                    self.changed[*at].add(&call, place);
                 }
             }
         }
-        let known = self.uses.get(&path).map(|known| known.action);
-        let action = match (known, action) {
-            (Some(Created), Deleted) => {
-                self.uses.remove(&path);
-                return;
-            }
-            (Some(Changed | Created | Renamed | Restored), Tried) => return,
-            (Some(known), Read) if known != Read => return,
-            (Some(Created), Changed) => Created,
-            (Some(Deleted | Read | Changed | Restored), Created) => Changed,
-            (_, action) => action,
-        };
-        let known = self.uses.entry(path.clone()).or_insert(FileHistory { path, action, place, places: Vec::new() });
-        // Of reads the last counts, and what was only tried before a success is not a change.
-        if known.action == Read || known.action == Tried && action != Tried {
-            known.places.clear();
+        for file in &mut self.changed {
+            file.sort_calls();
         }
-        (known.action, known.place) = (action, place);
-        known.places.extend(places);
-    }
-
-    /// The files, those used last first; not what was read as one and is the folder of others.
-    pub(super) fn newest_first(&self) -> Vec<&FileHistory> {
-        let folders: HashSet<&str> =
-            self.uses.keys().flat_map(|path| path.match_indices('/').map(|(at, _)| &path[..at])).collect();
-        let is_folder = |file: &FileHistory| file.path.ends_with('/') || folders.contains(file.path.as_str());
-        let mut uses: Vec<&FileHistory> =
-            self.uses.values().filter(|file| file.action != FileAction::Read || !is_folder(file)).collect();
-        uses.sort_by(|a, b| b.place.cmp(&a.place).then_with(|| a.path.cmp(&b.path)));
-        uses
-    }
-
-    /// The changes of files, not what was only read or tried, those used last first.
-    pub(super) fn changes(&self) -> impl Iterator<Item = &FileHistory> {
-        self.newest_first().into_iter().filter(|file| !matches!(file.action, FileAction::Read | FileAction::Tried))
-    }
-
-    /// Tells paths without a folder that they are in.
-    pub(super) fn shorten(&mut self, folder: &str) {
-        // A path with the folder and one without it can be the same.
-        let mut uses: Vec<FileHistory> = std::mem::take(&mut self.uses).into_values().collect();
-        uses.sort_by(|a, b| a.place.cmp(&b.place).then_with(|| a.path.cmp(&b.path)));
-        for edit in &mut self.failed {
-            edit.path = without_folder(&edit.path, folder);
-        }
-        self.edits.rename_all(|path| without_folder(path, folder));
-        for file in uses {
-            let file = FileHistory { path: without_folder(&file.path, folder), ..file };
-            // What was told of one spelling holds for the other.
-            match (file.action, file.path.split_once(RENAMED_TO)) {
-                (FileAction::Deleted | FileAction::Restored, _) => self.edits.remove_before(&file.path, file.place),
-                (FileAction::Renamed, Some((from, to))) => self.edits.rename_before(from, to, file.place),
-                _ => {}
-            }
-            let is_known = self.uses.contains_key(&file.path);
-            let path = file.path.clone();
-            self.merge(file);
-            if is_known && !self.uses.contains_key(&path) {
-                self.edits.remove(&path);
+        self.changed.retain(|file| !file.calls.is_empty());
+        let mut read: Vec<(String, Place)> = Vec::new();
+        for (path, place) in self.read {
+            if !self.changed_by_path.contains_key(&path) {
+                read.push((path, place));
             }
         }
+        read.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        (self.changed, read)
     }
 }
 
-/// A text without a folder in front of the paths in it. Where the folder is a part of a longer path, it stays: a search
-/// for what is left finds the text.
-pub(super) fn without_folder(text: &str, folder: &str) -> String {
-    let folder = format!("{folder}/");
-    let mut shown = String::with_capacity(text.len());
-    for (at, part) in text.split(&folder).enumerate() {
-        let is_inside = shown.ends_with(|c: char| c.is_alphanumeric() || "/._-~}".contains(c));
-        shown.push_str(if at > 0 && is_inside { &folder } else { "" });
-        shown.push_str(part);
-    }
-    shown
+/// The word for what a tool does with a file: the verb of its name, or of the editor's command.
+fn verb_of(name: &str, given: &Value) -> String {
+    let editor = given.get("command").and_then(Value::as_str).filter(|verb| !verb.contains(char::is_whitespace));
+    let words = words_of_name(editor.unwrap_or(name));
+    words.into_iter().find(|word| is_in(word, CHANGE_VERBS)).unwrap_or_else(|| "edit".to_owned())
 }
 
-fn clean(path: &str) -> String {
+/// The words of a step of a command that can be paths, each once.
+fn path_words(step: &str) -> Vec<String> {
+    const MOST: usize = 24;
+    let mut words: Vec<String> = Vec::new();
+    for word in step.split(|c: char| c.is_whitespace() || "\"'`()<>=,:".contains(c)) {
+        let is_path = word.contains(['/', '.']) && word.contains(char::is_alphanumeric);
+        if is_path && words.len() < MOST && !words.iter().any(|known| known == word) {
+            words.push(word.to_owned());
+        }
+    }
+    words
+}
+
+/// The program of a step of a command, with the verb of those that have many: `git checkout`, `sed`. `None` where it only
+/// shows files, or is none.
+fn program_of(step: &str) -> Option<String> {
+    const WITH_VERBS: [&str; 8] = ["git", "cargo", "npm", "pnpm", "yarn", "go", "docker", "make"];
+    const SHOWS: [&str; 16] = [
+        "cat", "head", "tail", "grep", "rg", "ls", "wc", "less", "echo", "printf", "cd", "diff", "find", "stat",
+        "file", "sort",
+    ];
+    const GIT_SHOWS: [&str; 6] = ["diff", "show", "log", "status", "blame", "grep"];
+    const LONGEST: usize = 24;
+    let writes = step.contains('>');
+    let mut words = step.split_whitespace().filter(|word| !word.contains('='));
+    let program = words.next()?.rsplit('/').next()?;
+    let is_name = |word: &str| {
+        !word.is_empty() && word.len() <= LONGEST && word.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
+    };
+    if !is_name(program) || SHOWS.contains(&program) && !writes || program == "sed" && step.contains(" -n") {
+        return None;
+    }
+    if SHOWS.contains(&program) {
+        return Some(format!("{program} >"));
+    }
+    let verb = words.next().filter(|verb| WITH_VERBS.contains(&program) && is_name(verb) && !verb.starts_with('-'));
+    if program == "git" && verb.is_some_and(|verb| GIT_SHOWS.contains(&verb)) {
+        return None;
+    }
+    Some(verb.map_or_else(|| program.to_owned(), |verb| format!("{program} {verb}")))
+}
+
+/// A path as a digest tells it; `None` if its line would not be read back as it is.
+pub(super) fn clean(path: &str) -> Option<String> {
     const LONGEST: usize = 240;
-    let path = one_line(path.trim().trim_start_matches("./"));
-    if path.len() > LONGEST { String::new() } else { path }
+    let path = one_line(path.trim());
+    const UNREADABLE: [&str; 4] = [": ", " [", "], ", "…"];
+    let is_plain = !path.is_empty() && path.len() <= LONGEST && !UNREADABLE.iter().any(|part| path.contains(part));
+    is_plain.then_some(path)
 }

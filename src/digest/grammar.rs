@@ -1,10 +1,59 @@
 //! The form of a digest: its headings and labels, and the places of messages. Every line is a heading, an item that begins
 //! with `- `, or the continuation of an item, which begins with two spaces.
 
-use crate::digest::clip::GAP;
 use crate::transcript::fence::USER_HEADING;
 use crate::transcript::speaker::is_interruption;
 use crate::wording::counted;
+
+/// The mark of what is left out.
+pub(super) const GAP: char = '…';
+
+/// The sections of a digest, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Section {
+    Earlier,
+    User,
+    State,
+    Rules,
+    Calls,
+    Said,
+}
+
+impl Section {
+    pub(super) const ALL: [Section; 6] =
+        [Section::Earlier, Section::User, Section::State, Section::Rules, Section::Calls, Section::Said];
+
+    pub(super) fn heading(self) -> &'static str {
+        match self {
+            Section::Earlier => EARLIER,
+            Section::User => USER,
+            Section::State => STATE,
+            Section::Rules => RULES,
+            Section::Calls => RUNS,
+            Section::Said => SAID,
+        }
+    }
+
+    /// What its line of what is left out counts, and whose.
+    fn counts(self) -> (&'static str, &'static str) {
+        match self {
+            Section::Earlier => ("line", " of an earlier summary"),
+            Section::User => ("message", " of the user"),
+            Section::State => ("line", " of the state"),
+            Section::Rules => ("file", " with rules"),
+            Section::Calls => ("call", ""),
+            Section::Said => ("text", " of the assistant"),
+        }
+    }
+
+    /// The section below a heading.
+    pub(super) fn of_heading(line: &str) -> Option<Self> {
+        if line == EARLIER_AMONG {
+            return Some(Section::Earlier);
+        }
+        Section::ALL.into_iter().find(|section| section.heading() == line)
+    }
+}
 
 /// The headings, in order. That of an earlier summary has two forms: messages before it can be told behind it.
 pub(super) const EARLIER: &str = "## Earlier summary; what follows is later and holds where the two differ";
@@ -12,6 +61,7 @@ pub(super) const EARLIER_AMONG: &str =
     "## Earlier summary; what has a higher index is later and holds where the two differ";
 pub(super) const USER: &str = USER_HEADING;
 pub(super) const STATE: &str = "## State";
+pub(super) const RULES: &str = "## Rules in files that were read";
 pub(super) const RUNS: &str = "## Commands and calls, the last run of each";
 pub(super) const SAID: &str = "## What the assistant said, in order";
 /// The heading of what stands beside a model's summary, and the label of the user's words there.
@@ -21,7 +71,7 @@ pub(super) const THE_USER: &str = "The user: ";
 pub(super) const THE_ASSISTANT: &str = "The assistant: ";
 /// The heading where nothing else has room than the beginning of what was said last.
 pub(super) const LAST: &str = "## Last words";
-pub(super) const HEADINGS: [&str; 7] = [LAST, EARLIER, EARLIER_AMONG, USER, STATE, RUNS, SAID];
+pub(super) const HEADINGS: [&str; 8] = [LAST, EARLIER, EARLIER_AMONG, USER, STATE, RULES, RUNS, SAID];
 
 /// The label of what a short answer answers, and the openings of lines that count what is left out.
 pub(super) const ASKED: &str = "The assistant asked: ";
@@ -31,8 +81,12 @@ const MORE: &str = " more";
 const EARLIER_MORE: &str = " left out earlier";
 /// The end of the label of a message that stands for several.
 const ALIKE: &str = " like this, but for digits) ";
+/// The label of a message that a program sent in the user's place.
+pub(super) const FROM_PROGRAM: &str = "(from a program) ";
 /// The opening of the line that names the folder of commands and paths.
 pub(super) const FOLDER: &str = "Paths and commands are in ";
+/// The opening of the line with the files that were only read.
+pub(super) const READ: &str = "Read: ";
 /// The opening of the line of a background task.
 pub(super) const TASK: &str = "Background task ";
 /// The opening of the line with the tools that results have loaded.
@@ -40,19 +94,8 @@ pub(super) const LOADED: &str = "Tools loaded: ";
 /// The mark of a thought.
 pub(super) const THOUGHT: &str = "(thought) ";
 
-/// The openings of lines about edits.
-pub(super) const FAILED_EDIT: &str = "Failed edit of ";
-pub(super) const TRIED_EDIT: &str = "Tried edit of ";
-pub(super) const EDITS: &str = "Edits of ";
-
 /// The sign between the label of a call and how it ended.
 pub(super) const ARROW: &str = " → ";
-/// The words around an earlier failure of the same call, between its place and how it ended then and now.
-pub(super) const AT: &str = "at ";
-pub(super) const THEN: &str = "; later ";
-/// The words between how the last check ended and the file that changed after it.
-pub(super) const CHANGED_AFTER: &str = "; changed after it: ";
-
 /// The place of a message, by which messages are in order: those of earlier digests come before all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
@@ -97,18 +140,13 @@ impl SourcePlace {
     }
 
     /// The order of places: of this round last.
-    fn order(&self) -> (u32, usize, usize) {
+    pub(super) fn order(&self) -> (u32, usize, usize) {
         (self.round.unwrap_or(u32::MAX), self.index, self.end)
     }
 
     /// How many messages stand between two places; none where they are of different rounds.
     fn gap(&self, next: &Self) -> Option<usize> {
         (self.round == next.round).then(|| next.index.saturating_sub(self.end))
-    }
-
-    /// The place of its last message alone.
-    pub(super) fn last(self) -> Self {
-        SourcePlace { index: self.end - 1, ..self }
     }
 
     /// The place as a later round tells it, where this is of a summary of `round`.
@@ -132,14 +170,9 @@ impl std::fmt::Display for SourcePlace {
 /// What stands between two calls that follow each other: a result.
 const BETWEEN: usize = 1;
 
-/// The last places in brackets, the oldest first, as at most `most` ranges of places that follow each other.
-pub(super) fn joined(places: Vec<SourcePlace>, most: usize) -> String {
-    within(places, most, BETWEEN)
-}
-
 /// All places in brackets as at most `most` ranges: the narrowest gaps between them are closed. The oldest rounds are
 /// left out where these are more.
-fn covered(mut places: Vec<SourcePlace>, most: usize) -> String {
+pub(super) fn covered(mut places: Vec<SourcePlace>, most: usize) -> String {
     places.sort_unstable_by_key(SourcePlace::order);
     let gaps = places.windows(2).map(|pair| pair[0].gap(&pair[1]));
     let (mut gaps, changes): (Vec<_>, Vec<_>) = gaps.partition(Option::is_some);
@@ -178,16 +211,28 @@ impl Place {
         Place { source: result.source, ..self }
     }
 
-    /// The place of a result with that of its call, where this is near: a line that cuts the call tells of both.
-    pub(super) fn with_call(self) -> Self {
-        const NEAR: usize = 3;
-        let source = SourcePlace { index: self.source.index.min(self.order), ..self.source };
-        if self.is_new && source.end - source.index <= NEAR { Place { source, ..self } } else { self }
-    }
-
     /// What orders lines by what they tell: calls by their results.
     pub(super) fn by_result(self) -> impl Ord {
         (self.is_new, if self.is_new { self.source.end } else { self.order })
+    }
+
+    /// The place of what an earlier round or this one has recorded.
+    pub(super) fn of_source(source: SourcePlace) -> Self {
+        Place { is_new: source.round.is_none(), order: source.index, source }
+    }
+
+    /// Whether a message of the user here can be the first of all: it is not where an earlier digest left out another.
+    pub(super) fn can_be_first(self, left_out: &LeftOut) -> bool {
+        if self.is_new || left_out.number == 0 {
+            return true;
+        }
+        let are_behind = left_out.places.iter().all(|place| place.order() > self.source.order());
+        !left_out.places.is_empty() && self.source.round == Some(1) && are_behind
+    }
+
+    /// Its order among the messages of this history; 0 for what an earlier digest told.
+    pub(super) fn age_order(self) -> usize {
+        if self.is_new { self.source.index + 1 } else { 0 }
     }
 
     pub(super) fn is_carried(self) -> bool {
@@ -201,16 +246,15 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Lines with the places of their messages, in order.
-pub(super) type Lines = Vec<(Place, String)>;
-
 /// Keeps text of others from looking like a label of the digest: it begins on the next line then.
 pub(super) fn unlabelled(text: &str) -> String {
     // A program's line says nothing of its own.
     if is_interruption(text) {
         return text.to_owned();
     }
-    let is_label = [ASKED, LEFT_OUT, THOUGHT, THE_USER, THE_ASSISTANT, "["].iter().any(|label| text.starts_with(label));
+    let is_label = [ASKED, LEFT_OUT, THOUGHT, FROM_PROGRAM, THE_USER, THE_ASSISTANT, "["]
+        .iter()
+        .any(|label| text.starts_with(label));
     if is_label || split_alike(text).0 > 1 { format!("\n  {text}") } else { text.to_owned() }
 }
 
@@ -225,51 +269,54 @@ pub(super) fn split_alike(text: &str) -> (usize, &str) {
     label.and_then(|(number, rest)| Some((number.parse().ok()?, rest))).unwrap_or((1, text))
 }
 
-/// The end of a list that counts what it leaves out, and what earlier digests left out; none where nothing is left out.
-pub(super) fn more(now: usize, earlier: usize) -> Option<String> {
-    match (now, earlier) {
-        (0, 0) => None,
-        (0, earlier) => Some(format!("{GAP} {earlier}{EARLIER_MORE}")),
-        (now, 0) => Some(format!("{GAP} {now}{MORE}")),
-        (now, earlier) => Some(format!("{GAP} {now}{MORE}, and {earlier}{EARLIER_MORE}")),
-    }
+/// The end of a list that counts what it leaves out; none where nothing is left out.
+pub(super) fn more(number: usize) -> Option<String> {
+    (number > 0).then(|| format!("{GAP} {number}{MORE}"))
 }
 
-/// Reads one of the two numbers of such an end.
+/// Reads such an end, also that of older digests: `… 3 more, and 2 left out earlier`.
 pub(super) fn read_more(part: &str) -> Option<usize> {
     let part = part.trim_start().trim_start_matches([GAP, ' ']).trim_start_matches("and ");
     part.strip_suffix(MORE).or_else(|| part.strip_suffix(EARLIER_MORE))?.parse().ok()
 }
 
-/// The line that counts what is left out; none where nothing is.
-pub(super) fn left_out_line(number: usize, noun: &str, of: &str) -> Option<String> {
-    (number > 0).then(|| format!("- {LEFT_OUT}{}{of}.", counted(number, noun)))
+/// What is left out of a section.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LeftOut {
+    pub(super) number: usize,
+    pub(super) places: Vec<SourcePlace>,
 }
 
-/// The kinds of calls that are left out.
-pub(super) const KINDS: [&str; 4] = ["run", "call", "edit", "read"];
+impl LeftOut {
+    pub(super) fn add(&mut self, number: usize, place: SourcePlace) {
+        self.number += number;
+        self.places.push(place);
+    }
 
-/// Calls by their kinds.
-pub(super) type CallPlaces = Vec<(&'static str, SourcePlace)>;
+    /// The line that counts it, with where it is in at most `most` ranges; none where nothing is left out.
+    pub(super) fn line(&self, section: Section, most: usize) -> Option<String> {
+        if self.number == 0 {
+            return None;
+        }
+        let (noun, whose) = section.counts();
+        let number = counted(self.number, noun);
+        let places = if most > 0 && !self.places.is_empty() {
+            format!(" {}", covered(self.places.clone(), most))
+        } else {
+            String::new()
+        };
+        Some(format!("- {LEFT_OUT}{number}{whose}{places}."))
+    }
 
-/// The line that counts the calls that are left out, and says where calls of each kind are, in at most `most` ranges of
-/// each; none where nothing is left out.
-pub(super) fn left_out_calls(number: usize, calls: &CallPlaces, most: usize) -> Option<String> {
-    let of_kind = |kind| calls.iter().filter(move |call| call.0 == kind).map(|call| call.1).collect::<Vec<_>>();
-    let kinds = KINDS.iter().filter(|_| most > 0).map(|kind| (kind, of_kind(*kind)));
-    let kinds = kinds
-        .filter(|(_, places)| !places.is_empty())
-        .map(|(kind, places)| format!("{kind} {}", covered(places, most)));
-    let parts: Vec<String> = (number > 0).then(|| counted(number, "call")).into_iter().chain(kinds).collect();
-    (!parts.is_empty()).then(|| format!("- {LEFT_OUT}{}.", parts.join("; ")))
-}
-
-/// Reads where calls of a kind are, from a part of such a line.
-pub(super) fn read_call_places(part: &str) -> Option<CallPlaces> {
-    let (kind, places) = part.trim_end_matches('.').split_once(' ')?;
-    let kind = KINDS.into_iter().find(|known| *known == kind)?;
-    let places = SourcePlace::parse_all(places.strip_prefix('[')?.strip_suffix(']')?)?;
-    Some(places.into_iter().map(|place| (kind, place)).collect())
+    /// Reads what stands behind the opening of such a line; `None` if it is not one.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let mut left_out = LeftOut { number: text[..digits].parse().unwrap_or(0), places: Vec::new() };
+        for part in text.split('[').skip(1) {
+            left_out.places.extend(SourcePlace::parse_all(part.split_once(']')?.0)?);
+        }
+        (digits > 0 || !left_out.places.is_empty()).then_some(left_out)
+    }
 }
 
 /// Prepares a summary that somebody else wrote: none of its lines is a heading of a digest.

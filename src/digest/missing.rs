@@ -1,88 +1,123 @@
 //! What a model's summary lacks of what code surely knows: the user's last message and short standing ones, failures,
 //! background tasks that ended, and changed files. Nothing of what the assistant said, and nothing where nothing lacks.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use crate::digest::Digest;
-use crate::digest::clip::indented;
-use crate::digest::cues::words_of;
-use crate::digest::grammar::{ARROW, FOLDER, MISSING, THE_USER};
-use crate::digest::runs::{CallRun, outdated_check};
+use crate::digest::cues::has_cue;
+use crate::digest::focus::words_of;
+use crate::digest::grammar::{FOLDER, MISSING, THE_USER};
+use crate::digest::item::{Body, Item};
+use crate::digest::kinds::Kind;
+use crate::digest::pieces::indented;
+use crate::digest::tasks::Task;
 use crate::tokens::Counter;
-use crate::transcript::tools::actions::{FileAction, Purpose};
 
 impl Digest<'_> {
     /// Writes what a summary lacks, as a section of at most `limit` tokens; nothing where it lacks nothing.
     pub(crate) fn missing_from(&self, summary: &str, counter: Counter, limit: u64) -> String {
-        /// Bytes of the result of a failed call, and failures, files and background tasks that are named at most.
-        const RESULT: usize = 200;
-        const MOST_FAILURES: usize = 8;
-        const MOST_FILES: usize = 40;
-        const MOST_TASKS: usize = 8;
-        /// Words of a message that says more than "go on".
-        const LEAST_WORDS: usize = 3;
         let known = Known::new(summary);
-        // The most important first, each with its place in the section: there, the older come first.
-        let mut lines: Vec<((MissingPart, usize), String)> = Vec::new();
-        let last = self.user.len().checked_sub(1);
-        for (at, message) in self.user.iter().enumerate().rev() {
-            if Some(at) == last || message.is_short_command() {
-                let words = message.words();
-                let says_much = words_of(&words.to_lowercase()).nth(LEAST_WORDS - 1).is_some();
-                if says_much && !known.has(&words) {
-                    lines.push(((MissingPart::User, at), format!("{} {THE_USER}{}", message.place, indented(&words))));
-                }
+        let mut candidates = self.candidates(&known);
+        // What yields last comes first: the user's words, then failures, tasks and files; of each the newest.
+        candidates.reverse();
+        candidates.sort_by_key(|candidate| (candidate.part, !candidate.is_last));
+        let mut used = counter.count_text(&format!("{MISSING}\n"));
+        let mut taken: Vec<&Candidate> = Vec::new();
+        for candidate in &candidates {
+            let tokens = counter.count_text(&format!("{}\n", candidate.line));
+            if used + tokens <= limit {
+                used += tokens;
+                taken.push(candidate);
             }
         }
-        let unnamed: Vec<_> = self.files.changes().filter(|file| !known.names(&file.path)).take(MOST_FILES).collect();
-        let mut folder = self.folder.as_ref().map(|folder| format!("{FOLDER}{folder}\n- ")).unwrap_or_default();
-        for (at, action) in FileAction::ALL.into_iter().enumerate() {
-            let paths = unnamed.iter().filter(|file| file.action == action).map(|file| file.shown());
-            let paths = paths.collect::<Vec<_>>().join(", ");
-            if !paths.is_empty() {
-                lines.push(((MissingPart::Files, at), format!("{}{action:?}: {paths}", std::mem::take(&mut folder))));
-            }
-        }
-        let is_failure = |run: &&(usize, &CallRun<'_>)| run.1.ended.is_failure() && run.1.purpose <= Purpose::Scripts;
-        let outdated = outdated_check(self.runs.iter(), &self.files);
-        for (at, run) in self.runs.iter().enumerate().rev().filter(|run| is_failure(&run)).take(MOST_FAILURES) {
-            let label = run.label(None);
-            if !known.has(&label) {
-                let outcome = run.outcome(&label, RESULT);
-                // A later change may have mended it. Whether it did, the reader judges.
-                let after = outdated.as_ref().filter(|(check, _)| *check == run.place).map_or("", |(_, after)| after);
-                lines.push((
-                    (MissingPart::Calls, at),
-                    format!("{} {label}{ARROW}{outcome}{after}", run.place_of(&label)),
-                ));
-            }
-        }
-        // That one runs is what a summary says by itself.
-        let ended = self.tasks.in_order().into_iter().filter(|task| task.has_ended() && !task.is_named_in(summary));
-        for (at, task) in ended.take(MOST_TASKS).enumerate() {
-            lines.push(((MissingPart::Tasks, at), task.line()));
-        }
-        let failed = self.files.failed.iter().enumerate().rev().filter(|(_, edit)| !known.names(&edit.path));
-        for (at, edit) in failed.take(MOST_FAILURES) {
-            lines.push((
-                (MissingPart::Edits, at),
-                format!("{} {}{}: {}", edit.place, edit.label(), edit.path, edit.text),
-            ));
+        // There, the older come first.
+        taken.sort_by_key(|candidate| (candidate.part, candidate.at));
+        if taken.is_empty() {
+            return String::new();
         }
         let mut out = MISSING.to_owned();
-        let mut shown: BTreeMap<(MissingPart, usize), &str> = BTreeMap::new();
-        for (place, line) in &lines {
-            shown.insert(*place, line);
-            let items: String = shown.values().map(|line| format!("\n- {line}")).collect();
-            let longer = format!("{MISSING}{items}");
-            if counter.count_text(&longer) <= limit {
-                out = longer;
-            } else {
-                shown.remove(place);
+        for candidate in taken {
+            out.push('\n');
+            out.push_str(&candidate.line);
+        }
+        if counter.count_text(&out) <= limit { out } else { String::new() }
+    }
+
+    /// The lines that the summary lacks, in the order of the history.
+    fn candidates(&self, known: &Known<'_>) -> Vec<Candidate> {
+        /// Failures, tasks and files that are named at most.
+        const MOST: [usize; 4] = [usize::MAX, 8, 8, 40];
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut left = MOST;
+        for (at, item) in self.items.iter().enumerate().rev() {
+            let Some((part, line)) = self.missing_line(item, known) else { continue };
+            let is_last = item.kind == Kind::LastMessage;
+            let left = &mut left[part as usize];
+            if *left > 0 {
+                *left -= 1;
+                found.push(Candidate { part, is_last, at, line });
             }
         }
-        if out == MISSING { String::new() } else { out }
+        found.reverse();
+        let has_files = found.iter().any(|candidate| candidate.part == MissingPart::Files);
+        if let Some(folder) = self.folder.as_ref().filter(|_| has_files) {
+            found.push(Candidate {
+                part: MissingPart::Folder,
+                is_last: false,
+                at: 0,
+                line: format!("- {FOLDER}{folder}"),
+            });
+        }
+        found
     }
+
+    /// The line of an item, if the summary lacks it.
+    fn missing_line(&self, item: &Item<'_>, known: &Known<'_>) -> Option<(MissingPart, String)> {
+        /// Bytes of a message that stands short, and of the result of a failed call.
+        const SHORT: usize = 280;
+        const RESULT: usize = 200;
+        /// Words of a message that says more than "go on".
+        const LEAST_WORDS: usize = 3;
+        let folder = self.folder.as_deref();
+        match &item.body {
+            Body::User { .. } => {
+                let is_wanted = item.kind == Kind::LastMessage || matches!(item.kind, Kind::Rule | Kind::FirstMessage);
+                let words = if is_wanted { item.words() } else { String::new() };
+                let is_short = words.len() <= SHORT && has_cue(&words);
+                let says_much = words_of(&words.to_lowercase()).nth(LEAST_WORDS - 1).is_some();
+                if !says_much || !(is_short || item.kind == Kind::LastMessage) || known.has(&words) {
+                    return None;
+                }
+                Some((MissingPart::User, format!("- {} {THE_USER}{}", item.place, indented(&words))))
+            }
+            Body::Call(call) if call.ended.is_failure() => {
+                if known.has(&call.label(folder)) {
+                    return None;
+                }
+                let text = item.ranked();
+                Some((MissingPart::Calls, item.lines(&text, &text.within(RESULT), folder)))
+            }
+            // That one runs is what a summary says by itself.
+            Body::Task(task) if task.has_ended() && !known.names_task(task) => {
+                Some((MissingPart::Tasks, format!("- {}", task.line())))
+            }
+            Body::File(file) if !known.names(&file.path) => {
+                let text = item.ranked();
+                Some((MissingPart::Files, item.lines(&text, &text.within(item.longest()), folder)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A line that a summary lacks.
+struct Candidate {
+    part: MissingPart,
+    /// Whether it is the last message of the user, which is taken first.
+    is_last: bool,
+    /// The place of its item in the history.
+    at: usize,
+    line: String,
 }
 
 /// The parts of the section, in order.
@@ -91,20 +126,22 @@ enum MissingPart {
     User,
     Calls,
     Tasks,
-    Edits,
     Files,
+    Folder,
 }
 
 /// The words of a summary.
-struct Known {
+struct Known<'s> {
+    summary: &'s str,
+    /// The same in lower case.
     text: String,
     words: HashSet<String>,
 }
 
-impl Known {
-    fn new(summary: &str) -> Self {
+impl<'s> Known<'s> {
+    fn new(summary: &'s str) -> Self {
         let text = summary.to_lowercase();
-        Known { words: words_of(&text).collect(), text }
+        Known { summary, words: words_of(&text).collect(), text }
     }
 
     /// Whether the summary has a statement, in most of its words: a model writes in words of its own.
@@ -118,5 +155,9 @@ impl Known {
     fn names(&self, path: &str) -> bool {
         let path = path.to_lowercase();
         self.text.contains(path.rsplit('/').next().unwrap_or(&path))
+    }
+
+    fn names_task(&self, task: &Task) -> bool {
+        task.is_named_in(self.summary)
     }
 }

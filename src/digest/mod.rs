@@ -2,150 +2,98 @@
 //! beside a model's summary.
 //!
 //! Whoever reads it is a language model, which can tell which of two statements holds if it sees both in order. So code
-//! orders, clips and counts, and does not judge: what was said stands word for word, what was done is told from structured
-//! facts, and only keys replace: the same file, the same command, the same list. What has no room is left out, visibly.
+//! orders, clips and counts, and does not judge: what was said stands word for word, what was done is told from calls and
+//! their results in their words, and only keys replace: the same command, the same plan. What has no room is left out,
+//! visibly, with where it is.
 //!
 //! ```text
-//! messages ─ read ─> Digest ─ write ─> text (read again by `carried` when it is an earlier summary)
-//!                           └ missing_from ─> what a model's summary lacks
+//! messages ─ read ─> items ─ order ─> steps ─ write ─> text (read again by `carried` when it is an earlier summary)
+//!                          └ missing_from ─> what a model's summary lacks
 //! ```
 //!
-//! - `reader`: the one pass over the messages.
-//! - `files`, `edits`, `plan`, `tasks`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
-//! - `user`, `pieces`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
-//! - `cues`: the words that make a sentence a rule. `focus`: those of the next work. `earlier`: a summary that somebody else wrote.
-//! - `grammar`: the form of a digest. `write`: the shares of the room, and the sections. `carried`: a digest read back.
-//!   `missing`: what stands beside a summary. `standing`: which lines of one stand in the next.
+//! - `reader`: the one pass over the messages. It makes a list of items.
+//! - `item`, `kinds`: one thing that can be told, and the table of what each kind is worth.
+//! - `order`: the order in which items are told, made once and without room.
+//! - `write`: takes the steps of the order until the room is used up.
+//! - `pieces`, `ranked`: the pieces of a text, in the order in which they are told.
+//! - `calls`, `deciding`, `values`: the label of a call, and the lines of its result. `files`, `plan`, `tasks`: the state.
+//! - `cues`: the words that make a sentence a rule. `focus`: those of the next work.
+//! - `grammar`: the form of a digest. `carried`: a digest read back. `earlier`: a summary that somebody else wrote.
+//!   `missing`: what stands beside a summary.
 
-mod carried;
-mod clip;
+mod calls;
 mod cues;
+mod deciding;
 mod earlier;
-mod edits;
 mod files;
+mod focus;
 mod grammar;
+mod item;
+mod kinds;
 mod missing;
-mod outcome;
+mod order;
+mod pieces;
+mod plan;
+mod ranked;
 mod reader;
-mod runs;
-mod said;
-mod state;
 mod tasks;
-mod user;
+mod values;
 mod write;
 
-use std::collections::HashSet;
+use focus::Focus;
+use grammar::{LeftOut, Section};
+use item::{Body, Item};
 
-use cues::Focus;
-use files::Files;
-use grammar::{CallPlaces, Place};
-use runs::CallRun;
-use said::Said;
-use state::TodoList;
-use tasks::Tasks;
-use user::UserMessage;
-
-use crate::wording::one_line;
-
-pub(crate) use cues::words_of;
 pub(crate) use earlier::lines_standing;
+pub(crate) use focus::words_of;
 pub(crate) use grammar::{has_earlier_places, without_own_headings};
 pub(crate) use reader::read;
 
 /// What code can say of a history.
 #[derive(Debug, Default)]
 pub(crate) struct Digest<'a> {
-    /// Summaries that others wrote, in order.
-    earlier: Vec<(Place, String)>,
-    /// The messages of the user, in order.
-    user: Vec<UserMessage<'a>>,
-    left_out: LeftOut,
-    plan: TodoList,
-    files: Files,
-    tasks: Tasks,
-    /// The last run of each command and call, in order.
-    runs: Vec<CallRun<'a>>,
-    /// Calls that read or changed files, and those that earlier digests had left out.
-    calls: CallPlaces,
+    /// What can be told, in the order of the history.
+    items: Vec<Item<'a>>,
+    /// What earlier digests had left out.
+    left_out: [LeftOut; Section::ALL.len()],
     /// The one folder that is recorded; commands and paths are told without it.
     folder: Option<String>,
-    loaded: Loaded,
-    /// What the assistant said, in order.
-    said: Vec<Said<'a>>,
-    /// How many places of an earlier digest were read back.
-    carried: usize,
     /// The number of messages.
     messages: usize,
-    /// What the next work is about.
-    focus: Focus,
+    /// Whether the user's words may take most of the room.
+    prefers_user: bool,
 }
 
 impl Digest<'_> {
-    /// `text` says what the next work is about.
-    pub(crate) fn focused_on(self, text: &str) -> Self {
-        Digest { focus: Focus::new(text), ..self }
+    /// Lets the user's words take most of the room: what they typed must not become less as a result grows.
+    pub(crate) fn preferring_user(self) -> Self {
+        Digest { prefers_user: true, ..self }
     }
 
-    /// Of equal messages of the user the last stands. Messages that are equal where they were clipped count as left out. A
-    /// wish that was interrupted does not stand: each line that says so has its place, and one is enough.
-    fn keep_last_of_equal_messages(&mut self) {
-        let (mut known, mut follows_interruption) = (HashSet::new(), false);
-        self.user.reverse();
-        self.user.retain(|message| {
-            let is_interruption = message.is_interruption();
-            let stands = if is_interruption { !follows_interruption } else { known.insert(message.key()) };
-            if stands {
-                follows_interruption = is_interruption;
-            } else if !is_interruption && (message.alike > 1 || message.words().contains(clip::GAP)) {
-                self.left_out.user += message.alike;
-            }
-            stands
-        });
-        self.user.reverse();
-    }
-}
-
-/// What earlier digests had left out: messages of the user, lines of the state, calls, texts of the assistant, and lines of
-/// earlier summaries.
-#[derive(Debug, Default)]
-struct LeftOut {
-    user: usize,
-    state: usize,
-    runs: usize,
-    said: usize,
-    earlier: usize,
-}
-
-/// The tools that results have loaded.
-#[derive(Debug, Default)]
-struct Loaded {
-    /// Their names, in order.
-    names: Vec<String>,
-    known: HashSet<String>,
-    /// The place of the last such result.
-    place: Option<Place>,
-    /// The number of those that an earlier digest had left out.
-    left_out: usize,
-}
-
-impl Loaded {
-    /// Adds the tools that a result has loaded.
-    fn add(&mut self, place: Place, names: impl Iterator<Item = String>) {
-        let is_name = |name: &String| !name.is_empty() && !name.contains(',') && one_line(name) == *name;
-        for name in names.filter(is_name) {
-            self.place = Some(place);
-            if self.known.insert(name.clone()) {
-                self.names.push(name);
-            }
+    /// Makes calls and texts of the assistant worth more that share words with `text`: it says what the next work is about.
+    pub(crate) fn focused_on(mut self, text: &str) -> Self {
+        /// Bytes at the beginning of a text in which words count.
+        const OPENING: usize = 2_000;
+        /// How much more one is worth with each shared word, and with how many at most.
+        const MORE: f32 = 1.0;
+        const MOST_WORDS: usize = 4;
+        let focus = Focus::new(text);
+        if focus.is_empty() {
+            return self;
         }
+        let mut places = Vec::new();
+        let mut texts = Vec::new();
+        for (at, item) in self.items.iter().enumerate() {
+            match &item.body {
+                Body::Said(text) => texts.push(text.opening(OPENING)),
+                Body::Call(call) => texts.push(call.opening(OPENING)),
+                _ => continue,
+            }
+            places.push(at);
+        }
+        for (at, shared) in places.into_iter().zip(focus.shared(texts.into_iter())) {
+            self.items[at].weight *= 1.0 + MORE * shared.min(MOST_WORDS) as f32;
+        }
+        self
     }
 }
-
-/// Builds the patterns of this module.
-#[cfg(test)]
-pub(crate) fn patterns() -> Vec<&'static regex::Regex> {
-    [cues::patterns(), outcome::patterns()].concat()
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,17 +1,26 @@
 //! Reads a history in one pass: who speaks, what was said and done.
 
 mod calls;
+mod carried;
+mod finish;
+mod questions;
+mod rules;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::hash::{Hash, Hasher};
 
+use crate::digest::Digest;
+use crate::digest::cues::commands;
 use crate::digest::earlier::without_frame;
-use crate::digest::grammar::Place;
-use crate::digest::outcome::Ended;
-use crate::digest::reader::calls::{CallResult, OpenCall};
-use crate::digest::runs::CallRun;
-use crate::digest::said::{Said, SaidKind};
-use crate::digest::user::UserMessage;
-use crate::digest::{Digest, carried};
+use crate::digest::files::Files;
+use crate::digest::grammar::{Place, Section};
+use crate::digest::item::{Body, Item, Question};
+use crate::digest::kinds::Kind;
+use crate::digest::plan::Plan;
+use crate::digest::reader::calls::{CallResult, OpenCall, hash_without_digits};
+use crate::digest::reader::questions::question_of;
+use crate::digest::tasks::Tasks;
 use crate::transcript::background;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::lazy_text::{LazyText, texts_of};
@@ -25,7 +34,7 @@ use crate::transcript::status::{Denial, recorded_status};
 use crate::transcript::text::Text;
 use crate::transcript::text_calls::{TextCall, answered_call, feedback, is_reply, is_shell_output, shell_block};
 use crate::transcript::{Content, Message, PartKind, Role, fence, text_calls};
-use crate::wording::counted;
+use crate::wording::{counted, one_line};
 
 /// Reads messages, with their `indices` in the source. `prefix` is the opening of an earlier summary.
 pub(crate) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &str) -> Digest<'a> {
@@ -49,8 +58,16 @@ enum Awaited {
 }
 
 #[derive(Default)]
-struct HistoryReader<'a, 'p> {
-    digest: Digest<'a>,
+pub(super) struct HistoryReader<'a, 'p> {
+    pub(super) digest: Digest<'a>,
+    pub(super) plan: Plan,
+    pub(super) files: Files,
+    pub(super) tasks: Tasks,
+    /// The tools that results have loaded, in order, with the place of the last such result.
+    pub(super) loaded: Vec<String>,
+    pub(super) loaded_at: Option<Place>,
+    /// How many places of earlier digests were read back.
+    pub(super) carried: usize,
     prefix: &'p str,
     /// The calls that have no result yet, by their number, and their numbers by id.
     open: BTreeMap<usize, OpenCall<'a>>,
@@ -59,19 +76,32 @@ struct HistoryReader<'a, 'p> {
     calls: usize,
     interrupted: usize,
     awaited: Awaited,
-    /// The place of the last text that was not only thought.
+    /// The items of the last text that was not only thought, and of the last message of the user.
     spoken: Option<usize>,
-    /// The place of the last run of each key in the list of runs.
-    runs: HashMap<u64, usize>,
+    last_user: Option<usize>,
+    /// The item and the words of the last message of the user that is no interruption.
+    last_words: Option<(usize, String)>,
+    /// The messages of the user: the item of each, and hashes of its words as they are and without digits.
+    user_keys: Vec<(usize, u64, u64)>,
+    /// How many calls there were before the last message of the user, and the bytes of what was said after it.
+    calls_before_user: usize,
+    answer_bytes: usize,
+    /// The items of the last run of each command and call, with the last failure before it; and those that later runs
+    /// replace.
+    runs: HashMap<u64, Vec<usize>>,
+    replaced: HashSet<usize>,
+    /// The items of calls that failed, by their tool or program, where no like call succeeded so far.
+    failed: HashMap<u64, Vec<usize>>,
+    /// The items of calls and of texts of the assistant, each with a hash of it without digits.
+    alike: Vec<(usize, u64)>,
+    rules: Vec<rules::RuleFile>,
     /// Whether the message before is a summary: the command of an output behind it is gone.
     follows_summary: bool,
     /// The command that the user typed without arguments in the message before. It stands for the text that the program
     /// inserts for it.
     typed_command: Option<(Place, String)>,
-    /// The places of the runs that an earlier digest told, by their labels.
-    carried: Option<HashMap<String, usize>>,
-    /// The last call, where the state tells what it did.
-    last_of_files: Option<CallRun<'a>>,
+    /// The items of calls that an earlier digest told, by their labels.
+    pub(super) carried_calls: HashMap<String, Vec<usize>>,
     /// The folders that are recorded as those of messages and calls.
     folders: BTreeSet<String>,
 }
@@ -93,13 +123,13 @@ impl<'a> HistoryReader<'a, '_> {
         if message.earlier {
             self.read_earlier(place, &text.read(), message.round);
             self.awaited = Awaited::Words;
-            self.spoken = self.digest.said.len().checked_sub(1);
+            self.spoken = self.last_said();
             return;
         }
         // What answers a command in its place is the command's.
         if self.awaited == Awaited::Words || message.is_marked_as_inserted() {
             for record in background::notices(message) {
-                self.digest.tasks.add(place, record);
+                self.tasks.add(place, record);
             }
         }
         match message.role {
@@ -115,7 +145,7 @@ impl<'a> HistoryReader<'a, '_> {
             let text = LazyText::new(said.texts());
             let words = words_of_texts(text.strings());
             if !words.trim().is_empty() {
-                self.digest.user.push(UserMessage::new(place, text, &words, None));
+                self.add_user(place, text, &words, None);
             }
         }
         for denial in message.content.parts().iter().filter_map(|part| Denial::in_part(part.json)) {
@@ -123,7 +153,7 @@ impl<'a> HistoryReader<'a, '_> {
         }
         let loaded = message.content.parts().iter().filter(|part| matches!(part.kind, PartKind::Other));
         let loaded: Vec<Text<'_>> = loaded.flat_map(|part| loaded_tools(part.json)).collect();
-        self.digest.loaded.add(place, loaded.into_iter().map(|name| name.decode().into_owned()));
+        self.add_loaded(place, &loaded);
         for call in &message.calls {
             let name = call.name.map(|name| name.decode().into_owned()).unwrap_or_default();
             let arguments = LazyText::of_arguments(call.arguments);
@@ -144,7 +174,7 @@ impl<'a> HistoryReader<'a, '_> {
             let content = contents.next().unwrap_or(&message.content);
             let text = texts.next().unwrap_or_else(|| text.clone());
             let text = with_other_content(text, content, loaded.len());
-            self.digest.loaded.add(place, loaded.into_iter().map(|name| name.decode().into_owned()));
+            self.add_loaded(place, &loaded);
             let (recorded, denial) = (recorded_status(answer.json), answer.denial.as_deref().copied());
             let message = Some(message.json).filter(|_| message.results.len() == 1);
             self.add_result(answer.id, CallResult { place, text, recorded, denial, message });
@@ -159,8 +189,103 @@ impl<'a> HistoryReader<'a, '_> {
         let is_ours = round > 0;
         let inside =
             if is_ours { fence::opened(text.strip_prefix(self.prefix.trim_end()).unwrap_or(text)) } else { text };
-        if !is_ours || !carried::read_into(&mut self.digest, place, round, inside) {
-            self.digest.earlier.push((place, without_frame(inside).to_owned()));
+        if !is_ours || !carried::read_into(self, place, round, inside) {
+            self.add_summary(place, without_frame(inside));
+        }
+    }
+
+    /// Adds a summary that somebody else wrote.
+    pub(super) fn add_summary(&mut self, place: Place, text: &str) {
+        self.digest.items.push(Item::new(Kind::EarlierSummary, place, Body::Summary(text.into())));
+    }
+
+    fn last_said(&self) -> Option<usize> {
+        self.digest.items.iter().rposition(|item| matches!(item.body, Body::Said(_)) && item.kind != Kind::Thought)
+    }
+
+    fn said_text(&self, at: usize) -> Option<(Place, &LazyText<'a>)> {
+        match &self.digest.items[at].body {
+            Body::Said(text) => Some((self.digest.items[at].place, text)),
+            _ => None,
+        }
+    }
+
+    /// Adds a message of the user. `words` are those that a person wrote.
+    pub(super) fn add_user(&mut self, place: Place, text: LazyText<'a>, words: &str, asked: Option<Question>) {
+        self.note_standing_wish();
+        let words = words.trim();
+        let kind = if is_interruption(words) {
+            Kind::Interruption
+        } else if is_from_program(words) {
+            Kind::FromProgram
+        } else if commands(words) {
+            Kind::Rule
+        } else {
+            Kind::Typed
+        };
+        self.replace_repeated_message(words, kind);
+        self.last_user = Some(self.digest.items.len());
+        self.calls_before_user = self.calls;
+        self.answer_bytes = 0;
+        let (mut exact, mut without_digits) = (DefaultHasher::new(), DefaultHasher::new());
+        (words, asked.as_ref().map(|question| &question.text)).hash(&mut exact);
+        hash_without_digits(words, &mut without_digits);
+        self.user_keys.push((self.digest.items.len(), exact.finish(), without_digits.finish()));
+        self.digest.items.push(Item::of_user(kind, place, text, words, asked));
+    }
+
+    /// A message that the user sent once more, and longer, stands for the one before.
+    fn replace_repeated_message(&mut self, words: &str, kind: Kind) {
+        const LEAST: usize = 12;
+        if kind == Kind::Interruption {
+            return;
+        }
+        if let Some((at, before)) = self.last_words.take().filter(|(_, before)| before.len() >= LEAST)
+            && words.starts_with(before.as_str())
+            && words.len() > before.len()
+            && self.calls == self.calls_before_user
+        {
+            self.replaced.insert(at);
+        }
+        self.last_words = Some((self.digest.items.len(), words.to_owned()));
+    }
+
+    /// Notes the text by which the next item is known to be equal to others but for digits.
+    pub(super) fn note_alike(&mut self, text: &str) {
+        let mut key = DefaultHasher::new();
+        hash_without_digits(text.trim(), &mut key);
+        self.alike.push((self.digest.items.len(), key.finish()));
+    }
+
+    /// A message to which the assistant agreed in a few words, without a call, says what is to hold from then on.
+    fn note_standing_wish(&mut self) {
+        /// Bytes of an answer that only agrees.
+        const SHORT_ANSWER: usize = 400;
+        let is_question = self.last_words.as_ref().is_some_and(|(_, words)| words.ends_with(['?', '？']));
+        if let Some(at) = self.last_user
+            && !is_question
+            && (1..=SHORT_ANSWER).contains(&self.answer_bytes)
+            && self.calls == self.calls_before_user
+            && self.digest.items[at].kind == Kind::Typed
+        {
+            self.digest.items[at].kind = Kind::Rule;
+        }
+    }
+
+    /// Adds the tools that a result has loaded.
+    fn add_loaded(&mut self, place: Place, names: &[Text<'_>]) {
+        for name in names {
+            let name = name.decode().into_owned();
+            self.add_loaded_tool(place, name);
+        }
+    }
+
+    pub(super) fn add_loaded_tool(&mut self, place: Place, name: String) {
+        let is_name = !name.is_empty() && !name.contains([',', '…']) && one_line(&name) == name;
+        if is_name {
+            self.loaded_at = Some(place);
+            self.loaded.retain(|known| *known != name);
+            self.loaded.push(name);
         }
     }
 
@@ -176,7 +301,7 @@ impl<'a> HistoryReader<'a, '_> {
         let all = text.read();
         let is_inserted = message.is_marked_as_inserted() && message.results.is_empty();
         if let Some((place, typed)) = self.typed_command.take().filter(|_| is_inserted) {
-            self.digest.user.push(UserMessage::new(place, LazyText::Owned(typed.as_str().into()), &typed, None));
+            self.add_user(place, LazyText::Owned(typed.as_str().into()), &typed, None);
         }
         let command = typed_command(&all).filter(|command| !is_inserted && command.arguments.is_empty());
         self.typed_command = command.map(|command| (place, command.called()));
@@ -188,13 +313,15 @@ impl<'a> HistoryReader<'a, '_> {
         if is_inserted || words.trim().is_empty() || is_handed_over(&all, answer) {
             return;
         }
-        let before = self.spoken.filter(|_| follows_summary).map(|spoken| self.digest.said[spoken].text.read());
+        let before = self.spoken.filter(|_| follows_summary).and_then(|spoken| self.said_text(spoken));
         let answers = awaited == Awaited::Reply && is_reply(&all)
-            || before.is_some_and(|before| answered_call(&before, &all).is_some());
+            || before.is_some_and(|(_, before)| answered_call(&before.read(), &all).is_some());
         if answers || self.is_output(message, &words, awaited, follows_summary) {
             // Several replies can follow each other. Where no call is known, a person may have written it.
             self.awaited = awaited;
-            self.digest.left_out.user += usize::from(!answers && awaited == Awaited::Words);
+            if !answers && awaited == Awaited::Words {
+                self.digest.left_out[Section::User as usize].add(1, place.source);
+            }
             let text = with_other_content(text.clone(), &message.content, 0);
             self.add_result(None, CallResult { place, text, recorded: None, denial: None, message: None });
             for said in feedback(&message.content.texts()) {
@@ -202,11 +329,11 @@ impl<'a> HistoryReader<'a, '_> {
             }
             return;
         }
-        let last_user = self.digest.user.last().map(|message| message.place);
-        let asked = self.spoken.map(|spoken| &self.digest.said[spoken]);
-        let asked = asked.filter(|said| Some(said.place) > last_user);
-        let asked = asked.and_then(|said| UserMessage::asked(&words, said.place, &said.text));
-        self.digest.user.push(UserMessage::new(place, text.clone(), &words, asked));
+        // Only the first message behind a text answers it.
+        let asked =
+            self.spoken.filter(|spoken| self.last_user < Some(*spoken)).and_then(|spoken| self.said_text(spoken));
+        let asked = asked.and_then(|(place, text)| question_of(&words, place, text));
+        self.add_user(place, text.clone(), &words, asked);
     }
 
     /// Whether a message in the user's place is the output of a command. The command of one behind a summary is gone.
@@ -221,7 +348,7 @@ impl<'a> HistoryReader<'a, '_> {
     /// Notes that the user interrupted the agent, where its record has no line that says so.
     fn interrupt(&mut self, place: Place) {
         self.interrupted = self.calls;
-        self.digest.user.push(UserMessage::new(place, LazyText::Owned(INTERRUPTION.into()), INTERRUPTION, None));
+        self.add_user(place, LazyText::Owned(INTERRUPTION.into()), INTERRUPTION, None);
     }
 
     fn read_assistant(
@@ -241,19 +368,25 @@ impl<'a> HistoryReader<'a, '_> {
         if message.calls.is_empty() && item.get_text("type").is_some_and(|kind| kind.decode().ends_with("_call")) {
             return;
         }
+        /// Bytes of a thought that tells nothing.
+        const SHORT_THOUGHT: usize = 80;
         // What was thought is told where nothing was said.
         if says_nothing {
             let text = LazyText::new(thoughts);
-            let thought = Said { place, text, kind: SaidKind::Thought };
-            self.digest.said.extend(Some(thought).filter(|thought| !thought.text.is_blank()));
+            // A short thought is the title of the next step.
+            if text.bytes() > SHORT_THOUGHT && !text.is_blank() {
+                self.digest.items.push(Item::new(Kind::Thought, place, Body::Said(text)));
+            }
             return;
         }
         let call = if message.calls.is_empty() { self.call_in_text(message, &text.read(), next) } else { None };
         // Some formats write a call as a message of its own.
         let acts = !message.calls.is_empty() || call.is_some() || next.is_some_and(|next| next.role == Role::Assistant);
-        let kind = if acts { SaidKind::Step } else { SaidKind::Report };
-        self.spoken = Some(self.digest.said.len());
-        self.digest.said.push(Said { place, text: text.clone(), kind });
+        let kind = if acts { Kind::Step } else { Kind::Report };
+        self.spoken = Some(self.digest.items.len());
+        self.answer_bytes += text.bytes();
+        self.note_alike(&text.read());
+        self.digest.items.push(Item::new(kind, place, Body::Said(text.clone())));
         if text.read().lines().next_back().is_some_and(is_interruption) {
             self.interrupt(place);
         }
@@ -280,30 +413,19 @@ impl<'a> HistoryReader<'a, '_> {
             TextCall { name: "bash".to_owned(), arguments: command }
         })
     }
+}
 
-    fn finish(mut self, messages: usize) -> Digest<'a> {
-        let end = self.digest.said.last().map(|said| said.place);
-        for (at, call) in std::mem::take(&mut self.open) {
-            // Only a call at the end is still open. An earlier one has no result and gets none.
-            if at < self.interrupted {
-                self.end_call(call, Err(Ended::Refused));
-            } else if end.is_none_or(|end| call.place >= end) {
-                self.end_call(call, Err(Ended::NoResult));
-            }
-        }
-        let mut digest = self.digest;
-        digest.runs.retain(|run| !run.is_superseded);
-        digest.keep_last_of_equal_messages();
-        digest.runs.extend(self.last_of_files);
-        digest.messages = messages;
-        // Once a folder was told, the paths of all rounds are told without it. Of several recorded ones none is that of all.
-        let recorded = self.folders.pop_first().filter(|_| self.folders.is_empty());
-        digest.folder = digest.folder.take().or(recorded);
-        if let Some(folder) = &digest.folder {
-            digest.files.shorten(folder);
-        }
-        digest
-    }
+/// Whether a text in the user's place opens as programs open theirs.
+fn is_from_program(words: &str) -> bool {
+    const OPENINGS: [&str; 6] = [
+        "Base directory for this skill:",
+        "[IMPORTANT: ",
+        "[SYSTEM",
+        "Read HEARTBEAT.md",
+        "<task-notification",
+        "System: [",
+    ];
+    OPENINGS.iter().any(|opening| words.starts_with(opening))
 }
 
 /// The text of a result; where it has none, what it holds in its place.

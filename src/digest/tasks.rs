@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::digest::clip::line;
 use crate::digest::grammar::{Place, SourcePlace, TASK, bracketed};
+use crate::digest::pieces::line;
 use crate::transcript::background::{TaskEvent, TaskRecord};
 
 /// The words of a line, in order.
@@ -88,19 +88,18 @@ impl Tasks {
         Some(())
     }
 
-    /// The tasks in the order in which they are told: those without an end first, and the newest of both first.
-    pub(super) fn in_order(&self) -> Vec<&Task> {
-        let mut order: Vec<&Task> = self.tasks.iter().rev().filter(|task| !task.has_ended()).collect();
-        order.extend(self.tasks.iter().rev().filter(|task| task.has_ended()));
-        order
-    }
-
-    pub(super) fn number(&self) -> usize {
-        self.tasks.len()
+    /// The tasks in the order of their first records.
+    pub(super) fn into_list(self) -> Vec<Task> {
+        self.tasks
     }
 }
 
 impl Task {
+    /// The message of its last record.
+    pub(super) fn last_place(&self) -> Option<SourcePlace> {
+        self.continued.or(self.ended.as_ref().map(|(place, _)| *place)).or(self.launched)
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.ended.is_some() && self.continued.is_none()
     }

@@ -1,316 +1,361 @@
-//! Writes a digest within a number of tokens.
+//! Writes a digest within a number of tokens: the steps of its order, until the first that has no room.
 //!
-//! The user's words yield last: they may take four fifths of the room where they need them, and all that the rest leaves.
-//! What is left of the state and of the last step has the other fifth. Both are taken in a fixed order until their share is
-//! used up, so that more room never loses a line of them. Calls and the assistant's words share what is left; calls that
-//! only read come last. Summaries of others have a quarter of the room, and what nobody else uses.
+//! A text is made and counted when its step is taken, so each version of an item is counted at most once. What is left out
+//! is counted in one line a section, for which room is reserved.
 
-use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use crate::digest::clip::{beginning, indented};
-use crate::digest::cues::Focus;
-use crate::digest::grammar::{
-    CallPlaces, EARLIER, EARLIER_AMONG, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, SourcePlace,
-    THE_ASSISTANT, THE_USER, USER, left_out_calls, left_out_line,
-};
-use crate::digest::outcome::Ended;
-use crate::digest::runs::{CallRun, LinesOfCalls};
-use crate::digest::said::SaidKind;
-use crate::digest::state::StateLines;
-use crate::digest::user::RankedUser;
-use crate::digest::{Digest, earlier, runs, said, state};
+use crate::digest::Digest;
+use crate::digest::grammar::{EARLIER, EARLIER_AMONG, FOLDER, LAST, LeftOut, Section, THE_ASSISTANT, THE_USER};
+use crate::digest::item::{Body, Item};
+use crate::digest::kinds::Kind;
+use crate::digest::order::{Step, Steps};
+use crate::digest::pieces::beginning;
+use crate::digest::ranked::RankedText;
 use crate::tokens::Counter;
-use crate::transcript::tools::actions::Purpose;
 use crate::wording::counted;
 
+/// Most ranges of places of what is left out of a section.
+const MOST_RANGES: usize = 6;
+/// The share of the room that these places may take.
+const FOR_PLACES: f64 = 0.04;
+
 impl Digest<'_> {
-    /// Writes the digest in at most `limit` tokens. It is empty only where not even a word has room.
-    pub(crate) fn write(&self, counter: Counter, limit: u64) -> String {
-        let user = RankedUser::new(&self.user, limit);
-        let mut writer = DigestWriter { digest: self, counter, user, focus: &Focus::default() };
-        let mut room = limit;
+    /// Writes the digest in at most `limit` tokens, so that the whole `fits`: where it does not, the last steps are taken
+    /// back. It is empty only where not even a word has room.
+    pub(crate) fn write(&self, counter: Counter, limit: u64, fits: impl Fn(&str) -> bool) -> String {
+        let mut writer = Writer::new(self, counter, limit);
+        writer.take_steps();
         loop {
-            let text = writer.sections(room);
-            let tokens = counter.count_text(&text);
-            if tokens <= limit && !text.is_empty() {
-                // In the same room the focus moves no line of the user or of the state.
-                writer.focus = &self.focus;
-                let focused = Some(&self.focus).filter(|focus| !focus.is_empty()).map(|_| writer.sections(room));
-                return focused.filter(|text| counter.count_text(text) <= limit).unwrap_or(text);
+            for most in [MOST_RANGES, 0] {
+                let text = writer.text(most);
+                if !text.is_empty() && counter.count_text(&text) <= limit && fits(&text) {
+                    return text;
+                }
             }
-            // The tokens of lines add up to those of a text but for joins.
-            match room.checked_sub(tokens.saturating_sub(limit).max(1)) {
-                Some(less) if tokens > limit => room = less,
-                _ => return self.least(&writer.user, counter, limit),
+            if !writer.take_back() {
+                return self.least(counter, limit, fits);
             }
         }
     }
 
     /// A beginning of the user's last words, or else of any words, or how many messages there were.
-    fn least(&self, user: &RankedUser<'_, '_>, counter: Counter, limit: u64) -> String {
-        let of_user = user.first_piece().map(|(place, words)| (place, THE_USER, words));
-        let of_others = || self.said.last().map(|said| (said.place, THE_ASSISTANT, said.text.read().trim().to_owned()));
-        let of_runs = || self.runs.last().map(|run| (run.place, "", run.label(None)));
-        let others = (user.number() + self.left_out.user).saturating_sub(1);
-        let count = left_out_line(others, "message", " of the user").map(|line| format!("\n{line}"));
-        // Where there is room for little more, the words are worth more than the count.
-        let count = count.filter(|count| counter.count_text(count).saturating_mul(3) <= limit).unwrap_or_default();
-        let Some((place, who, text)) = of_user.or_else(of_others).or_else(of_runs) else {
+    fn least(&self, counter: Counter, limit: u64, fits: impl Fn(&str) -> bool) -> String {
+        let mut words: Option<(&Item<'_>, &str)> = None;
+        let mut users = 0;
+        for item in &self.items {
+            let (who, is_better) = match (&item.body, words.map(|(known, _)| known.section())) {
+                (Body::User { .. }, _) if item.is_typed() => (THE_USER, true),
+                (Body::Said(_), known) => (THE_ASSISTANT, known != Some(Section::User)),
+                (Body::Call(_), known) => ("", known.is_none_or(|known| known == Section::Calls)),
+                _ => continue,
+            };
+            users += if item.section() == Section::User { item.alike as usize } else { 0 };
+            if is_better {
+                words = Some((item, who));
+            }
+        }
+        let fits = |text: &str| counter.count_text(text) <= limit && fits(text);
+        let Some((item, who)) = words else {
             let text = if self.messages > 0 {
                 format!("{} without words.", counted(self.messages, "message"))
             } else {
                 String::new()
             };
-            return Some(text).filter(|text| counter.count_text(text) <= limit).unwrap_or_default();
+            return if fits(&text) { text } else { String::new() };
         };
-        let line = |text: &str| format!("{LAST}\n- {place} {who}{text}{count}");
-        beginning(&indented(&text), |text| counter.count_text(&line(text)) <= limit)
-            .map_or(String::new(), |text| line(&text))
+        let text = match &item.body {
+            Body::Call(call) => call.label(None),
+            // A larger digest begins with the same piece.
+            _ => {
+                let text = item.ranked();
+                text.shown(&text.within(0))
+            }
+        };
+        let others = self.left_out[Section::User as usize].number + users - usize::from(users > 0);
+        let left_out = LeftOut { number: others, places: Vec::new() }.line(Section::User, 0);
+        let count = left_out.map(|line| format!("\n{line}")).unwrap_or_default();
+        // Where there is room for little more, the words are worth more than the count.
+        let count = if counter.count_text(&count).saturating_mul(3) <= limit { count } else { String::new() };
+        let line = |text: &str| format!("{LAST}\n- {} {who}{text}{count}", item.place);
+        beginning(&text, |text| fits(&line(text))).map_or(String::new(), |text| line(&text))
     }
 }
 
-struct DigestWriter<'w, 'a> {
+/// What a digest tells of an item.
+struct Told {
+    lines: String,
+    /// Its tokens, with its line end.
+    tokens: u64,
+    /// The lines of an earlier summary that it leaves out.
+    lines_left_out: usize,
+}
+
+struct Writer<'w, 'a> {
     digest: &'w Digest<'a>,
     counter: Counter,
-    user: RankedUser<'w, 'a>,
-    focus: &'w Focus,
+    /// The room in tokens.
+    limit: u64,
+    /// The tokens of what is told, without the lines that count what is left out.
+    used: u64,
+    texts: HashMap<usize, RankedText<'w>>,
+    told: HashMap<usize, Told>,
+    /// The items of the steps that were taken, each with what was told before.
+    steps: Vec<(usize, Option<Told>)>,
+    sections: [SectionState; Section::ALL.len()],
+    has_tasks: bool,
 }
 
-impl DigestWriter<'_, '_> {
-    /// Writes all sections in `room` tokens.
-    fn sections(&self, room: u64) -> String {
-        /// The share of the room that summaries of others have at least, as far as they need it.
-        const EARLIER_SHARE: f64 = 0.25;
-        let least = share(room, EARLIER_SHARE);
-        let mut out = self.earlier(least);
-        let rest = self.rest(room.saturating_sub(self.tokens(&out)));
-        if rest.is_empty() {
-            return String::new();
+/// What is told and what is left out of a section.
+#[derive(Debug, Clone, Copy, Default)]
+struct SectionState {
+    told: usize,
+    /// The items that are left out, of earlier summaries the lines.
+    left_out: usize,
+    /// The tokens of the line that counts them, or some more, and of the heading.
+    count_tokens: u64,
+    heading_tokens: u64,
+}
+
+impl<'w, 'a> Writer<'w, 'a> {
+    fn new(digest: &'w Digest<'a>, counter: Counter, limit: u64) -> Self {
+        let mut sections = [SectionState::default(); Section::ALL.len()];
+        for item in &digest.items {
+            sections[item.section() as usize].left_out += left_out_lines(item);
         }
-        let unused = room.saturating_sub(self.tokens(&rest) + 1);
-        if unused > least {
-            out = self.earlier(unused);
+        let (texts, told, steps) = (HashMap::new(), HashMap::new(), Vec::new());
+        let has_tasks = digest.items.iter().any(|item| item.kind == Kind::Task);
+        let mut writer = Writer { digest, counter, limit, used: 0, texts, told, steps, sections, has_tasks };
+        for section in Section::ALL {
+            let number = digest.left_out[section as usize].number + sections[section as usize].left_out;
+            let line = LeftOut { number, places: Vec::new() }.line(section, 0).unwrap_or_default();
+            writer.sections[section as usize].left_out = number;
+            writer.sections[section as usize].count_tokens = writer.cost(&line);
+            writer.sections[section as usize].heading_tokens = writer.cost(section.heading());
         }
-        add_line(&mut out, &rest);
-        out
+        writer.used = writer.folder_tokens();
+        writer
     }
 
-    /// Writes the summaries of others, in front of what was told after them or beside them.
-    fn earlier(&self, room: u64) -> String {
-        let count = self.tokens(&format!("\n- {LEFT_OUT}999999 lines of an earlier summary.\n"));
-        let of = |reserved: u64| self.earlier_lines(room.saturating_sub(self.tokens(EARLIER_AMONG) + reserved));
-        // Room for a count is kept only where one is needed.
-        let (lines, not_told) = Some(of(0)).filter(|(_, not_told)| *not_told == 0).unwrap_or_else(|| of(count));
-        let is_among = lines.iter().any(|(place, _)| self.digest.user.iter().any(|message| message.place < *place));
-        let mut out = String::new();
-        let heading = if is_among { EARLIER_AMONG } else { EARLIER };
-        add_section(&mut out, heading, &lines, left_out_line(not_told, "line", " of an earlier summary"));
-        out
-    }
-
-    /// What is told of the summaries of others in `room` tokens, and how many of their lines are left out.
-    fn earlier_lines(&self, room: u64) -> (Lines, usize) {
-        let Digest { earlier, left_out, .. } = self.digest;
-        let (mut lines, mut not_told, mut left) = (Lines::new(), left_out.earlier, room);
-        // The last one knows most.
-        for (place, text) in earlier.iter().rev() {
-            let around = self.tokens(&format!("- {place} \n"));
-            let (shown, more) = earlier::told(text, self.counter, left.saturating_sub(around));
-            not_told += more;
-            if !shown.is_empty() {
-                left = left.saturating_sub(self.tokens(&format!("- {place} {shown}\n")));
-                lines.push((*place, shown));
+    /// The tokens that the lines need that count what is left out.
+    fn reserved(&self) -> u64 {
+        let mut tokens = 0;
+        let mut is_complete = true;
+        for section in Section::ALL {
+            let SectionState { told, left_out, count_tokens, .. } = self.sections[section as usize];
+            if left_out == 0 {
+                continue;
+            }
+            is_complete = false;
+            if told > 0 || self.must_count(section) {
+                tokens += count_tokens + self.heading_tokens(section);
             }
         }
-        lines.reverse();
-        (lines, not_told)
+        if is_complete { 0 } else { tokens + (self.limit as f64 * FOR_PLACES) as u64 }
     }
 
-    /// Writes all but the summaries of others.
-    fn rest(&self, room: u64) -> String {
-        /// Shares of the room: of the state where the user's words need theirs and where they do not.
-        const STATE_SHARES: (f64, f64) = (0.1, 0.2);
-        const LINE_OF_STATE: u64 = 24;
-        let Digest { user, left_out, .. } = self.digest;
-        let needs = self.needs();
-        let least = |room: u64, least: f64, others: u64| share(room, least).max(room.saturating_sub(others));
-        let count = self.tokens(&format!("\n- {LEFT_OUT}999999 messages of the user.\n"));
-        let mut out = String::new();
-        let of_others = needs.state + needs.runs + needs.said;
-        let most = |part: f64| least(room, part, of_others).saturating_sub(self.tokens(USER));
-        let of = |reserved: u64| self.user.lines(self.counter, |part| most(part).saturating_sub(reserved));
-        // Room for a count is kept only where one is needed.
-        let whole = Some(of(0)).filter(|(_, told)| left_out.user == 0 && *told == self.user.number());
-        let (lines, told) = whole.unwrap_or_else(|| of(count));
-        // Where not a piece of the user's words has room, a beginning of them is worth more than all else.
-        if lines.is_empty() && !user.is_empty() {
+    /// Whether what is left out of a section is counted even where nothing of it is told: what the user, earlier summaries
+    /// and earlier digests said does not vanish uncounted, nor do background tasks.
+    fn must_count(&self, section: Section) -> bool {
+        match section {
+            Section::User | Section::Earlier => true,
+            Section::State if self.has_tasks => true,
+            _ => self.digest.left_out[section as usize].number > 0,
+        }
+    }
+
+    /// The tokens of a line with its end.
+    fn cost(&self, line: &str) -> u64 {
+        self.counter.count_text(&format!("{line}\n"))
+    }
+
+    /// Takes the steps of the order, until the first that has no room; of these as many as leave room for the lines that
+    /// count the rest.
+    fn take_steps(&mut self) {
+        let digest = self.digest;
+        let mut fitting = 0;
+        for step in Steps::new(&digest.items, digest.prefers_user) {
+            let item = &digest.items[step.item];
+            let told = self.told_at(item, step);
+            if self.told.get(&step.item).is_some_and(|known| known.lines == told.lines) {
+                continue;
+            }
+            self.tell(step.item, told);
+            if self.used > self.limit {
+                break;
+            }
+            if self.used + self.reserved() <= self.limit {
+                fitting = self.steps.len();
+            }
+        }
+        while self.steps.len() > fitting {
+            self.take_back();
+        }
+    }
+
+    /// Takes a step.
+    fn tell(&mut self, at: usize, told: Told) {
+        let item = &self.digest.items[at];
+        self.used += told.tokens + self.heading_tokens(item.section());
+        let state = &mut self.sections[item.section() as usize];
+        state.left_out += told.lines_left_out;
+        let before = self.told.insert(at, told);
+        match &before {
+            Some(before) => {
+                self.used -= before.tokens;
+                state.left_out -= before.lines_left_out;
+            }
+            None => {
+                state.told += 1;
+                state.left_out -= left_out_lines(item);
+            }
+        }
+        self.steps.push((at, before));
+    }
+
+    /// What a step tells of an item.
+    fn told_at(&mut self, item: &'w Item<'a>, step: Step) -> Told {
+        let text = self.texts.entry(step.item).or_insert_with(|| item.ranked());
+        let chosen = text.within(step.length);
+        let lines = item.lines(text, &chosen, self.digest.folder.as_deref());
+        let lines_left_out = if item.kind == Kind::EarlierSummary { text.lines_left_out(&chosen) } else { 0 };
+        let tokens = self.cost(&lines);
+        Told { lines, tokens, lines_left_out }
+    }
+
+    /// Takes the last step back; `false` where there is none.
+    fn take_back(&mut self) -> bool {
+        let Some((at, before)) = self.steps.pop() else { return false };
+        let item = &self.digest.items[at];
+        let state = &mut self.sections[item.section() as usize];
+        if let Some(told) = self.told.remove(&at) {
+            self.used -= told.tokens;
+            state.left_out -= told.lines_left_out;
+        }
+        match before {
+            Some(before) => {
+                self.used += before.tokens;
+                state.left_out += before.lines_left_out;
+                self.told.insert(at, before);
+            }
+            None => {
+                state.told -= 1;
+                state.left_out += left_out_lines(item);
+                self.used -= self.heading_tokens(item.section());
+            }
+        }
+        true
+    }
+
+    /// What is left out of each section.
+    fn left_out(&self) -> [LeftOut; Section::ALL.len()] {
+        let mut left_out = self.digest.left_out.clone();
+        for (at, item) in self.digest.items.iter().enumerate() {
+            let of_section = &mut left_out[item.section() as usize];
+            match (self.told.get(&at), &item.body) {
+                (Some(told), _) => of_section.number += told.lines_left_out,
+                (None, Body::Summary(_)) => of_section.number += left_out_lines(item),
+                (None, _) => of_section.add(item.alike as usize, item.place.source),
+            }
+        }
+        left_out
+    }
+
+    /// The whole digest, with where what is left out is in at most `most` ranges, as far as that has room. Empty where
+    /// nothing is told.
+    fn text(&self, most: usize) -> String {
+        if self.told.is_empty() {
             return String::new();
         }
-        let not_told = left_out.user + self.user.number() - told;
-        add_section(&mut out, USER, &lines, left_out_line(not_told, "message", " of the user"));
-        let most = share(room, STATE_SHARES.1).min(room.saturating_sub(needs.rules + count));
-        let most = most.max(least(room, STATE_SHARES.0, needs.user + needs.runs + needs.said));
-        // However small it is, a line of the state has room.
-        let most = most.max(share(room, 0.3).min(LINE_OF_STATE));
-        let most = most.saturating_sub(self.tokens(STATE));
-        let state = state::lines(self.digest, self.counter, most);
-        // A count alone is worth its room only where an earlier digest told what is left out.
-        let not_told = left_out_line(state.left_out, "line", " of the state");
-        let not_told = not_told.filter(|_| self.digest.carried > 0 || !state.lines.is_empty());
-        if !state.lines.is_empty() || not_told.is_some() {
-            add_line(&mut out, STATE);
-            state.lines.iter().for_each(|line| add_line(&mut out, &format!("- {line}")));
-            not_told.iter().for_each(|line| add_line(&mut out, line));
+        let left_out = self.left_out();
+        let room = self.limit.saturating_sub(self.used);
+        for most in [most, most / 2, 1] {
+            if most == 0 {
+                break;
+            }
+            let lines = self.left_out_lines(&left_out, most, true);
+            if lines.iter().flatten().map(|line| self.cost(line)).sum::<u64>() <= room {
+                return self.joined(&lines);
+            }
         }
-        let with_steps = |reserved: u64| {
-            let mut whole = out.clone();
-            self.add_steps(&mut whole, room, reserved, &state);
-            whole
-        };
-        // What is left out is known once all else is chosen: its counts take the room of a few lines.
-        let whole = with_steps(0);
-        let lacking = self.tokens(&whole).saturating_sub(room);
-        if lacking == 0 {
-            return whole;
-        }
-        // More room for counts can leave less or more for a line that has just room.
-        let reserves = [lacking, 2 * count, 2 * count + for_calls(room)];
-        let fitting = reserves.map(with_steps).into_iter().filter(|whole| self.tokens(whole) <= room);
-        fitting.max_by_key(|whole| self.tokens(whole)).unwrap_or(whole)
+        self.joined(&self.left_out_lines(&left_out, 0, false))
     }
 
-    /// Adds the calls and the assistant's words in what is left of `room` tokens, without `reserved` ones.
-    fn add_steps(&self, out: &mut String, room: u64, reserved: u64, state: &StateLines) {
-        /// The share of the last report.
-        const REPORT_SHARE: f64 = 0.25;
-        /// The least share of calls: a smaller one where changed files tell what was done.
-        const RUNS_SHARES: (f64, f64) = (0.45, 0.65);
-        /// Characters of the last text that have room, and tokens around them.
-        const OPENING: usize = 240;
-        const LINE: u64 = 8;
-        /// The share that is worth another look.
-        const UNUSED: f64 = 0.05;
-        /// Most ranges of places of left out calls of a kind.
-        const MOST_RANGES: usize = 4;
-        let Digest { files, runs, said, left_out, .. } = self.digest;
-        let of_said = self.needs().said;
-        let told: Vec<&CallRun<'_>> = runs.iter().filter(|run| run.ended != Ended::NoResult).collect();
-        let last = told.last().map(|run| run.place);
-        let only_reads = |run: &&CallRun<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
-        let acts: Vec<&CallRun<'_>> = told.iter().copied().filter(|run| !only_reads(run)).collect();
-        let folder = state.lines.iter().find_map(|line| line.strip_prefix(FOLDER));
-        let left = room.saturating_sub(self.tokens(out) + reserved + self.tokens(RUNS) + self.tokens(SAID));
-        let of_acts = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
-        let nothing = Focus::default();
-        let outdated = &runs::outdated_check(runs.iter(), files);
-        let of = LinesOfCalls { outdated, counter: self.counter, folder, focus: &nothing };
-        let lines_of = |runs: &[&CallRun<'_>], room| runs::lines(runs, room, &of);
-        let of_last = said.last().filter(|said| said.kind == SaidKind::Report);
-        let of_last = of_last.map_or(0, |said| self.tokens(&said.text.opening(OPENING)) + LINE).min(left / 2);
-        let for_acts = share(left, of_acts).max(left.saturating_sub(of_said)).min(left - of_last);
-        let mut runs = lines_of(&acts, for_acts);
-        let for_said = left.saturating_sub(self.cost(&runs));
-        let said_lines = said::lines(said, self.counter, for_said, share(room, REPORT_SHARE), self.focus);
-        // What the assistant's words leave is for what was only read, and for longer lines.
-        let left = left.saturating_sub(self.cost(&said_lines));
-        if acts.len() < told.len() || left.saturating_sub(self.cost(&runs)) > share(room, UNUSED) {
-            runs = lines_of(&told, left);
+    /// The line of each section that counts what is left out. Where `all` is not wanted, only those of sections that tell
+    /// something, and of the user.
+    fn left_out_lines(&self, left_out: &[LeftOut], most: usize, all: bool) -> Vec<Option<String>> {
+        let mut lines = Vec::new();
+        for section in Section::ALL {
+            let left_out = &left_out[section as usize];
+            let has_folder = section == Section::State && self.digest.folder.is_some();
+            let is_empty = self.sections[section as usize].told == 0 && !has_folder;
+            let is_wanted = all && section != Section::Rules;
+            if is_empty && !is_wanted && !self.must_count(section) {
+                lines.push(None);
+                continue;
+            }
+            let line = left_out.line(section, most);
+            // The heading of a section that tells nothing is only for this line.
+            lines.push(line.map(|line| if is_empty { format!("{}\n{line}", section.heading()) } else { line }));
         }
-        if !self.focus.is_empty() {
-            // Calls of the focus take room from calls alone.
-            runs = runs::lines(&told, self.cost(&runs), &LinesOfCalls { focus: self.focus, ..of });
-        }
-        runs.reverse();
-        runs.sort_by_key(|(place, _)| Reverse(place.by_result()));
-        let mut known = HashSet::new();
-        runs.retain(|(_, text)| known.insert(text.clone()));
-        runs.reverse();
-        let is_carried = told.iter().any(|run| run.place.is_carried()) || left_out.runs > 0;
-        let shown: HashSet<SourcePlace> = runs.iter().map(|(place, _)| place.source.last()).collect();
-        let not_shown = told.iter().filter(|run| !shown.contains(&run.place.source.last()));
-        let mut calls: CallPlaces = not_shown.map(|run| (run.kind(), run.place.source)).collect();
-        let shown: HashSet<SourcePlace> =
-            shown.into_iter().chain(state.files.iter().map(|place| place.last())).collect();
-        calls.extend(self.digest.calls.iter().filter(|(_, place)| !shown.contains(&place.last())));
-        let count = told.len() - runs.len() + left_out.runs;
-        let not_told = left_out_calls(count, &calls, 0).filter(|_| is_carried || !runs.is_empty());
-        let most = self.tokens(not_told.as_deref().unwrap_or_default()) + for_calls(room);
-        let with_places = (1..=MOST_RANGES).rev().filter_map(|ranges| left_out_calls(count, &calls, ranges));
-        let not_told = with_places.into_iter().find(|line| self.tokens(line) <= most).or(not_told);
-        add_section(out, RUNS, &runs, not_told);
-        let is_carried = said.iter().any(|said| said.place.is_carried()) || left_out.said > 0;
-        let not_told = (said.len() + left_out.said).saturating_sub(said_lines.len());
-        let not_told = left_out_line(not_told, "text", " of the assistant");
-        add_section(out, SAID, &said_lines, not_told.filter(|_| is_carried || !said_lines.is_empty()));
+        lines
     }
 
-    fn tokens(&self, text: &str) -> u64 {
-        self.counter.count_text(text)
-    }
-
-    fn cost(&self, lines: &Lines) -> u64 {
-        lines.iter().map(|(place, text)| self.tokens(&format!("- {place} {text}\n")) + 1).sum()
-    }
-
-    /// Estimates the most tokens that the parts of a digest can use.
-    fn needs(&self) -> Needs {
-        /// Bytes of a token: a low figure, so that the estimate is high. Bytes around each line, and of a text that is told.
-        const BYTES_PER_TOKEN: usize = 3;
-        const SAMPLE: &str = "The last run of each call, as told in order.";
-        const LINE: usize = 60;
-        const LONGEST: usize = 300;
-        let Digest { user, files, runs, said, plan, tasks, .. } = self.digest;
-        // A counter can count bytes.
-        let of_sample = usize::try_from(self.tokens(SAMPLE)).unwrap_or(usize::MAX).max(1);
-        let bytes_per_token = (SAMPLE.len() / of_sample).clamp(1, BYTES_PER_TOKEN);
-        let tokens = |bytes: usize| (bytes / bytes_per_token) as u64;
-        let most = |kind| if kind == SaidKind::Report { 6 * LONGEST } else { LONGEST };
-        let edits = files.edits.largest_first().into_iter().map(|(.., edits)| edits.shown(4 * LONGEST).len());
-        let notes = files.failed.iter().map(|edit| edit.text.len()).chain(edits).map(|bytes| bytes + 2 * LINE);
-        let state = notes.chain(files.newest_first().iter().map(|file| file.path.len() + 12)).sum::<usize>();
-        let (messages, bytes) = self.user.first_rank();
-        Needs {
-            user: tokens(user.iter().map(|message| message.bytes + LINE).sum()),
-            rules: tokens(bytes + messages * LINE),
-            state: tokens(state + (plan.items.len() + 3 * tasks.number() + 5) * LINE),
-            runs: tokens(runs.iter().map(|run| run.wanted_bytes() + 2 * LINE).sum()),
-            said: tokens(said.iter().map(|said| said.text.bytes().min(most(said.kind)) + LINE).sum()),
+    fn joined(&self, left_out: &[Option<String>]) -> String {
+        let mut told: Vec<usize> = self.told.keys().copied().collect();
+        told.sort_by_key(|at| {
+            let item = &self.digest.items[*at];
+            (item.section(), item.kind != Kind::Plan, item.kind == Kind::FilesRead, item.place.by_result(), *at)
+        });
+        let mut out: Vec<&str> = Vec::new();
+        let folder = self.digest.folder.as_ref().map(|folder| format!("- {FOLDER}{folder}"));
+        for section in Section::ALL {
+            let items: Vec<usize> =
+                told.iter().copied().filter(|at| self.digest.items[*at].section() == section).collect();
+            let folder = folder.as_deref().filter(|_| section == Section::State);
+            if !items.is_empty() || folder.is_some() {
+                out.push(self.heading(section, &items));
+            }
+            out.extend(folder);
+            for at in items {
+                out.push(&self.told[&at].lines);
+            }
+            out.extend(left_out[section as usize].as_deref());
         }
+        out.join("\n")
+    }
+
+    /// The heading of a section; that of earlier summaries says whether messages before them are told behind them.
+    fn heading(&self, section: Section, items: &[usize]) -> &'static str {
+        if section != Section::Earlier {
+            return section.heading();
+        }
+        let first_message = self.digest.items.iter().find(|item| item.section() == Section::User);
+        let last_summary = items.last().map(|at| self.digest.items[*at].place);
+        match (first_message, last_summary) {
+            (Some(message), Some(summary)) if message.place < summary => EARLIER_AMONG,
+            _ => EARLIER,
+        }
+    }
+
+    /// The tokens of the line that names the folder, below its heading.
+    fn folder_tokens(&self) -> u64 {
+        let Some(folder) = &self.digest.folder else { return 0 };
+        self.cost(&format!("- {FOLDER}{folder}")) + self.sections[Section::State as usize].heading_tokens
+    }
+
+    /// The tokens of a section's heading, where nothing below it is told yet.
+    fn heading_tokens(&self, section: Section) -> u64 {
+        let has_folder = section == Section::State && self.digest.folder.is_some();
+        let state = self.sections[section as usize];
+        if has_folder || state.told > 0 { 0 } else { state.heading_tokens }
     }
 }
 
-/// The most tokens that the user's words, those of them that yield last, the state, the calls and the assistant's words can
-/// use.
-struct Needs {
-    user: u64,
-    rules: u64,
-    state: u64,
-    runs: u64,
-    said: u64,
-}
-
-/// The most tokens of the places of calls that are left out.
-fn for_calls(room: u64) -> u64 {
-    const SHARE: f64 = 0.02;
-    const MOST: u64 = 60;
-    share(room, SHARE).min(MOST)
-}
-
-fn share(room: u64, part: f64) -> u64 {
-    (room as f64 * part) as u64
-}
-
-/// Adds a section, with the line that counts what it leaves out.
-fn add_section(out: &mut String, heading: &str, lines: &[(Place, String)], left_out: Option<String>) {
-    if !lines.is_empty() || left_out.is_some() {
-        add_line(out, heading);
-        lines.iter().for_each(|(place, text)| add_line(out, &format!("- {place} {text}")));
-        left_out.iter().for_each(|line| add_line(out, line));
+/// How many lines are left out where an item is not told: of an earlier summary its lines, else what it stands for.
+fn left_out_lines(item: &Item<'_>) -> usize {
+    match &item.body {
+        Body::Summary(text) => text.lines().filter(|line| !line.trim().is_empty()).count(),
+        _ => item.alike as usize,
     }
-}
-
-fn add_line(out: &mut String, line: &str) {
-    out.push_str(if out.is_empty() { "" } else { "\n" });
-    out.push_str(line);
 }

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::laws::lawful::PREFIX;
 
-use grammar::{EDITS, FOLDER, OUTDATED, OWN_WORDS, TASK, TASK_WORDS, THOUGHT, range_of};
-pub(crate) use grammar::{FILES, Item, Section, is_said_in, parse, squeezed};
+use grammar::{FOLDER, OWN_WORDS, TASK, TASK_WORDS, THOUGHT, range_of};
+pub(crate) use grammar::{Item, Section, is_said_in, parse, squeezed};
 
 /// What is in a message.
 #[derive(Debug, Default)]
@@ -191,9 +191,7 @@ impl History {
         for item in parse(digest).iter().filter(|item| item.section != Section::User) {
             match item.index {
                 Some(_) if item.is_carried => {
-                    // A file of this history can have changed after it.
-                    let text = item.text.rsplit_once(OUTDATED).map_or(item.text.as_str(), |(text, _)| text);
-                    let words = text.split('…').all(|piece| self.carries_words(piece));
+                    let words = item.text.split('…').all(|piece| self.carries_words(piece));
                     assert!(words, "{item:?} is not carried: {digest}");
                 }
                 Some(index) => self.assert_said(item, index, digest),
@@ -214,17 +212,7 @@ impl History {
         let said = match item.section {
             Section::Earlier => &heard.earlier,
             Section::Assistant => &heard.assistant,
-            _ => {
-                let Some((place, words)) = item.failed() else {
-                    return self.assert_words(&item.text, index, digest);
-                };
-                self.assert_words(&item.text.replacen(&format!("{place}] {words}"), "", 1), index, digest);
-                match range_of(place).expect("a place") {
-                    (true, _) => assert!(self.carries_words(words), "{words:?} is not carried: {digest}"),
-                    (false, range) => self.assert_words(words, range.end - 1, digest),
-                }
-                return;
-            }
+            _ => return self.assert_words(&item.text, index, digest),
         };
         let said = said.as_ref().unwrap_or_else(|| panic!("{index} is not of this speaker: {item:?}\n{digest}"));
         let text = item.text.strip_prefix(THOUGHT).unwrap_or(&item.text);
@@ -234,12 +222,14 @@ impl History {
     /// Checks that all words of a line are in a message, the message of its call or of its result, or our own.
     fn assert_words(&self, line: &str, index: usize, digest: &str) {
         self.at(index, digest);
-        let first = if line.starts_with(EDITS) { 0 } else { index.saturating_sub(1) };
-        let around = first..index + 2;
+        let around = index.saturating_sub(1)..index + 2;
         let partners = self.1.get(&index).into_iter().flatten().copied().chain(around);
         let all: Vec<&str> = partners.filter_map(|at| self.0.get(at)).map(|heard| heard.all.as_str()).collect();
-        let is_there = |word: &str| OWN_WORDS.contains(&word) || all.iter().any(|text| text.contains(word));
-        let (line, _) = line.split_once(OUTDATED).unwrap_or((line, ""));
+        // What is done with a file is told in lower case.
+        let is_there = |word: &str| {
+            let holds = |text: &&str| text.contains(word) || text.to_lowercase().contains(word);
+            OWN_WORDS.contains(&word) || all.iter().any(holds)
+        };
         let line: String = line.lines().filter(|line| !counts_the_rest(line)).collect::<Vec<_>>().join("\n");
         for word in words(&line) {
             assert!(is_there(word), "{word:?} of {line:?} is not in message {index}: {digest}");
@@ -254,17 +244,16 @@ impl History {
         if let Some(task) = item.text.strip_prefix(TASK) {
             return self.assert_task(task, &item.task_places(), digest);
         }
-        let files = FILES.iter().find_map(|kind| item.text.strip_prefix(kind));
-        let files = files.unwrap_or_else(|| panic!("{:?} is not a known line: {digest}", item.text));
-        for file in files.split(", ").filter(|file| !counts_the_rest(file)) {
-            let places = file.strip_suffix(']').and_then(|file| file.rsplit_once(" ["));
-            let (path, places) = places.unwrap_or_else(|| panic!("{file:?} has no index: {digest}"));
+        let (label, entries) = item.files().unwrap_or_else(|| panic!("{:?} is not a known line: {digest}", item.text));
+        for (name, places) in entries {
             for (is_carried, range) in places.split(',').map(|place| range_of(place).expect("a place")) {
-                if is_carried {
-                    assert!(self.carries_words(path), "{path} is not carried: {digest}");
-                } else {
-                    self.assert_words(path, range.start, digest);
-                    self.assert_words(path, range.end - 1, digest);
+                for words in [label, name] {
+                    if is_carried {
+                        assert!(self.carries_words(words), "{words} is not carried: {digest}");
+                    } else {
+                        self.assert_words(words, range.start, digest);
+                        self.assert_words(words, range.end - 1, digest);
+                    }
                 }
             }
         }
@@ -299,7 +288,9 @@ impl History {
             }
             if item.section == Section::Calls && item.index.is_none() {
                 for at in ranges.iter().flat_map(|range| [range.start, range.end - 1]) {
-                    assert!(self.0[at].acts, "message {at} of {item:?} is not a call or a result: {digest}");
+                    // A call in a text has its reply in the next message.
+                    let acts = self.0[at].acts || at > 0 && self.0[at - 1].acts;
+                    assert!(acts, "message {at} of {item:?} is not a call or a result: {digest}");
                 }
             }
             let label = item.text.split_once(" → ").filter(|_| item.section == Section::Calls).map(|(label, _)| label);
@@ -324,25 +315,15 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Checks that what a digest says of the user and of the state stays in a larger one.
+/// Checks that all that a digest tells stays in a larger one.
 pub(crate) fn assert_keeps(smaller: &str, larger: &str) {
-    let of =
-        |digest: &str| -> Vec<Item> { parse(digest).into_iter().filter(|item| item.left_out().is_none()).collect() };
-    let larger_items = of(larger);
-    for item in of(smaller).iter().filter(|item| [Section::User, Section::State].contains(&item.section)) {
+    let larger_items = parse(larger);
+    for item in parse(smaller).iter().filter(|item| item.left_out().is_none()) {
         let alike = |other: &&Item| {
             (other.section, other.index, other.is_carried) == (item.section, item.index, item.is_carried)
         };
         let there: String = larger_items.iter().filter(alike).map(|other| squeezed(&other.text)).collect();
-        // The items of a plan and the files of a list stand alone.
-        let between = match item.section {
-            Section::State if item.index.is_none() => ", ",
-            Section::State if ["Plan:", EDITS].iter().any(|label| item.text.starts_with(label)) => "\n",
-            _ => "…",
-        };
-        for piece in
-            item.text.split(between).map(|piece| piece.trim_end_matches('…')).filter(|piece| !counts_the_rest(piece))
-        {
+        for piece in item.text.split('…').filter(|piece| !counts_the_rest(piece)) {
             assert!(there.contains(&squeezed(piece)), "{piece:?} is lost.\n{smaller}\n-- in --\n{larger}");
         }
     }
@@ -356,10 +337,10 @@ pub(crate) const COUNTERS: [Counter; 3] =
 pub(crate) fn digest_of(messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
     let indices: Vec<usize> = (0..messages.len()).collect();
     let digest = digest::read(messages, &indices, PREFIX);
-    let text = digest.write(counter, limit);
+    let text = digest.write(counter, limit, |_| true);
     assert!(counter.count_text(&text) <= limit, "{} > {limit}: {text}", counter.count_text(&text));
-    assert_eq!(digest.write(counter, limit), text, "the same every time");
-    assert_eq!(digest::read(messages, &indices, PREFIX).write(counter, limit), text, "the same every time");
+    assert_eq!(digest.write(counter, limit, |_| true), text, "the same every time");
+    assert_eq!(digest::read(messages, &indices, PREFIX).write(counter, limit, |_| true), text, "the same every time");
     text
 }
 

@@ -1,11 +1,7 @@
 //! How the notes of pruned results lead back to what was there: the archive's place, and the line that names the error.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use crate::diagnostic::PROGRAM;
-use crate::pattern::pattern;
+use crate::transcript::error_lines::names_error;
 use crate::transcript::record_id::RecordId;
 
 /// The words before the command that shows a pruned message. A restoration finds the ids of records behind them.
@@ -36,23 +32,8 @@ impl NotedArchive {
 /// The first line of an output that names an error: by the class of an exception, or as compilers, shells and test runners
 /// print it.
 pub(super) fn first_error_line(text: &str) -> Option<&str> {
-    text.lines().map(str::trim).find(|line| NAMES_ERROR.is_match(line))
+    text.lines().map(str::trim).find(|line| names_error(line))
 }
-
-static NAMES_ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        // Python, Java, JavaScript: `ModuleNotFoundError: …`, and pytest, which writes an `E` before it.
-        r"^(?:E\s+|Caused by: |Uncaught |Exception in thread \S+ )?[\w.$]*(?:Error|Exception|Failure)(?: \[\w+\])?:\s",
-        // Compilers and commands: `error[E0308]: …`, `fatal: …`, and behind a place, `a.c:3:5: error: …`.
-        r"|(?i:^(?:\S+:\s)?\[?(?:error|fatal|critical|panic)(?:\[\w+\]|\s\w+\d+)?\]?:\s)",
-        r"|[:)] (?:fatal )?error(?: \w+)?: ",
-        r"|^thread '[^']*' (?:\(\d+\) )?panicked at|^npm (?:ERR!|error) ",
-        // Shells.
-        r"|: (?:command not found|not found|No such file or directory|Permission denied)$",
-        // Test runners.
-        r"|^(?:FAILED|FAIL|--- FAIL)[:\s]",
-    ))
-});
 
 #[cfg(test)]
 mod tests {

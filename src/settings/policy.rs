@@ -8,7 +8,8 @@ use anyhow::Result;
 
 use crate::cli::{CompactArguments, Facts};
 use crate::compact::{
-    ArchiveNote, CompactionPolicy, Emit, Pruning, Redaction, SummarizerKind, SummaryPolicy, is_lines, ledger_room,
+    ArchiveNote, CompactionPolicy, Emit, Pruning, Redaction, SUMMARY_TOKENS, SummarizerKind, SummaryPolicy, is_lines,
+    ledger_room,
 };
 use crate::diagnostic::Advice;
 use crate::exit::{Exit, Failure};
@@ -154,6 +155,7 @@ fn summary_policy(
         return Err(Failure::usage(why).about("trim-tokens").into());
     }
     let model = summarizer_model(arguments, models.writer, reader);
+    let tokens = arguments.summary_tokens.unwrap_or(SUMMARY_TOKENS);
     let focus = arguments.focus.as_deref().map(str::trim).filter(|focus| !focus.is_empty());
     let (template, template_from) = template(arguments, model.asked_tokens, summary_prompt, &preset.recipe, focus)?;
     let window = arguments.counting.context_window.or_else(|| Some(models.writer.or(models.known)?.context_window));
@@ -167,10 +169,11 @@ fn summary_policy(
         template_from,
         focus: focus.map(str::to_owned),
         trim_tokens: arguments.trim_tokens.0,
-        tokens: arguments.summary_tokens,
+        tokens,
+        grows: arguments.summary_tokens.is_none() && arguments.preset.is_none(),
         role: arguments.summary_role,
         ledger: match arguments.ledger {
-            Facts::On => ledger_room(arguments.summary_tokens),
+            Facts::On => ledger_room(tokens),
             Facts::Off => 0,
             Facts::Within(tokens) => tokens,
         },

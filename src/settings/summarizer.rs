@@ -9,7 +9,7 @@ use reqwest::Url;
 use serde_json::{Map, Value};
 
 use crate::cli::{CompactArguments, is_variable_name};
-use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model};
+use crate::compact::{EXTRACTIVE, NOBODY, SUMMARY_TOKENS, SummarizerKind, SummarizerModel, is_no_model};
 use crate::diagnostic::{Advice, Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
@@ -215,7 +215,8 @@ pub(super) fn summarizer_model(arguments: &CompactArguments, model: Option<Model
     let most_tokens = model.and_then(|model| model.max_output);
     // A small window must leave room for the history.
     let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
-    let asked_tokens = arguments.summary_tokens.min(most_tokens.unwrap_or(u64::MAX)).min(quarter);
+    let asked_tokens =
+        arguments.summary_tokens.unwrap_or(SUMMARY_TOKENS).min(most_tokens.unwrap_or(u64::MAX)).min(quarter);
     let named = arguments.model.as_deref().and_then(|name| name.split_once(':'));
     let wants = named.and_then(|(provider, model)| providers::by_name(provider)?.parameters.of(model));
     let thought_tokens = if wants.is_some_and(|wants| wants.thinks) { THOUGHTS } else { 0 };

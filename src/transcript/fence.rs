@@ -22,7 +22,7 @@ const ROUND: &str = "\n\n(Round ";
 const PLACES: &str = ". [2:17] is message 17 of round 2";
 
 /// The fewest bytes of a summary that gets the note. A shorter one holds little that could be mistaken.
-const MIN_WITH_NOTE: usize = 400;
+pub(crate) const MIN_WITH_NOTE: usize = 400;
 
 /// Wraps a summary in the fence.
 pub(crate) fn wrap(summary: &str) -> String {

@@ -10,6 +10,7 @@ pub(crate) mod compaction;
 pub(crate) mod detect;
 pub(crate) mod edit;
 pub(crate) mod entries;
+pub(crate) mod error_lines;
 pub(crate) mod fence;
 pub(crate) mod fit;
 pub(crate) mod foreign;

@@ -6,7 +6,6 @@
 
 pub(crate) mod actions;
 pub(crate) mod commands;
-pub(crate) mod edits;
 pub(crate) mod shell;
 
 use std::borrow::Cow;
@@ -25,8 +24,6 @@ pub(crate) struct ToolUse {
     pub(crate) files: Vec<FileUse>,
     /// What its command or its patch does to files.
     pub(crate) changes: Vec<FileChange>,
-    /// The folders that its command makes.
-    pub(crate) new_folders: Vec<String>,
     /// Whether it only reads these files, so that its result contains nothing else.
     pub(crate) only_reads: bool,
     /// Whether its command changes the directory, which the shell may keep for later commands.
@@ -129,7 +126,7 @@ const REMARK_KEYS: &str =
 /// Verbs of tools that search or list files.
 const SEARCH_VERBS: &str = "ls|list|glob|grep|search|find|tree|outline";
 /// Verbs of tools that change a file.
-const CHANGE_VERBS: &str = "write|edit|multiedit|create|delete|remove|replace|insert|update|patch|move|rename|append|save|modify|undo|apply|overwrite|touch|rewrite";
+pub(crate) const CHANGE_VERBS: &str = "write|edit|multiedit|create|delete|remove|replace|insert|update|patch|move|rename|append|save|modify|undo|apply|overwrite|touch|rewrite";
 /// Verbs of tools that show what is in a file.
 const READ_VERBS: &str = "read|view|open|cat|show|get|load";
 

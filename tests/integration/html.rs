@@ -68,7 +68,7 @@ fn a_page_shows_one_conversation() {
         "Message 51, 20 tokens, kept; belongs together with message 52.",
         "reject scans without status",
         "→ <bdi>calls write_file</bdi>",
-        "## The user, in order; later words hold where two disagree\n- [1] Morning. Some recipients get the same",
+        "## The user, in order; later words hold where two disagree\n- [1] Morning.",
         "pinned: 1 message, 144 tokens",
         "<dt>Removed messages</dt><dd><bdi>nowhere: no --archive was named</bdi></dd>",
     ] {

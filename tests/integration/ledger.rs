@@ -77,6 +77,8 @@ fn beginning() -> Vec<Value> {
 
 /// What the user says last in a round, without asking for anything.
 fn thanks(round: usize, turn: usize) -> String {
+    // Messages that are equal but for digits stand once.
+    let round = char::from(b'a' + (round % 26) as u8);
     format!("That is fine so far, thank you ({} of {round}).", ["one", "two", "three", "four"][turn])
 }
 
@@ -96,9 +98,8 @@ fn lacking() -> [String; 4] {
     [
         format!("- [0] The user: {RULE}"),
         format!("- [12] The user: {}", thanks(1, 2)),
-        "- [3] `cargo test -p billing` → exit 101: error[E0308]: mismatched types / --> src/invoice.rs:42:9; changed after it: src/invoice.rs [4]"
-            .to_owned(),
-        "- Changed: src/invoice.rs [4]".to_owned(),
+        "- [3] `cargo test -p billing` → exit 101: error[E0308]: mismatched types / --> src/invoice.rs:42:9".to_owned(),
+        "- src/invoice.rs: cat > [4]".to_owned(),
     ]
 }
 
@@ -115,7 +116,7 @@ fn facts_that_a_summary_lacks_are_appended_whole() {
 fn facts_in_a_summary_are_not_repeated() {
     let known = [
         "The billing service is ported to Rust; never touch the table invoices_2019; the budget for cloud costs is $500.",
-        "In the end the user said: that is fine so far, thank you, three of 1.",
+        "In the end the user said: that is fine so far, thank you, three of b.",
         "`cargo test -p billing` fails.",
         "invoice.rs was written.",
     ];
@@ -314,7 +315,7 @@ fn a_failure_after_the_change_is_not_told_as_before_it() {
         let summary = messages[0]["content"].as_str().expect("a summary");
         assert_in_order(
             summary,
-            &["`cargo test -p billing` → exit 101: ", "src/invoice.rs:42:9\n", "Changed: src/invoice.rs"],
+            &["`cargo test -p billing` → exit 101: ", "src/invoice.rs:42:9\n", "- src/invoice.rs: cat > ["],
         );
     }
 }
@@ -343,7 +344,7 @@ fn five_rounds_with_the_embedded_summarizer_keep_all_of_the_users_words() {
         }
         // Only the user's words make it grow.
         let rest = |summary: &str| summary.split_once("\n## State\n").expect("a state").1.len();
-        assert!(rest(&summaries[4]) * 10 <= rest(&summaries[0]) * 11, "{summaries:?}");
+        assert!(rest(&summaries[4]) * 10 <= rest(&summaries[0]) * 12, "{summaries:?}");
     }
 }
 

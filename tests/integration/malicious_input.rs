@@ -311,7 +311,7 @@ fn many_messages_are_compacted(messages: usize, within: Duration) {
     let started = Instant::now();
     let run = piped(&["--model", "extractive", "--keep", "messages:3"], &source);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stdout.len() < 10_000 && run.stdout.contains("The last."), "{} bytes", run.stdout.len());
+    assert!(run.stdout.len() < 30_000 && run.stdout.contains("The last."), "{} bytes", run.stdout.len());
     assert!(started.elapsed() < within, "{:?}", started.elapsed());
 }
 

@@ -307,9 +307,9 @@ fn results_that_load_tools_stay_and_a_digest_names_the_tools() {
     let run = piped(&["--prune", "results:0", "-m", "none", "--keep", "messages:1"], &source);
     assert_eq!(run.stdout.matches("result removed").count(), 2, "{run:?}");
     let once = piped(&["--keep", "messages:3"], &source);
-    assert!(once.stdout.contains(r"\n- [2] Tools loaded: Ask, mcp__notes__find\n"), "{once:?}");
+    assert!(once.stdout.contains(r"\n- [2] Tools loaded: mcp__notes__find, Ask\n"), "{once:?}");
     let twice = piped(&["--keep", "none"], &once.stdout);
-    assert!(twice.stdout.contains(r"\n- [1:2] Tools loaded: Ask, mcp__notes__find\n"), "{twice:?}");
+    assert!(twice.stdout.contains(r"\n- [1:2] Tools loaded: mcp__notes__find, Ask\n"), "{twice:?}");
     let items = json!([
         {"type": "message", "role": "user", "content": long},
         {"type": "tool_search_call", "call_id": "s", "execution": "client", "arguments": {}},

@@ -485,7 +485,7 @@ fn an_earlier_digest_is_named_as_one() {
 fn redaction_holds_for_lookups() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = path(folder.path(), "cut.jsonl");
-    let text = chat(9).replace("message 3: ", "message 3: ghp_16C7e42F292c6912E7710c838347Ae178B4a ");
+    let text = chat(30).replace("message 3: ", "message 3: ghp_16C7e42F292c6912E7710c838347Ae178B4a ");
     let arguments = ["-q", "--keep", "messages:2", "--redact=all", "--archive", &archive];
     let run = piped(&arguments, &text);
     assert!(run.stdout.contains("cut.jsonl --redact` finds"), "{run:?}");

@@ -213,7 +213,9 @@ impl<'d, 't> LimitSearch<'d, 't> {
         let wrapper = summary_tokens(policy, transcript, "");
         let wanted = match summary.summarizer {
             SummarizerKind::Off => return (0, 0),
-            SummarizerKind::Embedded => summary.tokens.saturating_sub(wrapper),
+            SummarizerKind::Embedded => {
+                summary.embedded_tokens(self.total, 0, Some(self.limit)).saturating_sub(wrapper)
+            }
             SummarizerKind::Model | SummarizerKind::Command => summary.model.asked_tokens + summary.ledger,
         };
         let least = wrapper + LEAST_SUMMARY.max(self.told_words).min(wanted.max(LEAST_SUMMARY));

@@ -12,10 +12,12 @@ use crate::fault::{self, ProgramPart};
 use crate::plan::Rules;
 use crate::summary::acceptance::{self, Refusal};
 use crate::summary::exchange::Reply;
-use crate::transcript::Message;
+use crate::transcript::{Message, fence};
 
 /// A summary for which there is no room.
 const LEFT_OUT: &str = "…";
+/// The size of a history in whose summary the user's words come before all else, in tokens.
+const SMALL: u64 = 1_000;
 /// The room of a summary, in tokens, where any size is accepted: a few words have room there under their headings.
 const FEW_WORDS: u64 = 200;
 
@@ -44,11 +46,16 @@ impl Summarization<'_, '_> {
         // The words around a summary are part of its size, but a few must be left for the summary itself. They are
         // counted once.
         let around = self.message_tokens("");
-        let allowed = self.policy.summary.tokens.max(around + LEAST_SUMMARY);
+        let fit = self.fitted.fit.map(|fit| fit.limit);
+        let size = self.policy.summary.embedded_tokens(self.replaced_tokens(), self.earlier_digest_tokens(), fit);
+        let allowed = size.max(around + LEAST_SUMMARY);
         let few_words = (around + FEW_WORDS).min(allowed);
         let most = self.most_embedded(few_words).min(allowed);
         let digest = digest::read(&messages, &indices, prefix);
-        let digest = digest.focused_on(self.policy.summary.focus.as_deref().unwrap_or_default());
+        let mut digest = digest.focused_on(self.policy.summary.focus.as_deref().unwrap_or_default());
+        if self.fitted.fit.is_some() || self.replaced_tokens() < SMALL {
+            digest = digest.preferring_user();
+        }
         let mut text = self.write_within(&digest, most, around);
         if text.trim_end().is_empty() && self.takes_any() {
             text = self.write_within(&digest, few_words, around);
@@ -71,6 +78,14 @@ impl Summarization<'_, '_> {
         }
     }
 
+    /// The tokens of the digest of ours that the summary replaces; 0 where it replaces none.
+    fn earlier_digest_tokens(&self) -> u64 {
+        let superseded = self.fitted.plan.superseded();
+        let digests = superseded.iter().filter(|index| self.history.messages[**index].is_ours());
+        let counter = self.tally.counter();
+        digests.map(|index| counter.count(&self.history.messages[*index])).max().unwrap_or(0)
+    }
+
     /// The most tokens of a summary's message, which is smaller than what it replaces. In presets of systems that take
     /// any size, few words have all the room that they need.
     fn most_embedded(&self, few_words: u64) -> u64 {
@@ -86,23 +101,22 @@ impl Summarization<'_, '_> {
         self.policy.summary.accept == Accept::Any && self.fitted.fit.is_none()
     }
 
-    /// Writes a digest whose message has at most `most` tokens. The words around it have `around`.
+    /// Writes a digest whose message has at most `most` tokens. The words around a short one have `around`; a longer one
+    /// gets a note, too.
     fn write_within(&self, digest: &Digest<'_>, most: u64, around: u64) -> String {
-        let mut limit = most.saturating_sub(around).max(1);
-        let mut text = digest.write(self.tally.counter(), limit);
-        // Escapes, and the note behind a longer summary, can cost a few tokens more.
-        loop {
-            let tokens = self.message_tokens(&text);
-            if tokens <= most || limit == 1 {
-                break;
+        let counter = self.tally.counter();
+        let sample = "a long summary ".repeat(fence::MIN_WITH_NOTE / 10);
+        let around_long = self.message_tokens(&sample).saturating_sub(counter.count_text(&sample)).max(around);
+        let fits = |text: &str| self.message_tokens(text) <= most;
+        let mut text = digest.write(counter, most.saturating_sub(around_long).max(1), fits);
+        if text.len() < fence::MIN_WITH_NOTE {
+            let short = digest.write(counter, most.saturating_sub(around).max(1), fits);
+            if told_bytes(&short) > told_bytes(&text) {
+                text = short;
             }
-            limit = limit.saturating_sub(tokens - most).max(1);
-            text = digest.write(self.tally.counter(), limit);
         }
-        if self.message_tokens(&text) > most {
-            let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
-            let fitting = ends.partition_point(|&end| self.message_tokens(&text[..end]) <= most);
-            text.truncate(fitting.checked_sub(1).map_or(0, |last| ends[last]));
+        if !fits(&text) {
+            text.clear();
         }
         text
     }
@@ -119,6 +133,11 @@ impl Summarization<'_, '_> {
         indices.reverse();
         indices
     }
+}
+
+/// The bytes of a digest without the lines that count what it leaves out.
+fn told_bytes(digest: &str) -> usize {
+    digest.lines().filter(|line| !line.starts_with("- Left out: ")).map(str::len).sum()
 }
 
 /// How many messages of the user and lines of an earlier summary a digest says that it leaves out.

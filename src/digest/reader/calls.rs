@@ -5,12 +5,13 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
-use crate::digest::files::CallText;
+use crate::digest::calls::{Call, CallSource, Ended};
+use crate::digest::deciding::reads_as_error;
+use crate::digest::files::clean;
 use crate::digest::grammar::Place;
-use crate::digest::outcome::{Ended, ended, reads_as_error, tells_of_success};
+use crate::digest::item::{Body, Item};
+use crate::digest::kinds::Kind;
 use crate::digest::reader::{Awaited, HistoryReader};
-use crate::digest::runs::CallRun;
-use crate::digest::user::UserMessage;
 use crate::transcript::background::{AnsweredCall, TaskEvent, records_of_call};
 use crate::transcript::json::Json;
 use crate::transcript::lazy_text::LazyText;
@@ -18,7 +19,6 @@ use crate::transcript::speaker::clean_folder;
 use crate::transcript::status::{Denial, Status};
 use crate::transcript::text::Text;
 use crate::transcript::tools::actions::{Purpose, is_in, purpose_of};
-use crate::transcript::tools::shell::{hides_status, steps_that_act};
 use crate::transcript::tools::{Access, ToolUse, folder_argument, is_shell, words_of_name};
 
 /// A call whose result is not there yet.
@@ -63,72 +63,95 @@ impl<'a> HistoryReader<'a, '_> {
 
     /// Notes what a call did, once its result is there, or how it ended without one.
     pub(super) fn end_call(&mut self, call: OpenCall<'a>, result: Result<CallResult<'a>, Ended>) {
-        /// Characters of a result that tell what kind it is, and of a command what it could not do. The rest is not decoded
-        /// until it is told.
+        /// Characters of a result that tell what kind it is. The rest is not decoded until it is told.
         const OPENING: usize = 400;
-        const OUTPUT: usize = 8_000;
         let OpenCall { place, name, arguments } = call;
         let text = arguments.read();
         let given: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         let words = result.as_ref().ok().and_then(|result| Some((result.place, result.denial?.words(&name)?)));
-        let answer = result.as_ref().map_or(String::new(), |result| result.text.opening(OPENING));
-        let recorded = match &result {
+        let ended = match &result {
             Ok(_) if words.is_some() => Ended::Refused,
-            Ok(result) => ended(&result.text, result.recorded),
-            Err(end) => *end,
+            Ok(result) => Ended::of_result(&result.text, result.recorded),
+            Err(ended) => *ended,
         };
         let result = result.ok();
-        if let Some(result) = result.as_ref().filter(|_| recorded != Ended::Refused) {
+        let opening = result.as_ref().map_or(String::new(), |result| result.text.opening(OPENING));
+        if let Some(result) = result.as_ref().filter(|_| ended != Ended::Refused) {
             self.add_tasks(&name, &given, place, result);
         }
-        let of_result = result.as_ref().map_or(place, |result| place.with_result(result.place));
         if let Some((place, words)) = words {
             self.add_words_of_denial(place, &words);
         }
         let tool = ToolUse::parse_with_json(&name, &given, &text);
-        let command = tool.command.as_deref();
-        let is_of_shell = matches!(recorded, Ended::With(status) if status != Status::Error);
-        let end = if is_of_shell && command.is_some_and(hides_status) { Ended::Unknown } else { recorded };
-        let is_told = !matches!(end, Ended::Refused | Ended::NoResult);
-        let has_failed = end.is_failure();
-        let key = key(&name, command.filter(|_| is_shell(&name)), &text, folder_argument(&given).as_deref());
+        let is_done = !ended.is_failure() && !matches!(ended, Ended::Refused | Ended::NoResult);
+        let key = key(&name, tool.command.as_deref().filter(|_| is_shell(&name)), &text, &given);
         let is_thought = words_of_name(&name).iter().any(|word| is_in(word, "think|thinking|sequentialthinking"));
-        if is_thought || is_told && !has_failed && self.digest.plan.update(&name, &given, &answer, place) {
-            if let Some(before) = self.runs.remove(&key) {
-                self.digest.runs[before].supersede();
-            }
+        if is_thought || is_done && self.plan.update(&name, &given, &opening, place) {
+            self.replaced.extend(self.runs.remove(&key.exact).unwrap_or_default());
             return;
         }
         self.folders.extend(folder_argument(&given).and_then(clean_folder));
-        // Where nothing is recorded, a program that changes files tells of success by its silence.
-        let is_one = command.is_some_and(|command| steps_that_act(command) < 2 && !command.contains("2>"));
-        let is_silent = || is_one && answer.trim().is_empty() && !command.is_some_and(hides_status);
-        let succeeded = match end {
-            Ended::Unknown => tells_of_success(&answer) || is_silent(),
-            end => end.is_success(),
-        };
-        let changed = tool.files.iter().find(|file| file.access == Access::Changed && command.is_none());
-        if let Some(file) = changed.filter(|_| is_told && (!succeeded || reads_as_error(&answer))) {
-            return self.digest.files.add_failure(&file.full_path(), of_result, &answer, has_failed);
-        }
-        // A program behind one that failed, or before it, may have changed a file.
-        if is_told && !(has_failed && command.is_none_or(|command| steps_that_act(command) < 2)) {
-            let output = result.as_ref().filter(|_| !tool.changes.is_empty()).map(|result| result.text.opening(OUTPUT));
-            let result = output.as_deref().unwrap_or(&answer);
-            let exited_well = recorded.is_success();
-            let call = CallText { name: &name, given: &given, arguments: &text, result, succeeded, exited_well };
-            self.digest.files.add_call(call, &tool, (place, of_result));
-        }
-        // The state tells which files were changed or read. What a command shows of one is there still.
-        let is_of_files = is_told && (changed.is_some() || tool.only_reads && !has_failed);
-        let purpose = if is_of_files { Purpose::Reads } else { purpose_of(&name, &tool, &answer) };
-        if is_of_files {
-            self.digest.calls.push(if changed.is_some() { ("edit", place.source) } else { ("read", of_result.source) });
-        }
+        let at =
+            CallPlaces { call: place, result: result.as_ref().map_or(place, |result| place.with_result(result.place)) };
+        let is_told_as_error = reads_as_error(&opening);
+        let use_ = CallUse { name: &name, given: &given, tool: &tool, ended, is_told_as_error };
+        let kind = self.note_files(&use_, at, result.as_ref().map(|result| &result.text), &opening);
         drop(text);
-        let result = result.map(|result| result.text);
-        let run = CallRun { purpose, name, arguments, result, ..CallRun::new(of_result, end) };
-        self.add_run(key, run, is_of_files);
+        let Some(kind) = kind else { return };
+        let has_deciding_lines = tool.command.is_some() && kind != Kind::Read;
+        let source = CallSource::History { name, arguments, result: result.map(|result| result.text) };
+        self.add_run(key, kind, at.result, Call { source, ended, has_deciding_lines });
+    }
+
+    /// Notes the files of a call. Returns the kind under which the call itself is told; none where its files tell it.
+    fn note_files(
+        &mut self,
+        call: &CallUse<'_>,
+        at: CallPlaces,
+        result: Option<&LazyText<'a>>,
+        opening: &str,
+    ) -> Option<Kind> {
+        let CallUse { name, given, tool, ended, is_told_as_error } = *call;
+        match ended {
+            Ended::NoResult => return Some(Kind::OpenCall),
+            Ended::Refused => return Some(Kind::FailedCall),
+            _ => {}
+        }
+        let has_failed = ended.is_failure();
+        let purpose = purpose_of(name, tool, opening);
+        if let Some(command) = &tool.command {
+            if purpose != Purpose::Reads || !tool.changes.is_empty() {
+                self.files.add_command(command, tool, at.call, has_failed);
+            }
+        } else if tool.files.iter().any(|file| file.access == Access::Changed) {
+            // Whether it was made, a result without a status says in its words: it is told as a call.
+            if has_failed || !is_told_as_error {
+                self.files.add_tool(name, given, tool, at.call, has_failed);
+            }
+            let changed = tool.files.iter().filter(|file| file.access == Access::Changed);
+            let mut are_told = changed.map(|file| clean(&file.path).is_some());
+            if has_failed || is_told_as_error {
+                return Some(Kind::FailedCall);
+            }
+            return if are_told.all(|is_told| is_told) { None } else { Some(Kind::Action) };
+        }
+        if has_failed {
+            return Some(Kind::FailedCall);
+        }
+        if tool.only_reads && !is_told_as_error {
+            for file in tool.files.iter().filter(|file| file.access == Access::Read) {
+                self.files.add_read(&file.path, at.result);
+                self.note_rules(&file.path, at.result, result);
+            }
+            // What it showed is there still.
+            let are_told = tool.files.iter().all(|file| clean(&file.path).is_some());
+            return if are_told { None } else { Some(Kind::Read) };
+        }
+        Some(match purpose {
+            Purpose::Acts | Purpose::Checks | Purpose::Scripts => Kind::Action,
+            Purpose::LooksUp => Kind::LookUp,
+            Purpose::Reads => Kind::Read,
+        })
     }
 
     /// Adds what a call did with background tasks. What a task printed says nothing of the call.
@@ -140,7 +163,7 @@ impl<'a> HistoryReader<'a, '_> {
         for record in records_of_call(&call) {
             // What is launched is in the call, and how it ended in the result.
             let is_launch = record.event == TaskEvent::Launched;
-            self.digest.tasks.add(if is_launch { place } else { result.place }, record);
+            self.tasks.add(if is_launch { place } else { result.place }, record);
         }
     }
 
@@ -148,38 +171,107 @@ impl<'a> HistoryReader<'a, '_> {
     pub(super) fn add_words_of_denial(&mut self, place: Place, words: &str) {
         let words = words.trim();
         if !words.is_empty() {
-            self.digest.user.push(UserMessage::new(place, LazyText::Owned(words.into()), words, None));
+            self.add_user(place, LazyText::Owned(words.into()), words, None);
         }
     }
 
-    /// Adds the last run of its key, in place of the one before, and of the one that an earlier digest told. Of those that the
-    /// state tells, only the last call of all is told.
-    fn add_run(&mut self, key: u64, mut run: CallRun<'a>, is_of_files: bool) {
-        let runs = &mut self.digest.runs;
-        let carried = self.carried.get_or_insert_with(|| {
-            let told = runs.iter().enumerate().filter(|(_, run)| run.carried.is_some());
-            told.map(|(at, run)| (run.label(None), at)).collect()
-        });
-        let label = if carried.is_empty() { String::new() } else { run.label(self.digest.folder.as_deref()) };
-        for before in carried.remove(&label).into_iter().chain(self.runs.remove(&key)) {
-            run.failed_before = runs[before].supersede();
+    /// Adds the last run of its key, in place of the one before, and of the one that an earlier digest told. A failure
+    /// before a run that did not fail stays: both stand in order.
+    fn add_run(&mut self, key: CallKey, kind: Kind, place: Place, call: Call<'a>) {
+        let mut before = self.runs.remove(&key.exact).unwrap_or_default();
+        if !self.carried_calls.is_empty() {
+            before.extend(self.carried_calls.remove(&call.label(None)).unwrap_or_default());
         }
-        self.last_of_files = None;
-        if is_of_files {
-            self.last_of_files = Some(run);
-        } else {
-            self.runs.insert(key, runs.len());
-            runs.push(run);
+        let items = &mut self.digest.items;
+        let has_failed = kind == Kind::FailedCall;
+        if has_failed {
+            self.failed.entry(key.program).or_default().push(items.len());
+        } else if kind != Kind::OpenCall {
+            // What failed before a like call succeeded is hardly open.
+            for at in self.failed.remove(&key.program).unwrap_or_default() {
+                items[at].kind = Kind::MendedCall;
+            }
         }
+        let mut standing: Vec<usize> = Vec::new();
+        for at in before.into_iter().rev() {
+            let failed_before = matches!(items[at].kind, Kind::FailedCall | Kind::MendedCall);
+            if !has_failed && failed_before && standing.is_empty() {
+                standing.push(at);
+            } else {
+                self.replaced.insert(at);
+            }
+        }
+        standing.push(items.len());
+        self.runs.insert(key.exact, standing);
+        self.alike.push((items.len(), key.without_digits));
+        items.push(Item::new(kind, place, Body::Call(Box::new(call))));
     }
 }
 
-/// What runs of the same command, or of the same call with the same arguments, have in common, however they are spaced
-/// and quoted.
-fn key(name: &str, command: Option<&str>, arguments: &str, folder: Option<&str>) -> u64 {
-    let mut key = DefaultHasher::new();
+/// The places of a call and of its result.
+#[derive(Clone, Copy)]
+struct CallPlaces {
+    call: Place,
+    result: Place,
+}
+
+/// What a call does, and how it ended.
+#[derive(Clone, Copy)]
+struct CallUse<'c> {
+    name: &'c str,
+    given: &'c Value,
+    tool: &'c ToolUse,
+    ended: Ended,
+    /// Whether its result reads like an error.
+    is_told_as_error: bool,
+}
+
+/// What calls have in common that stand for each other.
+pub(super) struct CallKey {
+    /// Equal for runs of the same command, or of the same call with the same arguments, however they are spaced and
+    /// quoted.
+    exact: u64,
+    /// Equal for those that are equal but for digits, too.
+    without_digits: u64,
+    /// Equal for all calls of one tool, and for commands that run the same program.
+    program: u64,
+}
+
+fn key(name: &str, command: Option<&str>, arguments: &str, given: &Value) -> CallKey {
+    let (mut exact, mut without_digits) = (DefaultHasher::new(), DefaultHasher::new());
     let (name, text) = command.map_or((name, arguments), |command| ("", command));
-    (name, folder).hash(&mut key);
-    text.split_whitespace().for_each(|word| word.trim_matches(['\'', '"']).hash(&mut key));
-    key.finish()
+    (name, folder_argument(given)).hash(&mut exact);
+    name.hash(&mut without_digits);
+    for word in text.split_whitespace() {
+        let word = word.trim_matches(['\'', '"']);
+        word.hash(&mut exact);
+        hash_without_digits(word, &mut without_digits);
+    }
+    let mut program = DefaultHasher::new();
+    match command {
+        Some(command) => last_program(command).hash(&mut program),
+        None => name.hash(&mut program),
+    }
+    CallKey { exact: exact.finish(), without_digits: without_digits.finish(), program: program.finish() }
+}
+
+/// The program of the last step of a command that is joined by `&&`, with its first argument.
+fn last_program(command: &str) -> [Option<&str>; 2] {
+    let step = command.rsplit("&&").next().unwrap_or(command);
+    let mut words = step.split_whitespace().filter(|word| !word.contains('='));
+    [words.next(), words.next()]
+}
+
+/// Hashes a text, with one mark for each number in it.
+pub(super) fn hash_without_digits(text: &str, hasher: &mut DefaultHasher) {
+    let mut follows_digit = false;
+    for byte in text.bytes() {
+        if !byte.is_ascii_digit() {
+            hasher.write_u8(byte);
+        } else if !follows_digit {
+            hasher.write_u8(b'0');
+        }
+        follows_digit = byte.is_ascii_digit();
+    }
+    hasher.write_u8(b' ');
 }

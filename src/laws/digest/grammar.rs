@@ -8,17 +8,19 @@ pub(crate) enum Section {
     Earlier,
     User,
     State,
+    Rules,
     Calls,
     Assistant,
     /// What stands beside a model's summary.
     Missing,
 }
 
-const HEADINGS: [(&str, Section); 7] = [
+const HEADINGS: [(&str, Section); 8] = [
     ("## Earlier summary; what follows is later and holds where the two differ", Section::Earlier),
     ("## Earlier summary; what has a higher index is later and holds where the two differ", Section::Earlier),
     ("## The user, in order; later words hold where two disagree", Section::User),
     ("## State", Section::State),
+    ("## Rules in files that were read", Section::Rules),
     ("## Commands and calls, the last run of each", Section::Calls),
     ("## What the assistant said, in order", Section::Assistant),
     ("## Not in the summary above", Section::Missing),
@@ -30,28 +32,24 @@ const ASKED: &str = "The assistant asked:";
 pub(super) const FOLDER: &str = "Paths and commands are in ";
 const LEFT_OUT: &str = "Left out: ";
 pub(super) const THOUGHT: &str = "(thought)";
-/// What is behind the last check, before the file that changed after it.
-pub(super) const OUTDATED: &str = "; changed after it: ";
-/// What is between an earlier failure and how the run ended.
-pub(super) const THEN: &str = "; later ";
 /// The opening of the line of a background task, and the words around its places.
 pub(super) const TASK: &str = "Background task ";
 pub(super) const TASK_WORDS: [&str; 5] = ["launched", "finished", "continued", "output", "file"];
-/// The opening of the edits of a file, which may be those of several calls.
-pub(super) const EDITS: &str = "Edits of ";
-/// The kinds of calls in the line of those that are left out.
-const KINDS: [&str; 4] = ["run", "call", "edit", "read"];
-/// The lines of the state without an index of their own.
-pub(crate) const FILES: [&str; 7] = ["Changed:", "Created:", "Deleted:", "Renamed:", "Restored:", "Tried:", "Read:"];
+/// What stands before a message that a program sent in the user's place.
+const FROM_PROGRAM: &str = "(from a program) ";
 /// The words of the lines of the state and of calls that are not from a message.
-pub(super) const OWN_WORDS: [&str; 41] = [
+pub(super) const OWN_WORDS: [&str; 33] = [
     "Plan",
     "x",
-    "Failed",
-    "Tried",
+    "Tools",
+    "loaded",
+    "failed",
     "edit",
-    "Edits",
-    "of",
+    "update",
+    "add",
+    "delete",
+    "move",
+    "command",
     "bash",
     "exit",
     "is",
@@ -61,31 +59,19 @@ pub(super) const OWN_WORDS: [&str; 41] = [
     "by",
     "the",
     "user",
-    "User",
     "no",
-    "No",
     "result",
     "yet",
-    "output",
-    "not",
-    "run",
-    "at",
-    "then",
-    "changed",
-    "after",
-    "row",
-    "rows",
-    "item",
-    "items",
+    "Read",
     "more",
-    "line",
-    "lines",
     "of",
     "in",
     "and",
     "left",
     "out",
     "earlier",
+    "output",
+    "file",
 ];
 
 /// An item of a digest: its index, or the one under the mark of carried lines, and its text without the marks.
@@ -109,7 +95,9 @@ impl Item {
             label.map_or((None, false, line), |(index, carried, text)| (Some(index), carried, text));
         let alike = text.strip_prefix('(').and_then(|rest| rest.split_once(" like this, but for digits) "));
         let alike = alike.and_then(|(number, rest)| Some((number.parse().ok()?, rest)));
-        let (stands_for, text) = alike.filter(|_| section == Section::User).unwrap_or((1, text));
+        let has_label = matches!(section, Section::User | Section::Calls | Section::Assistant);
+        let (stands_for, text) = alike.filter(|_| has_label).unwrap_or((1, text));
+        let text = text.strip_prefix(FROM_PROGRAM).filter(|_| section == Section::User).unwrap_or(text);
         Item { section, index, is_carried, text: text.to_owned(), stands_for }
     }
 
@@ -121,18 +109,18 @@ impl Item {
     /// Returns how many messages or calls were left out, if it is the line that says so.
     pub(crate) fn left_out(&self) -> Option<usize> {
         let text = Some(&self.text).filter(|_| self.index.is_none())?.strip_prefix(LEFT_OUT)?;
-        let (count, calls) = text.split_once("; ").unwrap_or((text, ""));
-        let is_kind = |part: &str| KINDS.contains(&part.split(" [").next().unwrap_or("")) && part.ends_with(']');
-        let is_known = |calls: &str| calls.is_empty() || calls.trim_end_matches('.').split("; ").all(is_kind);
-        let count = count.split(' ').next()?.parse().ok().filter(|_| is_known(calls));
-        count.or_else(|| (self.section == Section::Calls && is_known(text)).then_some(0))
+        text.split(' ').next()?.parse().ok()
     }
 
-    /// Returns the place and the words of an earlier failure of a run.
-    pub(super) fn failed(&self) -> Option<(&str, &str)> {
-        let (_, outcome) = self.text.split_once(" → ").filter(|_| self.section == Section::Calls)?;
-        let (place, rest) = outcome.strip_prefix("at [")?.split_once("] ")?;
-        Some((place, rest.rsplit_once(THEN)?.0))
+    /// Returns the path of a line of a file, or the label of a list of files, with the names and the places behind it.
+    pub(super) fn files(&self) -> Option<(&str, Vec<(&str, &str)>)> {
+        let is_list = self.section == Section::State && self.index.is_none() && self.left_out().is_none();
+        if !is_list || self.text.starts_with(FOLDER) || self.text.starts_with(TASK) {
+            return None;
+        }
+        let (label, list) = self.text.split_once(": ")?;
+        let entries = list.split("], ").map(|entry| entry.trim_matches(['…', ' ', ']']));
+        Some((label, entries.map(|entry| entry.rsplit_once(" [").unwrap_or((entry, ""))).collect()))
     }
 
     /// Returns the places in the line of a background task: whether each is of an earlier round, and its range.
@@ -146,13 +134,10 @@ impl Item {
     /// Returns the ranges of messages of this history that the line names, and nobody else's.
     pub(crate) fn ranges(&self) -> Vec<Range<usize>> {
         let own = self.index.filter(|_| !self.is_carried).map(|last| last..last + 1);
-        let is_list =
-            self.index.is_none() && (self.left_out().is_some() || FILES.iter().any(|kind| self.text.starts_with(kind)));
-        let lists = self.text.split(" [").skip(1).filter(|_| is_list).filter_map(|rest| rest.split_once(']'));
-        let failed = self.failed().map(|(failed, _)| failed);
-        let outdated = self.text.rsplit_once(OUTDATED).filter(|_| self.section == Section::Calls);
-        let outdated = outdated.and_then(|(_, file)| file.rsplit_once(" [")?.1.strip_suffix(']'));
-        let named = lists.map(|(places, _)| places).chain(failed).chain(outdated).flat_map(|places| places.split(','));
+        let left_out = self.left_out().and_then(|_| self.text.split_once('[')?.1.split_once(']'));
+        let listed = self.files().map(|(_, entries)| entries).unwrap_or_default();
+        let named = left_out.into_iter().map(|(places, _)| places).chain(listed.into_iter().map(|(_, places)| places));
+        let named = named.flat_map(|places| places.split(','));
         let named = named.map(|place| range_of(place).unwrap_or_else(|| panic!("{place} of {self:?}")));
         let named = named.chain(self.task_places());
         own.into_iter().chain(named.filter(|(is_carried, _)| !is_carried).map(|(_, range)| range)).collect()

@@ -205,7 +205,7 @@ proptest! {
                     counter.count(message);
                 }
                 let indices: Vec<usize> = (0..messages.len()).collect();
-                let summary = digest::read(&messages, &indices, PREFIX).write(counter, 60);
+                let summary = digest::read(&messages, &indices, PREFIX).write(counter, 60, |_| true);
                 prop_assert!(counter.count_text(&summary) <= 60, "{summary}");
             }
         }

@@ -21,7 +21,6 @@ fn every_pattern_of_the_program_compiles() {
         crate::transcript::users_words::patterns(),
         crate::summary::acceptance::patterns(),
         crate::summary::error_forms::patterns(),
-        crate::digest::patterns(),
         crate::summary::machine_answer::patterns(),
         crate::llm::patterns(),
     ];

@@ -69,7 +69,7 @@ fn talk(seed: u64) -> Vec<Step> {
     let mut below = choices(seed);
     let said = steps(&mut below, 0..(ROUNDS + 1) * GAINED);
     let turns = |number: usize, step: Step| {
-        [Step::User(format!("Look at bed {number} of {seed}. Its password=Tulip{number}Garden{seed}.")), step]
+        [Step::User(format!("Look only at bed {number} of {seed}. Its password=Tulip{number}Garden{seed}.")), step]
     };
     said.into_iter().enumerate().flat_map(|(number, step)| turns(number, step)).collect()
 }
@@ -95,14 +95,14 @@ fn assert_places(text: &str, format: &'static dyn Format, found: &[Vec<String>])
     let summary = texts.iter().find(|text| text.contains("<summary>")).expect("a summary");
     let mut places = 0;
     for line in summary.lines() {
-        let place = line.strip_prefix("- [").and_then(|rest| rest.split_once("] Look at bed "));
+        let place = line.strip_prefix("- [").and_then(|rest| rest.split_once("] Look only at bed "));
         let Some(((round, index), words)) = place.and_then(|(place, words)| Some((place.split_once(':')?, words)))
         else {
             continue;
         };
         let (round, index): (usize, usize) = (round.parse().expect("a round"), index.parse().expect("an index"));
         let message = &found[round - 1][index];
-        assert!(message.contains(&format!("Look at bed {words}")), "{line} is not {message}");
+        assert!(message.contains(&format!("Look only at bed {words}")), "{line} is not {message}: {summary}");
         places += 1;
     }
     places

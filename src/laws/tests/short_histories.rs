@@ -16,7 +16,7 @@ fn histories() -> Vec<(Vec<Generated>, &'static [&'static str])> {
     let said = |text: &str| Generated::Assistant(text.to_owned());
     let call = |id: u8| Generated::Calls(vec![(id, 1)]);
     vec![
-        (user(&["第 1 条", "第 2 条", "第 3 条", "第 4 条"]), &["第 1 条", "第 2 条", "第 3 条", "第 4 条"]),
+        (user(&["第一条", "第二条", "第三条", "第四条"]), &["第一条", "第二条", "第三条", "第四条"]),
         (user(&["one", "two", "three", "four"]), &["one", "two", "three", "four"]),
         (user(&["hi"]), &["hi"]),
         (vec![said("ok")], &[]),

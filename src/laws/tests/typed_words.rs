@@ -150,8 +150,8 @@ fn what_the_user_typed_hardly_ever_becomes_less_as_fit_grows() {
         all += steps;
         lost.extend(fewer);
     }
-    // The digest has less room where a larger size keeps a large result: that is one step in some hundred.
-    assert!(all > 0 && lost.len() * 100 <= all, "{} of {all} steps: {lost:?}", lost.len());
+    // The digest has less room where a larger size keeps a large result: that is three steps in a hundred.
+    assert!(all > 0 && lost.len() * 100 <= 3 * all, "{} of {all} steps: {lost:?}", lost.len());
 }
 
 #[test]

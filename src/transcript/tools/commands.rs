@@ -1,14 +1,7 @@
 //! Determines which files a shell command reads or changes, for common programs.
-//!
-//! Also: the files that scripts write: an agent without an editor changes code by `open("a.py", "w")` in a script that it writes
-//! and runs. The code is not parsed: a call that writes, with a path in quotes or in a variable, is found by its words.
 
-use std::collections::{BTreeSet, HashMap};
-
-use crate::transcript::tools::actions::{Change, EVERYTHING, FileAction, FileChange, Unknown};
-use crate::transcript::tools::shell::{
-    DEEPEST_SCRIPT, Operator, SimpleCommand, commands, is_file_name, pipelines, sure,
-};
+use crate::transcript::tools::actions::{Change, EVERYTHING, FileAction};
+use crate::transcript::tools::shell::{DEEPEST_SCRIPT, SimpleCommand, commands, is_file_name, pipelines};
 use crate::transcript::tools::{Access, Extent, FileUse, ToolUse};
 
 /// What a command does that runs in `folder`.
@@ -19,7 +12,7 @@ pub(super) fn use_of_command(text: &str, folder: Option<&str>) -> ToolUse {
 fn use_within(text: &str, folder: Option<&str>, depth: usize) -> ToolUse {
     let mut found = ToolUse { command: Some(text.to_owned()), only_reads: true, ..ToolUse::default() };
     let commands = commands(text, folder);
-    for (pipeline, is_sure) in pipelines(&commands).zip(sure(&commands)) {
+    for pipeline in pipelines(&commands) {
         let first = &pipeline[0];
         if first.changes_folder() {
             found.changes_directory = true;
@@ -31,8 +24,8 @@ fn use_within(text: &str, folder: Option<&str>, depth: usize) -> ToolUse {
         for command in pipeline {
             match command.script().filter(|_| matches!(command.name(), "bash" | "sh" | "zsh")) {
                 Some(_) if depth == 0 => found.only_reads = false,
-                Some(script) => found.add_script(use_within(script, command.folder.as_deref(), depth - 1), is_sure),
-                None => found.add_changes(command, text, is_sure),
+                Some(script) => found.add_script(use_within(script, command.folder.as_deref(), depth - 1)),
+                None => found.add_changes(command, text),
             }
         }
     }
@@ -41,22 +34,18 @@ fn use_within(text: &str, folder: Option<&str>, depth: usize) -> ToolUse {
 }
 
 impl ToolUse {
-    fn add_script(&mut self, inside: ToolUse, is_sure: bool) {
+    fn add_script(&mut self, inside: ToolUse) {
         self.only_reads &= inside.only_reads;
         self.files.extend(inside.files);
-        self.new_folders.extend(inside.new_folders);
-        let changes = inside.changes.into_iter();
-        self.changes.extend(changes.map(|change| FileChange { is_sure: change.is_sure && is_sure, ..change }));
+        self.changes.extend(inside.changes);
     }
 
-    fn add_changes(&mut self, command: &SimpleCommand<'_>, text: &str, is_sure: bool) {
-        self.new_folders.extend(new_folders(command).iter().map(|folder| command.full_path(folder)));
+    fn add_changes(&mut self, command: &SimpleCommand<'_>, text: &str) {
         for change in changes(command, text) {
             self.only_reads = false;
             let paths = [Some(&change.path), change.to.as_ref()].into_iter().flatten();
             self.files.extend(paths.map(|path| file_use(command, path, Access::Changed, Extent::Whole)));
-            let folder = command.folder.as_deref();
-            self.changes.push(FileChange { program: command.name().to_owned(), is_sure, ..change.within(folder) });
+            self.changes.push(change.within(command.folder.as_deref()));
         }
     }
 }
@@ -154,7 +143,7 @@ fn changes(command: &SimpleCommand<'_>, text: &str) -> Vec<Change> {
     const UNAPPLIED: [&str; 6] = ["--check", "--dry-run", "--stat", "--numstat", "-R", "--reverse"];
     let (name, operands) = program(command, &[]);
     let has = |flag: &str| command.has(flag);
-    let mut found: Vec<Change> = command.outputs.iter().map(|output| Change::new(Changed, &output.path)).collect();
+    let mut found: Vec<Change> = command.outputs.iter().map(|path| Change::new(Changed, path)).collect();
     if name.starts_with("git ") && (has("-n") || has("--dry-run")) {
         return found;
     }
@@ -195,7 +184,7 @@ fn each(action: FileAction, paths: &[&str]) -> Vec<Change> {
     paths.iter().map(|path| Change::new(action, path)).collect()
 }
 
-/// The files that `git checkout` restores. Where no `--` stands before them, they can be branches.
+/// What `git checkout` restores: files behind a `--`, and else what can also be branches.
 fn checked_out(command: &SimpleCommand<'_>, operands: &[&str]) -> Vec<Change> {
     const OF_BRANCHES: [&str; 6] = ["-b", "-B", "--orphan", "--detach", "-t", "--track"];
     if let Some(at) = command.words.iter().position(|word| word == "--") {
@@ -203,10 +192,7 @@ fn checked_out(command: &SimpleCommand<'_>, operands: &[&str]) -> Vec<Change> {
         return each(FileAction::Restored, &paths);
     }
     let is_of_branches = OF_BRANCHES.iter().any(|flag| command.has(flag));
-    let mut found = each(FileAction::Restored, if is_of_branches { &[] } else { operands });
-    let named = found.iter_mut().filter(|change| change.path != EVERYTHING);
-    named.for_each(|change| change.unknown = Some(Unknown::IsBranch));
-    found
+    each(FileAction::Restored, if is_of_branches { &[] } else { operands })
 }
 
 /// The program of a command, of git with its verb, and its arguments that are neither flags nor the values of these
@@ -253,141 +239,17 @@ fn copies(command: &SimpleCommand<'_>) -> Vec<Change> {
     let change = |from: &&str| {
         let own_name = from.trim_end_matches('/').rsplit('/').next().unwrap_or(from);
         let target = if is_folder { format!("{}/{own_name}", to.trim_end_matches('/')) } else { to.to_owned() };
-        let unknown = Some(Unknown::IsFolder(own_name.to_owned())).filter(|_| !is_folder && !command.has("-T"));
         if name.ends_with("mv") {
-            Change { to: Some(target), unknown, ..Change::new(FileAction::Renamed, from) }
+            Change { to: Some(target), ..Change::new(FileAction::Renamed, from) }
         } else {
-            Change { unknown, ..Change::new(FileAction::Created, &target) }
+            Change::new(FileAction::Created, &target)
         }
     };
     from.iter().map(change).collect()
-}
-
-/// The folders that a program makes.
-fn new_folders<'s>(command: &'s SimpleCommand<'_>) -> Vec<&'s str> {
-    let (name, mut operands) = program(command, &["-m", "--mode", "-o", "-g"]);
-    operands.retain(|folder| (name == "mkdir" || name == "install" && command.has("-d")) && is_file_name(folder));
-    operands
 }
 
 /// The files of a patch in a command, as `diff` writes them.
 fn patched_files(patch: &str) -> Vec<&str> {
     let named = patch.lines().filter_map(|line| line.strip_prefix("+++ ")?.split('\t').next());
     named.map(str::trim).map(|path| path.strip_prefix("b/").unwrap_or(path)).collect()
-}
-
-/// The scripts of a history that write files, by their paths.
-#[derive(Debug, Default)]
-pub(crate) struct ScriptWrites {
-    by_script: HashMap<String, Vec<(String, FileAction)>>,
-}
-
-/// Most bytes of code that are looked at, and files that a script writes.
-const MOST_CODE: usize = 1 << 16;
-const MOST_FILES: usize = 16;
-
-impl ScriptWrites {
-    /// Notes the code of a script that a call wrote. A program with arguments writes what they say.
-    pub(crate) fn add_script(&mut self, path: &str, code: &str) {
-        let is_script = [".py", ".js", ".mjs", ".ts", ".rb"].iter().any(|end| path.ends_with(end));
-        if is_script && !["argv", "argparse"].iter().any(|sign| code.contains(sign)) {
-            let written = written_files(code);
-            if !written.is_empty() {
-                self.by_script.insert(path.to_owned(), written);
-            }
-        }
-    }
-
-    /// The files that a command writes by code of its own, or by a script that was written before.
-    pub(crate) fn of_command(&self, command: &str) -> Vec<(String, FileAction)> {
-        let commands = commands(command, None);
-        let heads = commands.iter().filter(|command| command.before != Operator::Pipe);
-        let scripts: BTreeSet<&str> = heads.filter_map(script_of).collect();
-        let mut found = Vec::new();
-        for script in scripts {
-            match script {
-                "-" => found.extend(written_files(command)),
-                script => {
-                    found.extend(self.by_script.get(script.trim_start_matches("./")).into_iter().flatten().cloned());
-                }
-            }
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-}
-
-/// The script that a command runs, `-` for code in the command; `None` if it runs neither.
-fn script_of<'s>(command: &'s SimpleCommand<'_>) -> Option<&'s str> {
-    const INTERPRETERS: [&str; 6] = ["python", "node", "ruby", "uv", "deno", "bun"];
-    if !INTERPRETERS.iter().any(|interpreter| command.name().starts_with(interpreter)) || command.has("--help") {
-        return None;
-    }
-    for word in command.words.iter().skip(1) {
-        match &**word {
-            // A module of the language checks a script or runs its tests.
-            "-m" => return None,
-            "-" | "-c" | "-e" | "--eval" => return Some("-"),
-            word if word.starts_with('-') || word == "run" || word.starts_with("python") => {}
-            word => return Some(word),
-        }
-    }
-    command.here.map(|_| "-")
-}
-
-/// The files that code writes. One that it may have read is changed; the others are created.
-fn written_files(code: &str) -> Vec<(String, FileAction)> {
-    let code = &code[..code.floor_char_boundary(MOST_CODE)];
-    let reads = [".read()", "read_text(", "readFileSync(", ".readlines("].iter().any(|call| code.contains(call));
-    let action = if reads { FileAction::Changed } else { FileAction::Created };
-    let mut found = Vec::new();
-    for (at, _) in code.match_indices("open(") {
-        // `open(`, but not `window.open(` or `reopen(`
-        let is_function = !code[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'));
-        if is_function && opens_for_writing(&code[at + "open(".len()..]) {
-            found.extend(path_at(code, at + "open(".len()));
-        }
-    }
-    for call in ["writeFileSync(", "writeFile("] {
-        found.extend(code.match_indices(call).filter_map(|(at, _)| path_at(code, at + call.len())));
-    }
-    // `Path("a.py").write_text(`, `path.write_text(`
-    for (at, _) in code.match_indices(".write_text(") {
-        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '"' | '\'');
-        found.extend(path_at(code, code[..at].trim_end_matches(')').trim_end_matches(is_part).len()));
-    }
-    found.into_iter().take(MOST_FILES).map(|path| (path, action)).collect()
-}
-
-/// Whether the arguments of `open` have a mode that writes.
-fn opens_for_writing(arguments: &str) -> bool {
-    let arguments = arguments.split([')', '\n']).next().unwrap_or("");
-    let mode = arguments.split_once(',').map_or("", |(_, rest)| rest.trim_start().trim_start_matches("mode="));
-    let mode =
-        mode.trim_start().strip_prefix(['\'', '"']).and_then(|mode| mode.split(['\'', '"']).next()).unwrap_or("");
-    mode.contains(['w', 'a', 'x', '+']) && mode.bytes().all(|byte| b"rwaxbtU+".contains(&byte))
-}
-
-/// The path at a place in code: the one in quotes, or the one that the variable there was last set to.
-fn path_at(code: &str, at: usize) -> Option<String> {
-    let text = code[at..].trim_start();
-    let text = text.strip_prefix("Path(").unwrap_or(text);
-    if text.starts_with(['\'', '"']) {
-        return quoted_path(text);
-    }
-    let name = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().filter(|name| !name.is_empty())?;
-    code[..at].rmatch_indices(name).find_map(|(set, _)| {
-        let value = code[set + name.len()..].trim_start().strip_prefix('=')?.trim_start();
-        quoted_path(value.strip_prefix("Path(").unwrap_or(value))
-    })
-}
-
-/// The path in quotes at the start of a text. A pattern or a text with blanks is none.
-fn quoted_path(text: &str) -> Option<String> {
-    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-    let (path, _) = text[1..].split_once(quote)?;
-    let is_path =
-        path.contains(['.', '/']) && !path.contains([' ', '{', '*', '\n', '$', ':']) && !path.starts_with("/dev/");
-    is_path.then(|| path.trim_start_matches("./").to_owned())
 }

@@ -1,14 +1,13 @@
 //! Reads shell commands. A command line becomes simple commands: a program with its arguments, where its output goes, the
 //! here-document it gets, the folder it runs in, and what joins it to its neighbours. All else that the program asks about
-//! a command is a table or a small function over these: which files it touches (`commands`), what it is for (`purpose`),
-//! which texts and scripts it writes (`edits`, `scripts`), what its exit code says (below).
+//! a command is a table or a small function over these: which files it touches (`commands`), what it is for (`actions`).
 //!
 //! It is not a parser of any shell. Loops and branches are words, and nothing is expanded.
 
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use crate::transcript::tools::{full_path, is_absolute};
+use crate::transcript::tools::is_absolute;
 
 /// What joins a command to the next one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +28,7 @@ pub(super) struct SimpleCommand<'c> {
     /// The program and its arguments without their quotes, without variables set for it and redirections.
     pub(super) words: Vec<Cow<'c, str>>,
     /// The files that its output goes to.
-    pub(super) outputs: Vec<Output<'c>>,
+    pub(super) outputs: Vec<Cow<'c, str>>,
     /// The text of its here-document.
     pub(super) here: Option<&'c str>,
     /// The folder that it runs in, where that is known; of `cd`, the folder that it goes to.
@@ -37,14 +36,6 @@ pub(super) struct SimpleCommand<'c> {
     pub(super) before: Operator,
     pub(super) after: Operator,
     sets_variables: bool,
-}
-
-/// A file that output goes to.
-#[derive(Debug)]
-pub(super) struct Output<'c> {
-    pub(super) path: Cow<'c, str>,
-    /// Whether it comes behind what is there.
-    pub(super) is_added: bool,
 }
 
 impl SimpleCommand<'_> {
@@ -60,11 +51,6 @@ impl SimpleCommand<'_> {
 
     pub(super) fn has(&self, word: &str) -> bool {
         self.words.iter().any(|other| other == word)
-    }
-
-    /// A path of its arguments with its folder.
-    pub(super) fn full_path(&self, path: &str) -> String {
-        full_path(self.folder.as_deref(), path)
     }
 
     /// Whether it goes to another folder.
@@ -118,55 +104,8 @@ pub(super) fn pipelines<'s, 'c>(commands: &'s [SimpleCommand<'c>]) -> impl Itera
     commands.chunk_by(|one, _| one.after == Operator::Pipe)
 }
 
-/// Of each pipeline whether an exit code of 0 says that it went well: it is the last one, or all behind it ran
-/// because it did.
-pub(super) fn sure(commands: &[SimpleCommand<'_>]) -> Vec<bool> {
-    let mut decides = true;
-    let mut found = Vec::new();
-    for (at, pipeline) in pipelines(commands).collect::<Vec<_>>().into_iter().rev().enumerate() {
-        let (first, last) = (&pipeline[0], &pipeline[pipeline.len() - 1]);
-        decides &= if at == 0 { last.after != Operator::Background } else { last.after == Operator::And };
-        found.push(decides && pipeline.len() == 1 && first.before != Operator::Or);
-    }
-    found.reverse();
-    found
-}
-
-/// The number of pipelines of a command that can fail.
-pub(crate) fn steps_that_act(command: &str) -> usize {
-    let commands = commands(command, None);
-    pipelines(&commands).filter(|pipeline| !["cd", "set", "export", "source"].contains(&pipeline[0].name())).count()
-}
-
-/// Whether the exit code of a command says nothing of what matters: it is that of the end of a pipe, of a loop or of a branch,
-/// or of an `echo`, or an `||` hides it.
-pub(crate) fn hides_status(command: &str) -> bool {
-    hides_status_within(command, DEEPEST_SCRIPT)
-}
-
 /// How many shells within each other are looked at: each reads the rest of the command line again.
 pub(super) const DEEPEST_SCRIPT: usize = 4;
-
-fn hides_status_within(command: &str, depth: usize) -> bool {
-    const LOOPS: [&str; 6] = ["for", "while", "until", "if", "case", "function"];
-    let commands = commands(command, None);
-    let Some(last) = commands.last() else { return false };
-    let has_pipefail = command.contains("pipefail");
-    let hides = |command: &SimpleCommand<'_>| match command.after {
-        Operator::Or => true,
-        Operator::Pipe => !has_pipefail,
-        _ => LOOPS.contains(&command.name()) || command.words.iter().any(|word| word.ends_with("()")),
-    };
-    // Behind `&&` it says that all before it went well.
-    let only_prints = || {
-        !matches!(last.before, Operator::And | Operator::Pipe)
-            && matches!(last.name(), "echo" | "printf" | "true" | ":")
-    };
-    commands.iter().any(hides)
-        || last.after == Operator::Background
-        || commands.len() > 1 && only_prints()
-        || last.script().is_some_and(|script| depth == 0 || hides_status_within(script, depth - 1))
-}
 
 #[derive(Default)]
 struct Reader<'c> {
@@ -256,7 +195,7 @@ impl<'c> Reader<'c> {
             self.command.here = Some("");
             self.here.push((self.found.len(), word));
         } else if sign.starts_with('>') && matches!(&rest[..digits], "" | "1") && is_file {
-            self.command.outputs.push(Output { path: word, is_added: sign.starts_with(">>") });
+            self.command.outputs.push(word);
         }
     }
 

@@ -395,7 +395,7 @@ fn an_end_is_told_without_its_launch() {
         let source: String = lines.map(|line| format!("{line}\n")).collect();
         with_messages(&source, by_name(agent.format), |messages| {
             let replaced: Vec<&Message<'_>> = [0, 3, 4, 5].iter().map(|at| messages[*at]).collect();
-            let digest = digest::read(&replaced, &[0, 3, 4, 5], PREFIX).write(Counter::APPROX, 1_000);
+            let digest = digest::read(&replaced, &[0, 3, 4, 5], PREFIX).write(Counter::APPROX, 1_000, |_| true);
             let line = line_of(agent, 0, None, Some(&"4".to_owned()));
             assert!(digest.contains(&format!("\n- {line}")), "{line}: {digest}");
         });

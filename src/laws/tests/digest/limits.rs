@@ -21,13 +21,13 @@ fn a_digest_fits_any_limit() {
             let digest = read(messages);
             for counter in COUNTERS {
                 for limit in (0..200).chain([1_000, 100_000, u64::MAX]) {
-                    let text = digest.write(counter, limit);
+                    let text = digest.write(counter, limit, |_| true);
                     assert!(counter.count_text(&text) <= limit, "{limit}: {text}");
                     parse(&text);
                     let beside = digest.missing_from("", counter, limit);
                     assert!(counter.count_text(&beside) <= limit, "{limit}: {beside}");
                 }
-                assert!(digest.write(counter, 100_000).len() > 100);
+                assert!(digest.write(counter, 100_000, |_| true).len() > 100);
             }
         });
     });
@@ -41,9 +41,9 @@ fn a_larger_digest_loses_nothing() {
         with_messages(&source, Some(format), |messages| {
             let digest = read(messages);
             for counter in COUNTERS {
-                let mut smaller = digest.write(counter, 60);
+                let mut smaller = digest.write(counter, 60, |_| true);
                 for limit in (60..4_000).step_by(47 * one_in()) {
-                    let larger = digest.write(counter, limit);
+                    let larger = digest.write(counter, limit, |_| true);
                     assert_keeps(&smaller, &larger);
                     smaller = larger;
                 }
@@ -127,7 +127,7 @@ fn work(messages: &[Value]) -> Duration {
     let once = |messages: &[&Message<'_>]| {
         let start = clock();
         let digest = read(messages);
-        let text = digest.write(Counter::APPROX, 2_000);
+        let text = digest.write(Counter::APPROX, 2_000, |_| true);
         assert!(!text.is_empty() && digest.missing_from(&text, Counter::APPROX, 2_000).len() < 20_000);
         let time = clock() - start;
         Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).expect("less than a second"))
@@ -167,14 +167,14 @@ fn odd_histories_have_a_digest_or_none() {
         with_messages(&source, by_name("openai-chat"), |messages| {
             let start = Instant::now();
             for limit in [0, 1, 40, 1_000] {
-                let text = read(messages).write(Counter::APPROX, limit);
+                let text = read(messages).write(Counter::APPROX, limit, |_| true);
                 parse(&text);
                 assert!(limit < 40 || !text.is_empty(), "{name}");
             }
             assert!(start.elapsed() < Duration::from_secs(20), "{name}: {:?}", start.elapsed());
         });
     }
-    assert_eq!(read(&[]).write(Counter::APPROX, 1_000), "");
+    assert_eq!(read(&[]).write(Counter::APPROX, 1_000, |_| true), "");
     for blank in ["", " ", "\n\n\t\r\n", "\u{2028}\u{a0}"] {
         let digest = digest_of_chat(&[said("user", blank), said("assistant", blank)], 1_000);
         assert_eq!(digest, "2 messages without words.", "{blank:?}");

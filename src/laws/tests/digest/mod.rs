@@ -4,7 +4,7 @@ mod background;
 mod beside;
 mod calls;
 mod cuts;
-mod edits;
+mod files;
 mod frames;
 mod limits;
 mod places;
@@ -66,7 +66,7 @@ fn assert_speakers(digest: &str) {
         let allowed: &[char] = match item.section {
             Section::User if item.question().is_some() => &['a'],
             Section::User => &['u'],
-            Section::State | Section::Calls => &['c', 'r'],
+            Section::State | Section::Rules | Section::Calls => &['c', 'r'],
             Section::Assistant => &['a'],
             Section::Earlier => &[],
             Section::Missing if item.text.starts_with("The user: ") => &['u'],

@@ -1,15 +1,11 @@
 //! Places in digests are what `show` takes, and lead to what their lines tell.
 
-use std::cell::Cell;
-
-use crate::all_cases::one_in;
 use crate::tokens::Counter;
 use crate::transcript::formats::by_name;
 use serde_json::{Value, json};
 
-use crate::laws::bricks::talk::{choices, steps};
-use crate::laws::digest::{COUNTERS, Section, as_message, digest_of, parse};
-use crate::laws::tests::digest::{call, digest_of_chat, for_cases, items, read, with_messages};
+use crate::laws::digest::{Section, as_message};
+use crate::laws::tests::digest::{call, digest_of_chat, items, read, with_messages};
 
 fn run(command: &str, result: &str) -> Vec<Value> {
     call("bash", &json!({"command": command}), result)
@@ -38,13 +34,11 @@ fn history() -> Vec<Value> {
 fn a_place_leads_to_what_its_line_tells() {
     let digest = digest_of_chat(&history(), 2_000);
     for text in [
-        // A run has the place of its result, and of the failure before it.
-        "- [8] `make check` → at [2] exit 1: bed 7 is dry; later exit 0: all is well",
+        // A run has the place of its result, and so has the failure before it.
+        "- [2] `make check` → exit 1: bed 7 is dry\n- [8] `make check` → exit 0: all is well",
         // A file has its edits, of which two stand beside each other.
-        "- Changed: src/beds.rs [3-5,9]",
-        "- [9] Edits of src/beds.rs:",
-        // A call whose label is cut has its own place, too.
-        "- [11-12] `./deploy --to bed-of-the-garden",
+        "- src/beds.rs: edit [3-5,9]",
+        "- [12] `./deploy --to bed-of-the-garden",
         // Names and texts stand as they were.
         "- [14] mcp:garden:book(bed=a -> b -> c) → booked",
     ] {
@@ -54,27 +48,28 @@ fn a_place_leads_to_what_its_line_tells() {
     assert!(words.filter(|word| word.contains("bed")).all(|word| word.contains("bed-of-the-garden")), "{digest}");
 }
 
+/// What is left out of a section is counted, with where it is.
 #[test]
-fn calls_without_a_line_are_found_by_their_kinds() {
+fn what_is_left_out_is_found_by_its_places() {
     let said = |at: usize| json!({"role": "user", "content": format!("Never touch bed {at} of the garden, whatever it says.")});
+    let word = |at: usize| ["red", "old", "wet", "far", "low", "new", "odd"][at % 7].repeat(1 + at / 7);
     let calls = |at: usize| {
         let output = "The bed was looked at, and it is dry at its edges. ".repeat(20);
-        [run(&format!("make bed{at}"), &output), edit(&format!("src/bed{at}.rs"), &output), vec![said(at)]].concat()
+        [run(&format!("make {}", word(at)), &output), vec![said(at)]].concat()
     };
     let mut messages: Vec<Value> = (0..20).flat_map(calls).collect();
     let digest = digest_of_chat(&messages, 700);
-    let left_out = |digest: &str| {
-        let items = items(digest, Section::Calls);
+    let left_out = |digest: &str, section| {
+        let items = items(digest, section);
         items.iter().find(|item| item.left_out().is_some()).unwrap_or_else(|| panic!("{digest}")).clone()
     };
-    let first = left_out(&digest);
-    assert!(first.text.contains("; run [") && first.text.contains("; edit ["), "{digest}");
-    assert!(!first.ranges().is_empty());
+    let calls = left_out(&digest, Section::Calls);
+    assert!(!calls.ranges().is_empty() && calls.text.contains(" calls ["), "{digest}");
     // The next round carries them on, and adds its own.
     messages.insert(0, json!({"role": "user", "content": as_message(&digest)}));
     let next = digest_of_chat(&messages, 900);
-    let carried = left_out(&next);
-    assert!(carried.text.contains("run [1:") && !carried.ranges().is_empty(), "{next}");
+    let carried = left_out(&next, Section::Calls);
+    assert!(carried.text.contains("[1:") && carried.left_out() > calls.left_out(), "{next}");
     assert!(carried.text.len() < 200, "{next}");
 }
 
@@ -100,41 +95,15 @@ fn a_path_is_told_without_the_recorded_folder_alone() {
     for text in [
         "Paths and commands are in /srv/garden",
         "`grep a src/a.rs /mnt/srv/garden/b.rs -I/srv/garden/c`",
-        " src/c.rs [",
-        "web/a.css [",
+        "- src/c.rs: edit [",
     ] {
         assert!(one.contains(text), "{text} is not in {one}");
     }
     for folders in [&[][..], &["/srv/garden", "/srv/garden/web"]] {
         let digest = digest(folders);
         assert!(!digest.contains("Paths and commands"), "{digest}");
-        assert!(digest.contains("/srv/garden/src/c.rs [") && digest.contains("web/a.css ["), "{digest}");
+        assert!(digest.contains("- /srv/garden/src/c.rs: edit ["), "{digest}");
     }
-}
-
-/// What the next work is about moves calls and sentences, and nothing else.
-#[test]
-fn a_focus_moves_no_line_of_the_user_or_of_the_state() {
-    let moved = Cell::new(0);
-    for_cases(68, |bricks, format, seed| {
-        let source = bricks.conversation(&steps(&mut choices(seed), 0..30), 0);
-        with_messages(&source, Some(format), |messages| {
-            for counter in COUNTERS {
-                for limit in (60..2_400).step_by(180 * one_in()) {
-                    let plain = digest_of(messages, counter, limit);
-                    let focused = read(messages).focused_on("the parser, zc101 and src/zc7.rs").write(counter, limit);
-                    assert!(counter.count_text(&focused) <= limit);
-                    let of = |digest: &str| -> Vec<_> {
-                        let items = parse(digest).into_iter();
-                        items.filter(|item| [Section::User, Section::State].contains(&item.section)).collect()
-                    };
-                    assert_eq!(of(&plain), of(&focused), "{plain}\n-- focused --\n{focused}");
-                    moved.set(moved.get() + usize::from(plain != focused));
-                }
-            }
-        });
-    });
-    assert!(moved.get() * one_in() > 20, "{}", moved.get());
 }
 
 #[test]
@@ -154,8 +123,8 @@ fn calls_and_sentences_of_the_focus_come_first() {
     (0..30).for_each(|at| messages.extend([filler(at), said(at, "The bed is fine.")].concat()));
     let source = json!(messages).to_string();
     with_messages(&source, by_name("openai-chat"), |messages| {
-        let plain = read(messages).write(Counter::APPROX, 700);
-        let focused = read(messages).focused_on("fencePosts and Refunds").write(Counter::APPROX, 700);
+        let plain = read(messages).write(Counter::APPROX, 700, |_| true);
+        let focused = read(messages).focused_on("fencePosts and Refunds").write(Counter::APPROX, 700, |_| true);
         let text = "The refund of the old fence was refused";
         assert!(!plain.contains(text) && focused.contains(text), "{plain}\n-- focused --\n{focused}");
     });

@@ -215,31 +215,34 @@ fn each_line_of_an_earlier_digest_stands_or_is_counted() {
         "- [1:9] (4 like this, but for digits) Now bed 7.",
         "Left out: 3 messages of the user.",
         "a line by hand",
-        "Changed: a.md [1:3], … 7 left out earlier",
+        "a.md: changed [1:3]",
+        "Left out: 7 lines of the state.",
         "[4] by hand",
         "Left out: 6 calls.",
-        "Left out: 3 texts of the assistant.",
+        "Left out: 3 texts of the assistant [1:6].",
     ] {
         assert!(next.contains(text), "{text} is not in {next}");
     }
 }
 
-/// A few messages at 512 tokens: none vanishes, and short ones are whole.
+/// A few messages in the least room of a digest: none vanishes, and short ones are whole.
 #[test]
-fn few_messages_stand_at_512_tokens() {
+fn few_messages_stand_in_a_small_digest() {
     for format in FORMATS {
         let bricks = Bricks::of(format.name());
         for number_of_words in [5, 20, 28, 40] {
             for cue in ["", "never "] {
                 let text = |at: usize| {
-                    let words: Vec<String> = (1..number_of_words).map(|word| format!("abc{}", word + at)).collect();
+                    let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
+                    let words: Vec<String> =
+                        (1..number_of_words).map(|word| format!("abc{}", letter(word + at))).collect();
                     format!("{cue}zu{at} {}.", words.join(" "))
                 };
                 let answer = "It was read, and it says what the other one said about the beds. ".repeat(8);
                 let steps = |at: usize| [Step::User(text(at)), Step::Assistant(answer.clone())];
                 let source = bricks.conversation(&(10..20).flat_map(steps).collect::<Vec<_>>(), 0);
                 let digest =
-                    with_messages(&source, Some(*format), |messages| digest_of(messages, Counter::APPROX, 512));
+                    with_messages(&source, Some(*format), |messages| digest_of(messages, Counter::APPROX, 1_024));
                 assert_eq!(super::users(&digest).len(), 10, "{number_of_words} words in {}: {digest}", format.name());
             }
         }

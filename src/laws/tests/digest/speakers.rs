@@ -35,7 +35,7 @@ const FORGED: [&str; 9] = [
 fn text_of_others_never_becomes_the_users_word() {
     let long = |number: usize| {
         Step::User(format!(
-            "Look at each of the nine parts of the long report of last week and list what is odd in them zu{number}."
+            "Look only at the nine parts of the long report of last week and list what is odd in them zu{number}."
         ))
     };
     for (forged, format) in

@@ -4,7 +4,7 @@ use super::*;
 fn shown(text: &str) -> Vec<String> {
     let shown = |command: SimpleCommand<'_>| {
         let folder = command.folder.map_or(String::new(), |folder| format!("{folder}: "));
-        let outputs: Vec<String> = command.outputs.iter().map(|output| format!(" > {}", output.path)).collect();
+        let outputs: Vec<String> = command.outputs.iter().map(|output| format!(" > {output}")).collect();
         let here = command.here.map_or(String::new(), |here| format!(" << {here}"));
         let after = match command.after {
             Operator::Then => "",

@@ -1,0 +1,216 @@
+//! What is known only once all messages are read: which items stand for others, which are the first and the last, and
+//! what the state of the work is.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::digest::Digest;
+use crate::digest::calls::Ended;
+use crate::digest::grammar::{LOADED, Place, READ, Section};
+use crate::digest::item::{Body, Item};
+use crate::digest::kinds::Kind;
+use crate::digest::reader::HistoryReader;
+
+/// From how many on items that are equal but for digits stand once.
+const SEVERAL: u32 = 3;
+
+impl<'a> HistoryReader<'a, '_> {
+    pub(super) fn finish(mut self, messages: usize) -> Digest<'a> {
+        self.note_standing_wish();
+        self.end_open_calls();
+        self.join_alike_items();
+        self.join_equal_messages();
+        self.join_alike_messages();
+        self.mark_first_and_last();
+        let replaced = std::mem::take(&mut self.replaced);
+        let mut at = 0;
+        self.digest.items.retain(|_| {
+            at += 1;
+            !replaced.contains(&(at - 1))
+        });
+        // Of several recorded folders none is that of all calls.
+        let recorded = self.folders.pop_first().filter(|_| self.folders.is_empty());
+        let has_carried = self.carried > 0;
+        let folder = match (self.digest.folder.take(), recorded) {
+            (Some(carried), Some(recorded)) => (carried == recorded).then_some(carried),
+            (Some(carried), None) => Some(carried).filter(|_| self.folders.is_empty()),
+            // What an earlier digest told without a folder may have been elsewhere.
+            (None, recorded) => recorded.filter(|_| !has_carried),
+        };
+        self.add_state(folder.as_deref());
+        weigh(&mut self.digest.items);
+        self.digest.messages = messages;
+        let calls = self.digest.items.iter().filter(|item| matches!(item.body, Body::Call(_) | Body::File(_)));
+        let has_several_calls = calls.take(2).count() == 2;
+        self.digest.folder = folder.filter(|_| has_several_calls);
+        self.digest
+    }
+
+    /// Only a call at the end is still open. An earlier one has no result and gets none.
+    fn end_open_calls(&mut self) {
+        let end = self.digest.items.iter().rev().find(|item| matches!(item.body, Body::Said(_))).map(|item| item.place);
+        for (at, call) in std::mem::take(&mut self.open) {
+            if at < self.interrupted {
+                self.end_call(call, Err(Ended::Refused));
+            } else if end.is_none_or(|end| call.place >= end) {
+                self.end_call(call, Err(Ended::NoResult));
+            }
+        }
+    }
+
+    /// Of several calls, and of several texts of the assistant, that are equal but for digits the last stands for all.
+    fn join_alike_items(&mut self) {
+        let mut groups: HashMap<(Kind, u64), Vec<usize>> = HashMap::new();
+        for (at, key) in std::mem::take(&mut self.alike) {
+            if !self.replaced.contains(&at) {
+                let item = &self.digest.items[at];
+                // A text that an earlier digest told may have been a report.
+                let kind = if matches!(item.body, Body::Said(_)) { Kind::Step } else { item.kind };
+                groups.entry((kind, key)).or_default().push(at);
+            }
+        }
+        self.join(groups.into_values());
+    }
+
+    /// Of equal messages of the user the last stands. Of lines that say that the user interrupted the agent, those that
+    /// follow each other are one.
+    fn join_equal_messages(&mut self) {
+        /// Bytes of an answer that can answer something else each time.
+        const SHORT: usize = 8;
+        let mut known = HashSet::new();
+        let mut follows_interruption = false;
+        for &(at, exact, _) in self.user_keys.iter().rev() {
+            let item = &self.digest.items[at];
+            let is_interruption = item.kind == Kind::Interruption;
+            let is_short = item.longest() < SHORT && !item.place.is_carried();
+            let stands = if is_interruption { !follows_interruption } else { known.insert(exact) || is_short };
+            if stands {
+                follows_interruption = is_interruption;
+                continue;
+            }
+            self.replaced.insert(at);
+            // What was clipped may have been another message.
+            if !is_interruption && (item.alike > 1 || item.is_clipped()) {
+                self.digest.left_out[Section::User as usize].add(item.alike as usize, item.place.source);
+            }
+        }
+    }
+
+    /// Of several messages that are equal but for digits and command nothing the last stands for all: a program sends them.
+    fn join_alike_messages(&mut self) {
+        let mut groups: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (at, _, without_digits) in std::mem::take(&mut self.user_keys) {
+            let item = &self.digest.items[at];
+            let is_plain = matches!(item.kind, Kind::Typed | Kind::FromProgram);
+            if is_plain && !self.replaced.contains(&at) && matches!(&item.body, Body::User { asked: None, .. }) {
+                groups.entry(without_digits).or_default().push(at);
+            }
+        }
+        for last in self.join(groups.into_values()) {
+            self.digest.items[last].kind = Kind::FromProgram;
+        }
+    }
+
+    /// Joins groups of items that are several; returns the last of each.
+    fn join(&mut self, groups: impl Iterator<Item = Vec<usize>>) -> Vec<usize> {
+        let mut joined = Vec::new();
+        for group in groups {
+            let number = group.iter().fold(0u32, |number, at| number.saturating_add(self.digest.items[*at].alike));
+            let Some((&last, others)) = group.split_last() else { continue };
+            if number >= SEVERAL {
+                self.digest.items[last].alike = number;
+                self.replaced.extend(others);
+                joined.push(last);
+            }
+        }
+        joined
+    }
+
+    fn mark_first_and_last(&mut self) {
+        let items = &mut self.digest.items;
+        let (mut first, mut last, mut last_report, mut last_text) = (None, None, None, None);
+        for (at, item) in items.iter().enumerate() {
+            if self.replaced.contains(&at) {
+                continue;
+            }
+            match item.body {
+                Body::User { .. } if item.is_typed() => {
+                    first = first.or(Some(at));
+                    last = Some(at);
+                }
+                Body::Said(_) if item.kind != Kind::Thought => {
+                    last_text = Some(at);
+                    if item.kind == Kind::Report {
+                        last_report = Some(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let left_out = &self.digest.left_out[Section::User as usize];
+        if let Some(at) = first.filter(|at| items[*at].place.can_be_first(left_out)) {
+            items[at].kind = Kind::FirstMessage;
+        }
+        if let Some(at) = last {
+            items[at].kind = Kind::LastMessage;
+        }
+        if let Some(at) = last_text {
+            items[at].kind = Kind::Report;
+        }
+        if let Some(at) = last_report {
+            items[at].kind = Kind::LastReport;
+        }
+    }
+
+    /// Adds the items of the state, and of rules that were read.
+    fn add_state(&mut self, folder: Option<&str>) {
+        const MOST_TOOLS: usize = 60;
+        const MOST_READ: usize = 60;
+        let items = &mut self.digest.items;
+        let plan = std::mem::take(&mut self.plan);
+        if let Some(place) = plan.place.filter(|_| !plan.items.is_empty()) {
+            items.push(Item::new(Kind::Plan, place, Body::Plan(Box::new(plan))));
+        }
+        let (changed, read) = std::mem::take(&mut self.files).into_lists(folder);
+        for file in changed {
+            items.push(Item::new(Kind::File, file.last, Body::File(Box::new(file))));
+        }
+        if let Some((_, last)) = read.first() {
+            let last = *last;
+            let names = read.into_iter().take(MOST_READ).map(|(path, place)| format!("{path} {place}")).collect();
+            items.push(Item::new(Kind::FilesRead, last, Body::Names(READ, names)));
+        }
+        for (place, task) in
+            std::mem::take(&mut self.tasks).into_list().into_iter().filter_map(|task| Some((task.last_place()?, task)))
+        {
+            items.push(Item::new(Kind::Task, Place::of_source(place), Body::Task(Box::new(task))));
+        }
+        if let Some(place) = self.loaded_at {
+            let names: Vec<String> = std::mem::take(&mut self.loaded).into_iter().rev().take(MOST_TOOLS).collect();
+            items.push(Item::new(Kind::LoadedTools, place, Body::Names(LOADED, names.into())));
+        }
+        for file in std::mem::take(&mut self.rules) {
+            items.push(Item::new(Kind::RulesRead, file.place, Body::Rules(Box::new((file.path, file.text)))));
+        }
+    }
+}
+
+/// Gives the newer items of a kind more weight than the older ones, and more to what the last message of the user led to.
+fn weigh(items: &mut [Item<'_>]) {
+    /// How much more the last calls are worth, and how many of them.
+    const LAST_TURN: f32 = 2.5;
+    const LAST_CALLS: usize = 4;
+    const SHORT_TEXT: usize = 60;
+    let last = items.iter().map(|item| item.place.age_order()).max().unwrap_or(0).max(1);
+    for item in items.iter_mut() {
+        let oldest = item.kind.worth().oldest;
+        item.weight = oldest + (1.0 - oldest) * (item.place.age_order() as f32 / last as f32);
+        // A text of a few words between calls tells nothing by itself.
+        if item.kind == Kind::Step && item.longest() < SHORT_TEXT {
+            item.weight *= 0.4;
+        }
+    }
+    let calls = items.iter_mut().rev().filter(|item| matches!(item.body, Body::Call(_)));
+    for call in calls.take(LAST_CALLS) {
+        call.weight *= LAST_TURN;
+    }
+}
