@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use crate::digest::focus::is_wide;
+
 /// A language a row, at most 24 words each. `*` stands for any ending, and `n't` for every verb that has it.
 #[rustfmt::skip]
 const CUES: [&[&str]; 7] = [
@@ -122,8 +124,7 @@ pub(super) fn commands(text: &str) -> bool {
 
 /// Whether a text commands, forbids, limits or corrects.
 pub(super) fn has_cue(text: &str) -> bool {
-    let has_wide = text.contains(|c: char| c >= '\u{2e80}');
-    if has_wide && WITHOUT_BLANKS.iter().any(|row| row.iter().any(|word| text.contains(word))) {
+    if text.contains(is_wide) && WITHOUT_BLANKS.iter().any(|row| row.iter().any(|word| text.contains(word))) {
         return true;
     }
     let lower = text.to_lowercase().replace('’', "'");

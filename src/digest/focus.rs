@@ -5,13 +5,18 @@ use std::collections::{HashMap, HashSet};
 /// The words of a text, without single letters; of a script without blanks every pair of characters.
 pub(crate) fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric()).flat_map(|word| {
-        let is_wide: Vec<char> = word.chars().filter(|c| *c >= '\u{2e80}').collect();
-        match (is_wide.is_empty(), word.chars().nth(1).is_some()) {
+        let wide: Vec<char> = word.chars().filter(|c| is_wide(*c)).collect();
+        match (wide.is_empty(), word.chars().nth(1).is_some()) {
             (true, true) => vec![word.to_owned()],
             (true, false) => Vec::new(),
-            _ => is_wide.windows(2).map(|pair| pair.iter().collect()).collect(),
+            _ => wide.windows(2).map(|pair| pair.iter().collect()).collect(),
         }
     })
+}
+
+/// Whether a letter is of the scripts of East Asia, which write words without spaces between them.
+pub(super) fn is_wide(c: char) -> bool {
+    c >= '\u{2e80}'
 }
 
 /// The words of a text of the user.
@@ -56,8 +61,12 @@ fn words(text: &str) -> impl Iterator<Item = String> {
         parts.push(c);
     }
     let words: Vec<String> = words_of(&parts.to_lowercase()).collect();
-    let is_long = |word: &String| word.chars().count() > 2 || word.chars().any(|c| c >= '\u{2e80}');
-    words.into_iter().filter(is_long).map(|word| word.strip_suffix('s').map(str::to_owned).unwrap_or(word))
+    words.into_iter().filter(|word| is_long(word)).map(|word| word.strip_suffix('s').map(str::to_owned).unwrap_or(word))
+}
+
+/// Whether a word is long enough to tell what a text is about. One letter of a script without spaces is.
+fn is_long(word: &str) -> bool {
+    word.chars().count() > 2 || word.chars().any(is_wide)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::digest::focus::is_wide;
 use crate::digest::grammar::GAP;
 use crate::redact::{cut_before, cut_behind};
 use crate::wording::one_line;
@@ -223,10 +224,13 @@ fn ends_sentence(before: &str, behind: &str) -> bool {
 
 /// A range without white space and marks of gaps at its ends.
 fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
-    let is_blank = |c: char| c == GAP || c.is_whitespace();
     let shown = &text[range.clone()];
     let start = range.start + (shown.len() - shown.trim_start_matches(is_blank).len());
     start..(start + shown.trim_matches(is_blank).len())
+}
+
+fn is_blank(c: char) -> bool {
+    c == GAP || c.is_whitespace()
 }
 
 /// The ranges of a text in their order, with marks where something is left out. What stood on a line of its own still
@@ -278,7 +282,6 @@ fn cut_at(text: &str, most: usize) -> usize {
     if most == text.len() {
         return most;
     }
-    let is_wide = |c: char| c >= '\u{2e80}';
     let (mut best, mut before, mut is_code, mut is_bold) = ((0, 0), ' ', false, false);
     for (at, c) in text.char_indices().take_while(|(at, _)| *at <= most) {
         let is_end = c.is_whitespace() && !before.is_whitespace() || at > 0 && (is_wide(c) || is_wide(before));

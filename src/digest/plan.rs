@@ -34,6 +34,17 @@ pub(super) enum PlanStatus {
     Done,
 }
 
+impl PlanStatus {
+    /// The place of an item among those of its plan.
+    fn rank(self) -> i32 {
+        match self {
+            PlanStatus::Going => 0,
+            PlanStatus::Open => 1,
+            PlanStatus::Done => 2,
+        }
+    }
+}
+
 /// The most items of a plan. Each update of one looks through them.
 const MOST_ITEMS: usize = 200;
 
@@ -72,12 +83,7 @@ fn status_of(status: &str) -> Option<PlanStatus> {
 impl Plan {
     /// Its lines with their ranks: open items are told before those that are done.
     pub(super) fn ranked_lines(&self) -> Vec<Line> {
-        let rank = |status| match status {
-            PlanStatus::Going => 0,
-            PlanStatus::Open => 1,
-            PlanStatus::Done => 2,
-        };
-        self.items.iter().map(|item| Line::new(rank(item.status), item.line())).collect()
+        self.items.iter().map(|item| Line::new(item.status.rank(), item.line())).collect()
     }
 
     /// Updates the plan by a call that carries one or an item of it. Returns whether it does.

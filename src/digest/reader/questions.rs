@@ -52,12 +52,19 @@ fn question_in(text: &str, picks: bool) -> Option<&str> {
     let above = |from: usize, is_of: &dyn Fn(&str) -> bool| {
         lines[..from].iter().rposition(|(_, line)| !is_of(line)).map_or(0, |at| at + 1)
     };
-    let is_paragraph = |line: &str| !line.trim().is_empty() && !is_heading(line.trim());
-    let is_of_list = |line: &str| is_item(line.trim()) || line.starts_with([' ', '\t']);
     let from = above(question.or(list)?, &is_paragraph);
     let list = above(from, &|line| line.trim().is_empty() || is_of_list(line));
     let has_list = lines[list..=from].iter().any(|(_, line)| is_of_list(line));
-    let is_of_list = picks && has_list || text.len() - lines[from].0 < ALONE;
-    let from = if is_of_list { above(list, &is_paragraph) } else { from };
+    let needs_list = picks && has_list || text.len() - lines[from].0 < ALONE;
+    let from = if needs_list { above(list, &is_paragraph) } else { from };
     Some(text[lines[from].0..].trim())
+}
+
+fn is_paragraph(line: &str) -> bool {
+    !line.trim().is_empty() && !is_heading(line.trim())
+}
+
+/// Whether a line is an item, or is indented as the rest of one.
+fn is_of_list(line: &str) -> bool {
+    is_item(line.trim()) || line.starts_with([' ', '\t'])
 }
