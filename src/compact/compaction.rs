@@ -120,9 +120,9 @@ impl Compaction<'_> {
     pub(super) fn written_bytes(&self) -> u64 {
         let transcript = self.fitted.decided.transcript;
         let placed = self.summary.as_ref().map(|summary| rewrite::placed(transcript, &self.plan, &summary.placed));
-        let edits = placed.iter().flatten().chain(&self.edits).chain(self.resets.iter().map(|reset| &reset.edit));
+        let edits = with_resets(placed.into_iter().flatten().chain(self.edits.iter().cloned()), &self.resets);
         let (mut added, mut removed) = (0, 0);
-        for edit in edits {
+        for edit in &edits {
             added += edit.text.len() as u64;
             let messages = &transcript.messages[rewrite::thinking::message_at(transcript, edit)..];
             let spans = messages.iter().map(|message| message.span());
@@ -148,6 +148,19 @@ impl Compaction<'_> {
     }
 }
 
+/// All edits of a conversation, in order. What an edit writes anew as a whole, a reset of the same range writes with its
+/// new parent.
+fn with_resets(edits: impl Iterator<Item = Edit>, resets: &[Reset]) -> Vec<Edit> {
+    let mut all: Vec<Edit> = edits.collect();
+    all.retain(|edit| {
+        let same = resets.partition_point(|reset| reset.edit.range.start < edit.range.start);
+        resets.get(same).is_none_or(|reset| reset.edit.range != edit.range)
+    });
+    all.extend(resets.iter().map(|reset| reset.edit.clone()));
+    rewrite::sort(&mut all);
+    all
+}
+
 impl<'t, 'a> ChangedConversation<'t, 'a> {
     pub(crate) fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
         let Compaction { plan, summary, edits, resets, archived, .. } = done;
@@ -155,9 +168,7 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
         let replaced = if summary.is_some() || plan.cutoff == 0 { plan.replaced() } else { Vec::new() };
         let changed = changed_messages(transcript, replaced, &edits);
         let placed = summary.as_ref().map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
-        let resets = resets.into_iter().map(|reset| reset.edit);
-        let mut edits: Vec<Edit> = placed.into_iter().flatten().chain(edits).chain(resets).collect();
-        rewrite::sort(&mut edits);
+        let edits = with_resets(placed.into_iter().flatten().chain(edits), &resets);
         let summary = summary.and_then(|summary| whole_text(transcript, &summary.placed));
         ChangedConversation { transcript, source, edits, changed, summary, archived }
     }

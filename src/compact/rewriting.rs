@@ -4,6 +4,7 @@
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
+use std::slice;
 
 use anyhow::Result;
 use serde_json::Value;
@@ -24,7 +25,7 @@ use crate::presets::deepagents;
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit, Masked, Placed};
 use crate::tokens::Tally;
-use crate::transcript::compaction::Reset;
+use crate::transcript::compaction::{Reset, ResetKind};
 use crate::transcript::source::Source;
 use crate::transcript::view::list;
 use crate::transcript::{Transcript, framing};
@@ -220,12 +221,19 @@ pub(super) fn resets(
     let counted = OnceCell::new();
     let tokens = || *counted.get_or_init(tokens);
     let mut resets = transcript.format.resets(summary, &rewrite::summary_place(transcript, plan), &tokens);
-    // A message of which nothing is left is replaced as a whole.
-    let is_emptied = |reset: &Reset| {
+    // A message of which nothing is left is written anew as a whole: a new parent becomes a part of that.
+    resets.retain_mut(|reset| {
         let index = thinking::message_at(transcript, &reset.edit);
-        plan.emptied.binary_search(&index).is_ok() && transcript.messages[index].span().start == reset.entry
-    };
-    resets.retain(|reset| !is_emptied(reset));
+        let entry = transcript.messages.get(index).map(|message| message.span());
+        if plan.emptied.binary_search(&index).is_err() || entry.is_none_or(|entry| entry.start != reset.entry) {
+            return true;
+        }
+        match thinking::bridge(transcript, index, slice::from_ref(&reset.edit)) {
+            Some(bridge) if reset.kind == ResetKind::Parent => reset.edit = bridge,
+            _ => return false,
+        }
+        true
+    });
     resets.sort_by_key(|reset| reset.edit.range.start);
     resets
 }

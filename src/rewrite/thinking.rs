@@ -180,7 +180,7 @@ impl Removal {
 
 /// The edit that replaces a message with an empty entry, if later entries refer to it as their parent. `changed` are the
 /// edits of members that the empty entry has, too.
-pub(super) fn bridge(transcript: &Transcript<'_>, index: usize, changed: &[Edit]) -> Option<Edit> {
+pub(crate) fn bridge(transcript: &Transcript<'_>, index: usize, changed: &[Edit]) -> Option<Edit> {
     let message = transcript.messages[index].json;
     let mut entry = transcript.format.placeholder(message)?;
     for edit in changed {

@@ -59,22 +59,31 @@ enum Oddity {
     SubAgent,
 }
 
-fn oddity() -> impl Strategy<Value = Oddity> {
-    prop::sample::select(vec![
+/// What is odd about a session. A line that names a later one is the only oddity of its session: no agent writes one, and
+/// beside copies and lost lines nothing says which line is the last.
+fn oddities() -> impl Strategy<Value = Vec<(usize, Oddity)>> {
+    let common = prop::sample::select(vec![
         Oddity::LostParent,
         Oddity::OwnParent,
-        Oddity::LaterParent,
         Oddity::SecondRoot,
         Oddity::WrittenAgain,
         Oddity::Branch,
         Oddity::Branch,
         Oddity::SubAgent,
-    ])
+    ]);
+    let place = 0usize..40;
+    prop_oneof![
+        6 => prop::collection::vec((place.clone(), common), 1..4),
+        1 => place.prop_map(|place| vec![(place, Oddity::LaterParent)]),
+    ]
 }
 
 fn with_oddities(text: &str, oddities: &[(usize, Oddity)]) -> String {
     let mut lines = entries(text);
-    for (number, (place, oddity)) in oddities.iter().enumerate() {
+    // A fork comes last: it copies lines as they are.
+    let (forks, others): (Vec<_>, Vec<_>) =
+        oddities.iter().partition(|(_, oddity)| matches!(oddity, Oddity::WrittenAgain));
+    for (number, (place, oddity)) in others.into_iter().chain(forks).enumerate() {
         let linked: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].get("parentUuid").is_some()).collect();
         if linked.is_empty() {
             break;
@@ -151,7 +160,7 @@ fn assert_rounds(agent: &str, text: &str, rules: &[String], rounds: usize) {
             "{rules:?} breaks it: {:?}\n{result}\n{grown}",
             found(&result, by_name(agent))
         );
-        // Where the thinking goes that is all of a line behind a broken link, the link stays broken.
+        // Where only a copy of a line goes, a broken link behind it stays broken.
         if found(&result, by_name(agent)).iter().any(|breach| breach.contains("agent finds nothing before")) {
             grown = result;
             continue;
@@ -200,7 +209,7 @@ proptest! {
     /// Also where the tree of a session is not one chain.
     #[test]
     fn what_claude_code_does_not_send_does_not_count(
-        generated in generated(), oddities in prop::collection::vec((0usize..40, oddity()), 1..4), rules in rules(0), rounds in 1usize..3,
+        generated in generated(), oddities in oddities(), rules in rules(0), rounds in 1usize..3,
     ) {
         let generated: Vec<Generated> = generated.into_iter().filter(Generated::is_known).collect();
         let (source, _) = file(&Bricks::of("claude-code"), &generated, 0);
@@ -312,6 +321,23 @@ fn copies_leave_and_branches_stay() {
     let again = compact("claude-code", &rules, &grown).expect("a result");
     assert_eq!(assert_walk("claude-code", &again, "compacted twice").len(), 2);
     assert_eq!(entries(&again).iter().filter(|line| **line == branch).count(), 1, "{again}");
+}
+
+/// A line that follows the last one although it was written before it: where it goes, no branch takes its place.
+#[test]
+fn a_branch_stays_one_where_the_end_of_the_way_goes() {
+    let mut lines = session(6);
+    let last = lines[11]["uuid"].clone();
+    lines[0]["parentUuid"] = last.clone();
+    lines[4]["parentUuid"] = last;
+    lines[6]["parentUuid"] = Value::Null;
+    let source = written(&lines);
+    let walked = assert_walk("claude-code", &source, "as it was");
+    assert_eq!(walked, [&lines[4..6], &lines[6..]].concat());
+    let rules = ["--keep=messages:3".to_owned(), "--pin=none".to_owned(), "--summary-tokens=60".to_owned()];
+    let result = compact("claude-code", &rules, &source).expect("a result");
+    let walked = assert_walk("claude-code", &result, "compacted");
+    assert_eq!(walked[1..].iter().map(said).collect::<Vec<_>>(), lines[9..].iter().map(said).collect::<Vec<_>>());
 }
 
 /// The copy of a line of which pruning leaves nothing, and which the copy made the first line that is sent.

@@ -175,8 +175,10 @@ impl MessageWriter for Pi {
             return vec![line("message", Some(neighbour), None, summary.text)];
         }
         let links = at.links(KEYS);
-        let (before, behind) =
-            links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < links.last_removed));
+        let removed = (at.removed)();
+        let gone = at.transcript.messages.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
+        let place = gone.map_or(0, |message| message.span().start);
+        let (before, behind) = links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < place));
         let new_id = behind.iter().find_map(|entry| links.removed_parent(*entry));
         let new_id = new_id.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
         let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");

@@ -116,7 +116,8 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
         Some(id) => Way::to_summary(at, id).parents,
         None => torn(at.walk(chain)),
     };
-    for (line, parent) in parents {
+    let branches = branches_at_the_end(at, &removed).into_iter().map(|line| (line, None));
+    for (line, parent) in parents.into_iter().chain(branches) {
         let edit = new_parent(line, parent.as_deref());
         resets.extend(edit.map(|edit| Reset { kind: ResetKind::Parent, entry: line.span().start, edit }));
     }
@@ -126,6 +127,24 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
         }
     }
     resets
+}
+
+/// The branches that follow the last line that stays on the way. A line can follow it although it was written before it,
+/// and would be the end of the way where the former end goes or a circle opens. Such a branch begins a tree of its own
+/// instead, and is not sent, as before.
+fn branches_at_the_end<'a>(at: &InsertionPoint<'_, 'a>, removed: &[usize]) -> Vec<Json<'a>> {
+    let walked = at.walk(chain);
+    let stays = |line: &Json<'_>| removed.binary_search(&line.span().start).is_err();
+    let last = walked.iter().rfind(|step| stays(&step.entry));
+    let Some(last_id) = last.and_then(|last| id(last.entry)) else { return Vec::new() };
+    let mut branches = Vec::new();
+    for line in at.transcript.entries() {
+        let follows_last = parent(&Object::of(line)).is_some_and(|parent| parent == last_id);
+        if follows_last && leads(line) && stays(&line) && !walked.iter().any(|step| step.entry.span() == line.span()) {
+            branches.push(line);
+        }
+    }
+    branches
 }
 
 /// The edit that gives a line another parent, or none.

@@ -49,8 +49,6 @@ pub(crate) struct Links<'a> {
     /// The kept entries with links, in order.
     pub(crate) kept: Vec<Json<'a>>,
     removed: HashSet<Cow<'a, str>>,
-    /// Where the last removed entry begins, in bytes; 0 if none is removed.
-    pub(crate) last_removed: usize,
 }
 
 impl<'a> Links<'a> {
@@ -59,10 +57,9 @@ impl<'a> Links<'a> {
     pub(crate) fn of(mut entries: Vec<Json<'a>>, removed: &[usize], keys: LinkKeys) -> Self {
         entries.retain(|entry| entry.get(keys.parent).is_some());
         let is_removed = |entry: &Json<'_>| removed.binary_search(&entry.span().start).is_ok();
-        let last_removed = removed.last().copied().unwrap_or_default();
         let (removed, kept): (Vec<Json<'a>>, Vec<Json<'a>>) = entries.into_iter().partition(is_removed);
         let removed = removed.iter().filter_map(|entry| entry.get_text(keys.id)).map(|id| id.decode()).collect();
-        Links { keys, kept, removed, last_removed }
+        Links { keys, kept, removed }
     }
 
     pub(crate) fn id(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
