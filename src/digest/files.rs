@@ -77,7 +77,8 @@ pub(super) struct Files {
 /// A command with the words of it that can be paths.
 #[derive(Debug)]
 struct CommandWords {
-    call: String,
+    program: String,
+    has_failed: bool,
     place: Place,
     words: Vec<String>,
 }
@@ -105,18 +106,16 @@ impl Files {
     /// Notes the files that a command changes by its words, and keeps the words by which it may name others.
     pub(super) fn add_command(&mut self, command: &str, tool: &ToolUse, place: Place, has_failed: bool) {
         const MOST_STEPS: usize = 24;
-        let failed = if has_failed { " failed" } else { "" };
         let mut first: Option<String> = None;
         let mut named: Vec<String> = Vec::new();
         for step in command.split(['\n', ';', '&', '|']).take(MOST_STEPS) {
             let Some(program) = program_of(step) else { continue };
-            let call = format!("{program}{failed}");
             let words = path_words(step);
             named.extend(words.iter().cloned());
-            first.get_or_insert_with(|| call.clone());
-            if !words.is_empty() {
-                self.commands.push(CommandWords { call, place, words });
+            if first.is_none() {
+                first = Some(program.clone());
             }
+            self.commands.push(CommandWords { program, has_failed, place, words });
         }
         for change in tool.changes.iter().filter(|change| change.action != FileAction::Read) {
             let Some(path) = clean(&change.path).filter(|path| command.contains(path.as_str())) else { continue };
@@ -124,8 +123,8 @@ impl Files {
                 continue;
             }
             // What a patch in the command changes, its program does.
-            if let Some(call) = first.clone().filter(|_| !named.contains(&path)) {
-                self.commands.push(CommandWords { call, place, words: vec![path.clone()] });
+            if let Some(program) = first.clone().filter(|_| !named.contains(&path)) {
+                self.commands.push(CommandWords { program, has_failed, place, words: vec![path.clone()] });
             }
             self.of_path(path, place);
         }
@@ -176,7 +175,18 @@ impl Files {
                 self.changed[first].last = self.changed[first].last.max(last);
             }
         }
-        for CommandWords { call, place, words } in std::mem::take(&mut self.commands) {
+        let commands = std::mem::take(&mut self.commands);
+        let mut last_well: HashMap<String, Place> = HashMap::new();
+        for command in commands.iter().filter(|command| !command.has_failed) {
+            let last = last_well.entry(command.program.clone()).or_insert(command.place);
+            *last = command.place.max(*last);
+        }
+        for CommandWords { program, has_failed, place, words } in commands {
+            // After a later run that went well, a failed one says nothing of the file as it is.
+            if has_failed && last_well.get(&program).is_some_and(|well| *well > place) {
+                continue;
+            }
+            let call = if has_failed { format!("{program} failed") } else { program };
             for word in words {
                 let told = without_folder(&word, folder);
                 if let Some(at) = by_told_path.get(told.trim_start_matches("./")) {

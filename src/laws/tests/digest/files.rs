@@ -38,6 +38,9 @@ fn a_file_has_the_calls_on_it_in_order() {
         (vec![edit(WELL), bash("cd src && rm a.rs", OK)], "src/a.rs: edit [0]"),
         (vec![edit(WELL), bash("rm lib/src/a.rs", OK)], "src/a.rs: edit [0]; lib/src/a.rs: rm [2]"),
         (vec![edit(WELL), bash("cd /w && rm src/a.rs", FAILED)], "src/a.rs: edit [0], rm failed [2]"),
+        // A run that failed stands only where no later run of its program went well, on this file or on another.
+        (vec![edit(WELL), bash("sh src/a.rs", FAILED), bash("sh b.rs", OK)], "src/a.rs: edit [0]"),
+        (vec![edit(WELL), bash("sh b.rs", OK), bash("sh src/a.rs", FAILED)], "src/a.rs: edit [0], sh failed [4]"),
         (vec![edit(WELL), bash("cat src/a.rs", OK)], "src/a.rs: edit [0]"),
         (vec![bash("cat > notes.md <<'EOF'\nx\nEOF", OK)], "notes.md: cat > [0]"),
         (vec![bash("sed -i 's/a/b/' src/a.rs", OK)], "src/a.rs: sed [0]"),
