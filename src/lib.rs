@@ -75,9 +75,10 @@
 //!
 //! `laws` checks the promises of all modules: in tests, and with the feature `laws` in `fuzz/` and `benches/`.
 //!
-//! Any module may import these: `exit` (exit codes and errors), `interrupt` (signals), `fault` (panics), `hash`, `sanitize`
-//! (characters that a terminal obeys), `diagnostic` (what is wrong with a text, what was probably meant, and what to try),
-//! `sync` (locks), `standard_streams`, `pattern` (regular expressions) and `wording`.
+//! Any module may import `interrupt` (signals), `standard_streams` and what is in the package `tcompact-base`
+//! (`crates/base`): `exit` (exit codes and errors), `fault` (panics), `hash`, `sanitize` (characters that a terminal obeys),
+//! `diagnostic` (what is wrong with a text, what was probably meant, and what to try), `sync` (locks), `pattern` (regular
+//! expressions) and `wording`.
 //!
 //! Nothing is written until all steps that can fail have succeeded. Tests check all rules on this page.
 //!
@@ -108,17 +109,13 @@ mod all_cases;
 #[cfg(feature = "cli")]
 mod cli;
 mod compact;
-mod diagnostic;
 mod digest;
 #[cfg(feature = "cli")]
 mod engine;
 #[cfg(feature = "cli")]
 mod events;
-mod exit;
-mod fault;
 #[cfg(feature = "cli")]
 mod files;
-mod hash;
 #[cfg(feature = "cli")]
 mod interrupt;
 #[cfg(any(feature = "laws", all(test, feature = "cli")))]
@@ -126,7 +123,6 @@ mod interrupt;
 pub mod laws;
 #[cfg(feature = "cli")]
 mod llm;
-mod pattern;
 mod plan;
 mod presets;
 #[cfg(feature = "cli")]
@@ -136,16 +132,15 @@ mod redact;
 #[cfg(feature = "cli")]
 mod report;
 mod rewrite;
-mod sanitize;
 #[cfg(feature = "cli")]
 mod settings;
 #[cfg(feature = "cli")]
 mod standard_streams;
 mod summary;
-mod sync;
 mod tokens;
 mod transcript;
-mod wording;
+
+use tcompact_base::{diagnostic, exit, fault, hash, pattern, sanitize, sync, wording};
 
 pub use compact::{
     Accept, CompactedText, CompactionPolicy, Compactor, OnError, Pruning, Redaction, SummaryPolicy, restore,

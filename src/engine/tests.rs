@@ -9,7 +9,7 @@ use crate::engine::{TaskResult, run_alone};
 use crate::events::Status;
 use crate::exit::{Exit, Failure};
 use crate::fault::ProgramPart;
-use crate::fault::tests::while_failing;
+use crate::fault::failing::while_failing;
 use crate::files::input::Input;
 use crate::presets;
 use crate::settings::Settings;

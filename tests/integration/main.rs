@@ -83,3 +83,4 @@ mod system_calls;
 #[cfg(unix)]
 mod terminal;
 mod thinking;
+mod wording;

@@ -29,7 +29,7 @@ pub enum Exit {
 }
 
 /// The meaning of each code, for `--help` and the manual page.
-pub(crate) const MEANINGS: [(Exit, &str); 9] = [
+pub const MEANINGS: [(Exit, &str); 9] = [
     (Exit::Success, "done, or nothing to do"),
     (
         Exit::Unreadable,
@@ -57,13 +57,13 @@ pub struct Failure {
     /// The exit code.
     pub exit: Exit,
     /// Why the file may be something other than a transcript. Nothing if it is a transcript with an error.
-    pub(crate) other_file: Option<String>,
+    pub other_file: Option<String>,
     /// The flag with the error, without its dashes.
-    pub(crate) flag: Option<&'static str>,
+    pub flag: Option<&'static str>,
     /// Whether the report row of a conversation has the error already.
-    pub(crate) is_reported: bool,
+    pub is_reported: bool,
     /// Whether the error concerns the whole run and was reported once, so that files need not repeat it.
-    pub(crate) is_known: bool,
+    pub is_known: bool,
     message: String,
     /// The wrong text, with carets under it.
     drawn: Vec<String>,
@@ -73,7 +73,7 @@ pub struct Failure {
 
 impl Failure {
     /// Returns an error that ends the program with `exit`.
-    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Failure {
             exit,
             other_file: None,
@@ -87,43 +87,43 @@ impl Failure {
     }
 
     /// Returns an error about a flag, its value or a setting.
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<String>) -> Self {
         Failure::new(Exit::Usage, message)
     }
 
     /// Sets why the file may be something other than a transcript.
-    pub(crate) fn of_other_file(self, why: Option<String>) -> Self {
+    pub fn of_other_file(self, why: Option<String>) -> Self {
         Failure { other_file: why, ..self }
     }
 
     /// Sets the flag with the error.
-    pub(crate) fn about(self, flag: &'static str) -> Self {
+    pub fn about(self, flag: &'static str) -> Self {
         Failure { flag: Some(flag), ..self }
     }
 
     /// Sets whether the report row of a conversation has the error already.
-    pub(crate) fn reported(self, is_reported: bool) -> Self {
+    pub fn reported(self, is_reported: bool) -> Self {
         Failure { is_reported, ..self }
     }
 
     /// Adds the wrong text, with carets under it.
-    pub(crate) fn showing(mut self, text: &str, diagnostic: &Diagnostic) -> Self {
+    pub fn showing(mut self, text: &str, diagnostic: &Diagnostic) -> Self {
         self.drawn.extend(diagnostic.draw(text));
         self
     }
 
     /// Sets whether the error was reported for the whole run.
-    pub(crate) fn known(self, is_known: bool) -> Self {
+    pub fn known(self, is_known: bool) -> Self {
         Failure { is_known, ..self }
     }
 
     /// Adds what to try next.
-    pub(crate) fn try_next(self, advice: Advice) -> Self {
+    pub fn try_next(self, advice: Advice) -> Self {
         Failure { advice: Some(Box::new(advice)), ..self }
     }
 
     /// Names the source of the value at the start of the message.
-    pub(crate) fn of(self, source: impl fmt::Display) -> Self {
+    pub fn of(self, source: impl fmt::Display) -> Self {
         Failure { message: format!("{source}: {}", self.message), ..self }
     }
 
@@ -133,13 +133,13 @@ impl Failure {
     }
 
     /// Returns the lines below the message, with the advice as `complete` changes it.
-    pub(crate) fn shown_with(&self, complete: impl Fn(&Advice) -> Advice) -> Vec<String> {
+    pub fn shown_with(&self, complete: impl Fn(&Advice) -> Advice) -> Vec<String> {
         let advised = self.advice.iter().flat_map(|advice| complete(advice).lines());
         self.drawn.iter().cloned().chain(advised).collect()
     }
 
     /// Returns an error about a file that cannot be read or written, or holds no transcript.
-    pub(crate) fn unreadable(message: impl Into<String>) -> Self {
+    pub fn unreadable(message: impl Into<String>) -> Self {
         Failure::new(Exit::Unreadable, message)
     }
 }

@@ -13,7 +13,7 @@ thread_local! {
 
 /// A part of the program whose panics are caught.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ProgramPart {
+pub enum ProgramPart {
     /// The ledger beside a model's summary.
     Ledger,
     /// The embedded summarizer.
@@ -28,7 +28,7 @@ pub(crate) enum ProgramPart {
 
 /// A panic that was caught.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub struct Fault {
     part: ProgramPart,
     place: Option<String>,
 }
@@ -49,10 +49,10 @@ impl fmt::Display for Fault {
 
 /// Keeps panics from printing; [`caught`] reports their place. For the program only: users of the library set their own
 /// hook.
-pub(crate) fn install_hook() {
+pub fn install_hook() {
     panic::set_hook(Box::new(|info| {
         // The place in another library says little, and shows folders of the machine that built it.
-        let own = info.location().filter(|place| place.file().starts_with("src"));
+        let own = info.location().filter(|place| ["src", "crates"].iter().any(|own| place.file().starts_with(own)));
         let place = own.map(|place| format!("{}:{}", place.file(), place.line()));
         LAST.with(|last| *last.borrow_mut() = place);
     }));
@@ -62,20 +62,22 @@ pub(crate) fn install_hook() {
 ///
 /// # Errors
 /// It panicked.
-pub(crate) fn caught<T>(part: ProgramPart, work: impl FnOnce() -> T) -> Result<T, Fault> {
+pub fn caught<T>(part: ProgramPart, work: impl FnOnce() -> T) -> Result<T, Fault> {
     let work = || {
-        #[cfg(test)]
-        tests::fail(part);
+        #[cfg(any(test, feature = "tests"))]
+        failing::fail(part);
         work()
     };
     // A panic can leave counts and placeholders of secrets half done. No decision depends on them.
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| Fault { part, place: LAST.take() })
 }
 
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
+/// Parts that fail on purpose.
+#[cfg(any(test, feature = "tests"))]
+pub mod failing {
     use std::cell::Cell;
+
+    use super::ProgramPart;
 
     thread_local! {
         static FAILING: Cell<Option<ProgramPart>> = const { Cell::new(None) };
@@ -86,12 +88,18 @@ pub(crate) mod tests {
     }
 
     /// Runs `work` while a part panics wherever it runs on this thread.
-    pub(crate) fn while_failing<T>(part: ProgramPart, work: impl FnOnce() -> T) -> T {
+    pub fn while_failing<T>(part: ProgramPart, work: impl FnOnce() -> T) -> T {
         FAILING.set(Some(part));
         let done = work();
         FAILING.set(None);
         done
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::failing::while_failing;
+    use super::*;
 
     #[test]
     fn a_panic_is_an_error_without_its_message() {

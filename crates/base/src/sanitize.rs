@@ -15,7 +15,7 @@ use crate::pattern::pattern;
 ///
 /// These are the controls, the separators of lines and paragraphs, the marks of interlinear annotations, and what Unicode
 /// calls `Default_Ignorable_Code_Point`: marks of direction, joiners, fillers, variation selectors and tags.
-pub(crate) fn is_control(c: char) -> bool {
+pub fn is_control(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
     }
@@ -37,16 +37,16 @@ static SEQUENCES: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A text as a terminal shows it.
-pub(crate) struct Shown {
+pub struct Shown {
     /// The text.
-    pub(crate) text: String,
+    pub text: String,
     /// Where sequences are removed from it, and by how much what follows is further behind in the source.
     removed: Vec<(usize, usize)>,
 }
 
 impl Shown {
     /// A text without the sequences that a terminal obeys; nothing if it has none.
-    pub(crate) fn new(source: &str) -> Option<Self> {
+    pub fn new(source: &str) -> Option<Self> {
         // Most texts have none, which these tell faster than the pattern.
         let has = |part: &str| memchr::memmem::find(source.as_bytes(), part.as_bytes()).is_some();
         if !["\u{1b}", "\u{8}", "\u{9b}", "1b[", "1B[", "033[", "\\e[", "[0m"].iter().any(|part| has(part)) {
@@ -64,7 +64,7 @@ impl Shown {
     }
 
     /// A range in the source: with the sequences inside it, and without those around it.
-    pub(crate) fn in_source(&self, range: &Range<usize>) -> Range<usize> {
+    pub fn in_source(&self, range: &Range<usize>) -> Range<usize> {
         let shift = |sequences: usize| sequences.checked_sub(1).map_or(0, |last| self.removed[last].1);
         let before = self.removed.partition_point(|(at, _)| *at <= range.start);
         let inside = self.removed.partition_point(|(at, _)| *at < range.end);
@@ -73,13 +73,14 @@ impl Shown {
 }
 
 /// Builds the patterns of this file.
-#[cfg(test)]
-pub(crate) fn patterns() -> Vec<&'static Regex> {
+/// The patterns of this module.
+#[cfg(any(test, feature = "tests"))]
+pub fn patterns() -> Vec<&'static Regex> {
     vec![&*SEQUENCES]
 }
 
 /// Removes the controls from a text, except for line ends and tabs.
-pub(crate) fn sanitize(text: &str) -> String {
+pub fn sanitize(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_control(*c)).collect()
 }
 
@@ -91,7 +92,7 @@ fn is_obeyed(c: char) -> bool {
 
 /// Spells out what a terminal obeys in a text that is kept for people to read, except for line ends and tabs. What only
 /// joins letters, picks the form of an emoji or marks the order of bytes stays: it is a part of the text.
-pub(crate) fn reveal(text: &str) -> String {
+pub fn reveal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -107,7 +108,7 @@ pub(crate) fn reveal(text: &str) -> String {
 
 /// Spells out the controls in a line that a program or a person reads among lines of tcompact's own, so that none can
 /// begin another line or hide. Tabs stay, and what only joins letters or picks the form of an emoji.
-pub(crate) fn reveal_line(line: &str) -> String {
+pub fn reveal_line(line: &str) -> String {
     let stays = |c: char| matches!(c, '\t' | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}');
     let spelled = |c: char| if is_control(c) && !stays(c) { c.escape_unicode().to_string() } else { c.to_string() };
     line.chars().map(spelled).collect()
@@ -115,17 +116,17 @@ pub(crate) fn reveal_line(line: &str) -> String {
 
 /// Removes the controls from a text, and puts it on one line. A file name can have line ends, but only tcompact begins
 /// a line.
-pub(crate) fn sanitize_line(text: &str) -> String {
+pub fn sanitize_line(text: &str) -> String {
     sanitize(&text.replace('\n', "\\n"))
 }
 
 /// Escapes the name of a conversation for a table whose columns are separated by tabs.
-pub(crate) fn sanitize_name(name: &str) -> String {
+pub fn sanitize_name(name: &str) -> String {
     sanitize_line(&name.replace('\t', "\\t"))
 }
 
 /// Escapes the characters in JSON that a terminal obeys, except ends of lines and tabs. A program reads the same value.
-pub(crate) fn sanitize_json(json: &str) -> String {
+pub fn sanitize_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if is_control(c) && !c.is_ascii_whitespace() {

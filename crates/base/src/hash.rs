@@ -3,7 +3,7 @@
 use ring::digest::{Context, SHA256};
 
 /// The hash of bytes.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+pub fn sha256(bytes: &[u8]) -> String {
     let mut hasher = Hasher::default();
     hasher.add(bytes);
     hasher.end()
@@ -11,7 +11,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 
 /// A running hash.
 #[derive(Clone)]
-pub(crate) struct Hasher(Context);
+pub struct Hasher(Context);
 
 impl Default for Hasher {
     fn default() -> Self {
@@ -21,12 +21,12 @@ impl Default for Hasher {
 
 impl Hasher {
     /// Adds bytes.
-    pub(crate) fn add(&mut self, bytes: &[u8]) {
+    pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
     /// The hash of all bytes.
-    pub(crate) fn end(self) -> String {
+    pub fn end(self) -> String {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xf)]].map(char::from);
         self.0.finish().as_ref().iter().flat_map(digits).collect()

@@ -30,32 +30,32 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// The diagnostic that a text as a whole is wrong, and why.
-    pub(crate) fn new(what: impl Into<String>) -> Self {
+    pub fn new(what: impl Into<String>) -> Self {
         Diagnostic { what: what.into(), at: None, meant: None, example: None }
     }
 
     /// Sets the bytes that are wrong.
-    pub(crate) fn at(self, bytes: Range<usize>) -> Self {
+    pub fn at(self, bytes: Range<usize>) -> Self {
         Diagnostic { at: Some(bytes), ..self }
     }
 
     /// Sets what was probably meant in place of the wrong bytes, if that is known.
-    pub(crate) fn meant(self, meant: Option<impl Into<String>>) -> Self {
+    pub fn meant(self, meant: Option<impl Into<String>>) -> Self {
         Diagnostic { meant: meant.map(Into::into), ..self }
     }
 
     /// Sets a text that would work instead of the whole.
-    pub(crate) fn example(self, example: impl Into<String>) -> Self {
+    pub fn example(self, example: impl Into<String>) -> Self {
         Diagnostic { example: Some(example.into()), ..self }
     }
 
     /// Sets a text that would work instead of the whole, unless something better is known.
-    pub(crate) fn meant_whole(self, example: impl Into<String>) -> Self {
+    pub fn meant_whole(self, example: impl Into<String>) -> Self {
         if self.meant.is_some() { self } else { self.example(example) }
     }
 
     /// Moves the diagnostic to another text, which has the diagnosed part of `length` bytes at `start`.
-    pub(crate) fn in_part(self, start: usize, length: usize) -> Self {
+    pub fn in_part(self, start: usize, length: usize) -> Self {
         let at = self.at.unwrap_or(0..length);
         // An example for the part is none for the whole.
         Diagnostic { at: Some(at.start + start..at.end + start), example: None, ..self }
@@ -67,7 +67,7 @@ impl Diagnostic {
     }
 
     /// The text as it was probably meant, or else one that would work instead, if either is known.
-    pub(crate) fn corrected(&self, text: &str) -> Option<String> {
+    pub fn corrected(&self, text: &str) -> Option<String> {
         let Range { start, end } = self.range(text);
         let meant = self.meant.as_ref().map(|meant| [&text[..start], meant, &text[end..]].concat());
         meant.or_else(|| self.example.clone())
@@ -75,7 +75,7 @@ impl Diagnostic {
 
     /// The text, and a line with carets under the error and what was probably meant. Cuts a long text around
     /// the error.
-    pub(crate) fn draw(&self, text: &str) -> [String; 2] {
+    pub fn draw(&self, text: &str) -> [String; 2] {
         let Range { start, end } = self.range(text);
         let wide = |c: char| if is_control(c) { 1 } else { c.width().unwrap_or(1) };
         let width = |text: &str| text.chars().map(wide).sum::<usize>();
@@ -116,14 +116,14 @@ impl fmt::Display for Diagnostic {
 impl std::error::Error for Diagnostic {}
 
 /// The name that a word probably misspells.
-pub(crate) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let word = word.to_lowercase();
     let scored = names.into_iter().map(|name| (strsim::jaro_winkler(&word, name), name));
     scored.filter(|(score, _)| *score > NEAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
 /// The only name that a word abbreviates: both begin alike, and the name has the word's letters in their order.
-pub(crate) fn abbreviated<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+pub fn abbreviated<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     const SHORTEST: usize = 3;
     let is_of = |name: &&str| {
         let mut letters = name.chars();
@@ -140,10 +140,7 @@ pub(crate) fn abbreviated<'n>(word: &str, names: impl IntoIterator<Item = &'n st
 ///
 /// # Errors
 /// It is not a regular expression.
-pub(crate) fn typed_pattern(
-    text: &str,
-    build: impl Fn(&mut RegexBuilder) -> &mut RegexBuilder,
-) -> Result<Regex, Diagnostic> {
+pub fn typed_pattern(text: &str, build: impl Fn(&mut RegexBuilder) -> &mut RegexBuilder) -> Result<Regex, Diagnostic> {
     build(&mut RegexBuilder::new(text)).build().map_err(|error| {
         // The last line of the library's message says what is wrong, and one before it has carets under the place.
         let message = error.to_string();
@@ -164,7 +161,7 @@ pub(crate) fn typed_pattern(
 const INDENT: usize = 4;
 
 /// Quotes a word for a shell. Only some shells know how to write control characters.
-pub(crate) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=:,./%+@".contains(c);
     if word.chars().any(is_control) {
         let escaped = |byte: u8| match byte {
@@ -180,12 +177,12 @@ pub(crate) fn quoted(word: &str) -> String {
 }
 
 /// The name of the program.
-pub(crate) const PROGRAM: &str = "tcompact";
+pub const PROGRAM: &str = "tcompact";
 
 /// What to try after an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Advice {
+pub enum Advice {
     /// The command that failed, changed.
     Command {
         /// A variable to set for the command, `NAME=value`; nothing otherwise.
@@ -203,31 +200,28 @@ pub(crate) enum Advice {
 
 impl Advice {
     /// The advice to try the command with these words: flags, their values, files.
-    pub(crate) fn command<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Self {
+    pub fn command<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Self {
         let words = words.into_iter().map(Into::into).collect();
         Advice::Command { variable: None, without: None, words, note: None }
     }
 
     /// The advice to set a variable for the command, `NAME=value`.
-    #[cfg(feature = "cli")]
-    pub(crate) fn variable(variable: String) -> Self {
+    pub fn variable(variable: String) -> Self {
         Advice::Command { variable: Some(variable), without: None, words: Vec::new(), note: None }
     }
 
     /// The advice to try the command without an input.
-    #[cfg(feature = "cli")]
-    pub(crate) fn without(input: String) -> Self {
+    pub fn without(input: String) -> Self {
         Advice::Command { variable: None, without: Some(input), words: Vec::new(), note: None }
     }
 
     /// The advice to try the command with another word in the place of an input.
-    #[cfg(feature = "cli")]
-    pub(crate) fn instead(input: String, word: String) -> Self {
+    pub fn instead(input: String, word: String) -> Self {
         Advice::Command { variable: None, without: Some(input), words: vec![word], note: None }
     }
 
     /// Adds what a command is for.
-    pub(crate) fn note(mut self, what: &'static str) -> Self {
+    pub fn note(mut self, what: &'static str) -> Self {
         if let Advice::Command { note, .. } = &mut self {
             *note = Some(what);
         }
@@ -235,7 +229,7 @@ impl Advice {
     }
 
     /// The lines that show it. A note has its own, since whoever pastes a command pastes its line.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         match self {
             Advice::Command { variable, words, note, .. } => {
                 let line = [variable.as_deref().unwrap_or_default(), PROGRAM, &joined(words)].join(" ");
@@ -248,7 +242,7 @@ impl Advice {
 }
 
 /// Words as a shell takes them.
-pub(crate) fn joined(words: &[String]) -> String {
+pub fn joined(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
