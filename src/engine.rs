@@ -196,6 +196,10 @@ fn report_end(
     }
     if exit == Exit::Success && totals.compacted == 0 && !prints_totals {
         reporter.handle(&Event::NothingDone(&totals.unchanged_reasons));
+        if let Some(sentence) = settings.stderr.if_unchanged.as_ref().filter(|_| settings.stderr.volume > Volume::Quiet)
+        {
+            reporter.handle(&Event::Notice(sentence));
+        }
     }
     reporter.handle(&Event::LargestLosses { largest: &totals.largest, looked: settings.action.is_dry_run() });
     Ok(())

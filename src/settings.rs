@@ -191,6 +191,8 @@ pub(crate) struct StderrSettings {
     pub(crate) explain: bool,
     /// Notes on the settings themselves, a line each.
     pub(crate) notices: Vec<String>,
+    /// What to say if nothing is changed.
+    pub(crate) if_unchanged: Option<String>,
     /// The origins of settings that are not defaults, a line each; only with `--verbose`.
     pub(crate) origins: Vec<String>,
 }
@@ -373,6 +375,7 @@ impl Settings {
                     && (arguments.rescue || io::stderr().is_terminal()),
                 explain: arguments.explain,
                 notices: Vec::new(),
+                if_unchanged: None,
                 origins: Vec::new(),
             },
             repair: arguments.repair,

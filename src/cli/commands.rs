@@ -403,8 +403,9 @@ pub(crate) struct RestoreArguments {
     #[arg(value_name = "ARCHIVE", value_hint = ValueHint::FilePath)]
     pub(crate) archive: PathBuf,
 
-    /// The compacted transcript; `-` or nothing is standard input.
-    #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
+    /// The compacted transcript; `-` or nothing is standard input. With `--in-place` also a folder: those of its files
+    /// that the archive has something of are put back.
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
 
     /// Put back at most N rounds of compaction, the last one first.
@@ -429,11 +430,10 @@ pub(crate) struct ListArguments {
 
 /// Print the completion script of a shell.
 #[derive(Debug, Parser)]
-#[command(
-    after_help = "Examples:\n  tcompact completions bash > ~/.local/share/bash-completion/completions/tcompact\n  \
+#[command(after_help = "Examples:\n  mkdir -p ~/.local/share/bash-completion/completions\n  \
+                  tcompact completions bash > ~/.local/share/bash-completion/completions/tcompact\n  \
                   tcompact completions fish > ~/.config/fish/completions/tcompact.fish\n  \
-                  tcompact completions zsh > ~/.zfunc/_tcompact   # a folder of $fpath"
-)]
+                  tcompact completions zsh > ~/.zfunc/_tcompact   # a folder of $fpath")]
 pub(crate) struct CompletionsArguments {
     #[arg(value_enum, value_name = "SHELL")]
     pub(crate) shell: Shell,

@@ -146,6 +146,17 @@ fn invalid_value(error: &clap::Error, typed: &Typed) -> Option<Description> {
     Some(Description { lines: vec![first, shown, carets], advice, wrong })
 }
 
+/// Flags of other programs that search, and ours for the same.
+const FLAGS_OF_GREP: [(&str, &str); 7] = [
+    ("-c", "--count"),
+    ("-l", "--count"),
+    ("--files-with-matches", "--count"),
+    ("-m", "--limit"),
+    ("--max-count", "--limit"),
+    ("--last", "--limit"),
+    ("--head", "--limit"),
+];
+
 fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let mut flag = text(error, ContextKind::InvalidArg)?;
     if flag == "-=" {
@@ -165,6 +176,10 @@ fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     }
     let command = typed.name().command();
     let mut meant = near_flag(&command, &flag).map(|long| format!("--{long}"));
+    if typed.name() == CommandName::Search {
+        let known = FLAGS_OF_GREP.iter().find(|(known, _)| *known == flag);
+        meant = known.map(|(_, long)| (*long).to_owned()).or(meant);
+    }
     if let Some((word, long)) = with_one_hyphen(&command, &flag, &typed.words) {
         (flag, meant) = (word, Some(long));
     }
@@ -179,13 +194,16 @@ fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
             ("; --prune results:SIZE has replaced it", attempt("--prune", rule.as_deref(), typed))
         }
         Some(name) => ("", attempt(&name, value, typed)),
+        None if typed.name() == CommandName::Search && ["-i", "--ignore-case"].contains(&flag.as_str()) => {
+            ("; a PATTERN without capitals ignores case, and (?i) before one does always", help(typed))
+        }
+        // Without the flag, the command would not be what was asked for.
         None if typed.name() != CommandName::Compact && flag_named(&compaction, &flag).is_some() => {
-            let words = command_line_of(typed.name(), None, typed);
-            let is_understood = parsed(typed.name(), &words[1..]).is_ok() && !may_hold_a_secret(&words);
-            ("; it is a flag of compaction", if is_understood { Advice::command(words) } else { help(typed) })
+            ("; it is a flag of compaction", help(typed))
         }
         None if typed.name() == CommandName::Search => {
-            let words = search_behind_hyphens(&flag, typed);
+            // A single letter is rather a flag of another program.
+            let words = search_behind_hyphens(&flag, typed).filter(|_| flag.len() > 2);
             ("; a PATTERN that begins with `-` follows `--`", words.map_or_else(|| help(typed), Advice::command))
         }
         None => ("", help(typed)),

@@ -182,7 +182,7 @@ Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
 
   count, check, repair, redact  tokens; rules of the provider; secrets
   search PATTERN, show INDEXES  find messages and print them
-  restore ARCHIVE               put back what was cut away
+  restore ARCHIVE PATH          put back what was cut away
   list, completions, man        tables, completions of a shell, the manual page
 
       --keep SIZE             how much of the end stays [default: messages:20]
@@ -194,8 +194,8 @@ Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
       --diff, --html FILE     show what changes: as text, as a page
   -i, -o FILE, -O DIR         replace the files; write to a file, a directory
       --archive FILE.jsonl    keep what is removed, for search and restore
+      --rescue, --latest AGENT  mend a session that is too large; the newest one
 SIZE: messages:20, steps:20, turns:3, tokens:8k, bytes:1m, fraction:0.8
-
   tcompact -m openai:gpt-4o-mini --keep messages:10 chat.json > short.json
 All flags, examples, exit codes: --help
 ";

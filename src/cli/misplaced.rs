@@ -63,7 +63,9 @@ pub(super) fn misplaced_command(typed: &Typed, is_first: bool) -> Option<(String
             format!("there is no file {word}; did you mean the command {}?", name.word())
         };
         let words = command_line_of(name, Some(word), typed);
-        let is_understood = parsed(name, &words[1..]).is_ok() && !may_hold_a_secret(&words);
+        // Of one path, nobody knows whether it is the archive.
+        let lacks_archive = name == CommandName::Restore && words.len() < 3;
+        let is_understood = parsed(name, &words[1..]).is_ok() && !may_hold_a_secret(&words) && !lacks_archive;
         let Advice::Command { words: help, .. } = help_of(name) else { continue };
         return Some((line, if is_understood { words } else { help }));
     }

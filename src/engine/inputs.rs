@@ -137,6 +137,10 @@ fn not_a_file(missing: &Path, settings: &Settings) -> Option<Failure> {
         _ if is_suffix => {
             Some(Failure::unreadable(format!("there is no file {name}; did you mean --in-place={name}?")))
         }
+        [_] if ["rescue", "resume", "diff", "html", "explain"].contains(&name.as_str()) => {
+            let message = format!("there is no file {name}; did you mean the flag --{name}?");
+            Some(Failure::unreadable(message))
+        }
         [_] if is_word => {
             let message = format!("there is no file {name}, and no such command; compaction needs none");
             Some(Failure::unreadable(message).try_next(Advice::without(name)))

@@ -17,12 +17,14 @@ use crate::sanitize::Shown;
 use crate::settings::LookupSettings;
 use crate::summary::history;
 use crate::summary::plain::role_and_tools;
+use crate::transcript::entries::no_longer_sent;
 use crate::transcript::formats::by_name;
+use crate::transcript::json::Object;
 use crate::transcript::pairing::{self, PairedResult};
 use crate::transcript::record_id::RecordId;
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
-use crate::transcript::{Message, framing};
+use crate::transcript::{Message, Transcript, framing};
 use crate::wording::readable_source;
 
 use crate::engine::inputs::{Entry, below, read};
@@ -38,7 +40,17 @@ pub(super) struct ReadPart<'p, 'a> {
     pub(super) origin: PlaceOrigin,
     /// Whether another record, of this archive or one before it, has the same messages: it was copied, or the run repeated.
     pub(super) is_copy: bool,
+    /// The messages of a session that its agent no longer sends, where a search wants them.
+    pub(super) unsent: &'p [UnsentMessage],
     results: OnceCell<Vec<PairedResult>>,
+}
+
+/// A message that is in a session and no longer sent: it stands before the agent's own compaction, or on a branch.
+pub(super) struct UnsentMessage {
+    /// Its line, from 1.
+    pub(super) line: usize,
+    /// What a reader sees of it, with its secrets.
+    text: String,
 }
 
 /// The most results among which that of a call is looked for.
@@ -234,7 +246,15 @@ impl Masks {
 
     /// All that a reader sees of a message.
     pub(super) fn text(&mut self, message: &Message<'_>) -> String {
-        let text = history::readable(message);
+        self.masked(history::readable(message))
+    }
+
+    /// All that a reader sees of a message that is no longer sent.
+    pub(super) fn text_of_unsent(&mut self, message: &UnsentMessage) -> String {
+        self.masked(message.text.clone())
+    }
+
+    fn masked(&mut self, text: String) -> String {
         let text = Shown::new(&text).map_or(text, |shown| shown.text);
         match &mut self.0 {
             Some(redactor) => redactor.mask(&text).into_owned(),
@@ -251,6 +271,8 @@ pub(super) struct Lookup<'s> {
     seen: HashSet<String>,
     /// What could not be read, a sentence for each file.
     pub(super) damage: Vec<String>,
+    /// Whether the messages are wanted, too, that are no longer sent.
+    pub(super) reads_unsent: bool,
     /// Whether a file is only looked through for its secrets.
     looks_through: bool,
 }
@@ -258,7 +280,7 @@ pub(super) struct Lookup<'s> {
 impl<'s> Lookup<'s> {
     pub(super) fn new(settings: &'s LookupSettings) -> Self {
         let masks = Masks(settings.masks.then(Redactor::default));
-        Lookup { settings, masks, seen: HashSet::new(), damage: Vec::new(), looks_through: false }
+        Lookup { settings, masks, seen: HashSet::new(), damage: Vec::new(), reads_unsent: false, looks_through: false }
     }
 
     /// Passes the messages of a file, or of standard input, to `visit`. Nothing is returned for what is neither a transcript
@@ -316,7 +338,8 @@ impl<'s> Lookup<'s> {
                 ..RecordMessages::default()
             };
             let line = transcript.line.map(|line| PlaceOrigin::Line(line, transcript.nth_of_line));
-            self.take(&record, line.unwrap_or(PlaceOrigin::Last), false, contents, visit);
+            let unsent = if self.reads_unsent { unsent(transcript) } else { Vec::new() };
+            self.take(&record, &unsent, line.unwrap_or(PlaceOrigin::Last), false, contents, visit);
         }
         Ok(())
     }
@@ -329,7 +352,7 @@ impl<'s> Lookup<'s> {
                 let record: RecordMessages<'_> = record;
                 let is_copy = !self.seen.insert(record.hash_of_cut());
                 contents.is_archive = true;
-                self.take(&record, PlaceOrigin::Line(place.line, 1), is_copy, contents, visit)
+                self.take(&record, &[], PlaceOrigin::Line(place.line, 1), is_copy, contents, visit)
             } else {
                 let (text, lines_before) = (line.to_owned(), place.line - 1);
                 let input = Input { name: name.clone(), text, as_lines: true, lines_before, ..Input::default() };
@@ -349,6 +372,7 @@ impl<'s> Lookup<'s> {
     fn take(
         &mut self,
         record: &RecordMessages<'_>,
+        unsent: &[UnsentMessage],
         origin: PlaceOrigin,
         is_copy: bool,
         contents: &mut Contents,
@@ -379,7 +403,7 @@ impl<'s> Lookup<'s> {
         list.push(']');
         let Some((format, source)) = by_name(&record.format).zip(Source::of(&list).ok()) else { return false };
         let messages = framing::messages(&source, format).unwrap_or_default();
-        let part = ReadPart { messages: &messages, record, origin, is_copy, results: OnceCell::new() };
+        let part = ReadPart { messages: &messages, record, origin, is_copy, unsent, results: OnceCell::new() };
         let is_whole = messages.len() == record.messages.len() && !record.indices.contains(&usize::MAX);
         if is_whole && !is_copy {
             contents.add(&part);
@@ -389,6 +413,21 @@ impl<'s> Lookup<'s> {
         }
         is_whole
     }
+}
+
+/// The messages of a session that its agent no longer sends, with their lines.
+fn unsent(transcript: &Transcript<'_>) -> Vec<UnsentMessage> {
+    let mut unsent = Vec::new();
+    let (mut line, mut counted) = (1, 0);
+    for (note, is_unsent) in transcript.notes.iter().zip(no_longer_sent(&transcript.notes)) {
+        let message = transcript.format.message(&Object::of(note.json));
+        let Some(message) = message.ok().filter(|_| is_unsent) else { continue };
+        let start = note.json.span().start;
+        line += memchr::memchr_iter(b'\n', &transcript.source.as_bytes()[counted..start]).count();
+        counted = start;
+        unsent.push(UnsentMessage { line, text: history::readable(&message) });
+    }
+    unsent
 }
 
 /// The files of some paths, and the paths that cannot be searched with the reason.

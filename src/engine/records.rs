@@ -412,7 +412,7 @@ impl<'p> Archive<'p> {
 
     pub(super) fn no_record_message(&self, name: &str) -> String {
         let mut message = format!(
-            "{name}: {} has nothing that was cut from this text; name the archive that was written with it, and the file as it was written, or with lines appended",
+            "{name}: {} has nothing that was cut from this text; if it was compacted at all, name the archive that was written with it, and the file as it was written, or with lines appended",
             self.path.display()
         );
         if self.irreversible > 0 {

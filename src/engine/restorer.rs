@@ -215,11 +215,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         self.done.grown += rounds.grown;
         let missing = rounds.before_last().filter(|_| rounds.number < self.most);
         if restored.edits.is_empty() && *restored.text == *text {
-            let mut message = self.archive.no_record_message(self.name);
-            if let Some(why) = self.why_not(text, None)? {
-                message += &format!("; {why}");
-            }
-            return Err(Failure::unreadable(message).into());
+            return Err(self.no_record(text)?.into());
         }
         if rounds.number < self.most
             && let Some(id) = self.named_and_not_used(&mut restored, &rounds)?
@@ -514,6 +510,25 @@ impl<'p, 'a> Restorer<'p, 'a> {
         // A text that has nothing in common with a run is of another conversation.
         let nearest = nearest.filter(|(difference, _)| difference.same > 0 || !self.own.is_empty());
         Ok(nearest.map(|(difference, time)| difference.sentence(&time)))
+    }
+
+    /// The error that the archive has nothing of a text. A text that was not compacted, or was put back before, is no
+    /// file for it.
+    fn no_record(&mut self, text: &[u8]) -> Result<Failure> {
+        let not_cut = Some("it is as it was".to_owned());
+        if self.archive.originals.contains(&sha256(text)) {
+            let damaged = self.archive.damaged().map(|damage| format!("; {damage}")).unwrap_or_default();
+            let name = self.name;
+            let message =
+                format!("{name}: it is as it was before it was compacted; nothing is to be put back{damaged}");
+            return Ok(Failure::unreadable(message).of_other_file(not_cut));
+        }
+        let mut message = self.archive.no_record_message(self.name);
+        if let Some(why) = self.why_not(text, None)? {
+            message += &format!("; {why}");
+        }
+        let is_other = self.own.is_empty();
+        Ok(Failure::unreadable(message).of_other_file(not_cut.filter(|_| is_other)))
     }
 
     fn refused(&self, line: Option<usize>, why: &str) -> anyhow::Error {

@@ -23,6 +23,7 @@ use crate::sanitize::{reveal_line, sanitize_json, sanitize_name};
 use crate::settings::{LookupSettings, SearchSettings, Volume};
 use crate::tokens::Counter;
 use crate::transcript::media::without_data;
+use crate::wording::counted;
 
 use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files};
 use crate::engine::show_command::ShowCommand;
@@ -69,6 +70,8 @@ struct Hits<'s> {
     /// The ones to print, in the order of the file.
     kept: VecDeque<Hit>,
     number: usize,
+    /// The lines of messages with a match that are no longer sent.
+    unsent: Vec<usize>,
 }
 
 /// The text of a message that waits until all files are searched.
@@ -89,12 +92,15 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
     let (files, mut failures) = files(&settings.input.paths);
     let is_only = matches!(files.as_slice(), [only] if only.named);
     let (mut lookup, mut shown, mut number) = (Lookup::new(settings), 0, 0);
+    lookup.reads_unsent = settings.volume > Volume::Quiet;
+    let mut unsent = Vec::new();
     let is_ranked = pattern.has_alternatives() && !counts;
     let mut ranked = Vec::new();
     for file in &files {
         // One that stands for several counts as all of them.
         let most = if counts { 0 } else { limit.saturating_sub(shown) };
-        let mut hits = Hits { pattern, most, joins: !settings.json, kept: VecDeque::new(), number: 0 };
+        let mut hits =
+            Hits { pattern, most, joins: !settings.json, kept: VecDeque::new(), number: 0, unsent: Vec::new() };
         let contents = match lookup.read(file, &mut |part, masks| hits.add(part, masks)) {
             Err(error) if is_only => return Err(error),
             Err(error) => {
@@ -105,6 +111,7 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
             Ok(Some(contents)) => contents,
         };
         number += hits.number;
+        unsent.extend(unsent_hits(&file.name(), &hits.unsent));
         let (name, command) = (file.name(), ShowCommand::of(settings, file));
         if is_ranked {
             for hit in hits.kept.iter().rev() {
@@ -128,7 +135,7 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
     let reporter = Reporter::new(settings.volume);
     failures.iter().for_each(|failure| reporter.handle(&Event::InputFailed(failure)));
     if settings.volume > Volume::Quiet {
-        for sentence in &lookup.damage {
+        for sentence in lookup.damage.iter().chain(&unsent) {
             reporter.handle(&Event::Notice(sentence));
         }
         if number > shown && !counts {
@@ -141,6 +148,20 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
         0 => Exit::NothingCompacted,
         _ => Exit::Success,
     })
+}
+
+/// Says which lines of a session match and are not shown: no index names them.
+fn unsent_hits(file: &str, lines: &[usize]) -> Option<String> {
+    const MOST: usize = 12;
+    let (first, all) = (lines.first()?, lines.len());
+    let shown: Vec<String> = lines.iter().take(MOST).map(ToString::to_string).collect();
+    let more = if all > MOST { format!(" and {} more", all - MOST) } else { String::new() };
+    let messages = counted(all as u64, "message");
+    Some(format!(
+        "{}: {messages} that the agent no longer sends, before its own compaction or on a branch, also match, in line {}{more}; sed -n {first}p prints the first",
+        sanitize_name(file),
+        shown.join(", ")
+    ))
 }
 
 /// What a note says to do for all messages that are found.
@@ -162,6 +183,11 @@ fn keep_best(ranked: &mut Vec<Ranked>, most: usize) {
 
 impl Hits<'_> {
     fn add(&mut self, part: &ReadPart<'_, '_>, masks: &mut Masks) {
+        for message in part.unsent {
+            if self.pattern.whole.is_match(&masks.text_of_unsent(message)) {
+                self.unsent.push(message.line);
+            }
+        }
         let messages = part.messages.iter().enumerate().filter(|_| !part.is_copy);
         for (at, message) in messages {
             let text = masks.text(message);

@@ -328,6 +328,7 @@ fn draw_compaction(
         plan: &plan,
         pruned,
         policy: &policy.cut,
+        fit: policy.fit.filter(|_| compaction.fitted.fit.is_some()),
         archive,
         earlier: &compaction.earlier,
         economy: None,

@@ -118,7 +118,13 @@ impl<'r> Task<'r> {
                 assign_record_ids(&mut document, task.input.bytes(), task.input.lines_before);
             }
             task.check_document(&document)?;
-            task.report_broken_lines(&document);
+            if prepared.is_changed() && !document.broken_lines.is_empty() {
+                // Their lines are those of the file as the user has it.
+                let arena = Arena::default();
+                self.report_broken_lines(&read(&self.settings.input, self.policy, self.input, &arena)?);
+            } else {
+                task.report_broken_lines(&document);
+            }
             let added = task.add_document(&document, result);
             self.note_prepared(&prepared, result);
             added?;
@@ -168,7 +174,10 @@ impl<'r> Task<'r> {
         self.check_places(true)?;
         let original = Original { document: original, masks, masked: &input.text };
         let unmasked = Unmasked { input: self.input, original };
-        Task { input: &input, unmasked: Some(&unmasked), ..*self }.add_document(&document, result)
+        let mut policy = self.policy.clone();
+        // That there is nothing to mask no longer holds.
+        policy.disabled = policy.disabled.map(|_| "nothing is cut".to_owned());
+        Task { input: &input, policy: &policy, unmasked: Some(&unmasked), ..*self }.add_document(&document, result)
     }
 
     /// How many places of each kind are masked in a conversation, if any are.

@@ -114,7 +114,7 @@ impl Counted {
         let all = format!("{} in {}", counted(self.tokens, "token"), counted(self.conversations, "conversation"));
         let beside = match self.overhead {
             0 => String::new(),
-            overhead => format!(", {overhead} of them beside the messages"),
+            overhead => format!(", {overhead} of the tokens beside the messages"),
         };
         let recorded = self.recorded.map(|(tokens, beside)| format!("; {}", self_recorded(tokens, beside)));
         all + &beside + &recorded.unwrap_or_default()

@@ -178,11 +178,12 @@ static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
 static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
     let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+[a-z_]|\{+[\s%#]*[a-z_][\w\s.:/()\[\]|-]*\}*$|(?:<|&lt;)[/!]?[a-z][\w\s.:/|-]*(?:>|&gt;?)?$|\{+$|\
         <+$|%[({]|[#@]\{|\$env:|!(?:ref|sub|vault|secret)\b";
+    let templates = r"\{\{[^{}]*\}\}$|\{%[^{}]*%\}$|<%[^<>]*%>$|@@[a-z_]\w*@@$";
     let places =
         r"enc\[|op://|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
     let others =
         r"file:/|sops:|ssm:|https?://[^@]*$|your[-_ ]|your(?:api)?(?:key|token|password)|insert[-_]|replace[-_]";
-    pattern(&format!(r"^(?i:[*x.•…_?\#=-]*$|{variables}|{places}|{others})"))
+    pattern(&format!(r"^(?i:[*x.•…_?\#=-]*$|{variables}|{templates}|{places}|{others})"))
 });
 /// Parts of such values, and marks of a cut.
 static STAND_INS: LazyLock<Regex> =

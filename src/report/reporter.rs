@@ -270,12 +270,12 @@ fn secrets(what: CompactionEvent<'_>) -> Option<Line> {
 fn broken_lines(lines: &[usize]) -> String {
     const SHOWN: usize = 5;
     if let [line] = lines {
-        return format!("line {line} is not JSON; tcompact keeps it aside, unread");
+        return format!("line {line} is not JSON; tcompact leaves it as it is, unread");
     }
     let shown: Vec<String> = lines.iter().take(SHOWN).map(ToString::to_string).collect();
     let more = if lines.len() > SHOWN { ", …" } else { "" };
     let (count, shown) = (counted(lines.len() as u64, "line"), shown.join(", "));
-    format!("{count} are not JSON ({shown}{more}); tcompact keeps them aside, unread")
+    format!("{count} are not JSON ({shown}{more}); tcompact leaves them as they are, unread")
 }
 
 /// Describes the changes of a conversation that is not summarized, where there are any.
@@ -381,9 +381,10 @@ fn picture(source: &str, planned: &Fitted<'_>, earlier: &[EarlierSummary], econo
     let mut masks = policy.redact.is_on().then(|| redactor(view));
     // A conversation that cannot be read with its secrets masked is not shown.
     let Ok(transcript) = masked(view, &[], masks.as_mut(), &arena) else { return };
+    let fit = policy.fit.filter(|_| planned.fit.is_some());
     let (policy, archive) = (&policy.cut, policy.archive.as_deref());
     let pruned = planned.pruned_sizes();
-    let picture = Picture { source, transcript, tally, plan, pruned, policy, archive, earlier, economy };
+    let picture = Picture { source, transcript, tally, plan, pruned, policy, fit, archive, earlier, economy };
     terminal::draw(&picture.draw(terminal::columns()));
 }
 

@@ -24,7 +24,7 @@ use crate::exit::Failure;
 use crate::presets;
 use crate::settings::keys::find_format;
 use crate::settings::layers::{CommandLine, Resolved};
-use crate::settings::sessions::expanded;
+use crate::settings::sessions::{Expanded, expanded};
 use crate::settings::sources::misspelled;
 use crate::settings::{Action, Destination, InputSettings, Settings, Volume, place, volume};
 
@@ -154,9 +154,9 @@ impl Invocation {
         variable: impl Fn(&str) -> Option<OsString>,
         colour: impl Fn(When),
     ) -> Result<Self> {
-        let (mut command_line, notices) = expanded(command_line, &variable)?;
+        let Expanded { mut command_line, notices, if_unchanged } = expanded(command_line, &variable)?;
         check_inputs(&mut command_line)?;
-        let resolver = Resolver { variable: &variable, colour: &colour, notices };
+        let resolver = Resolver { variable: &variable, colour: &colour, notices, if_unchanged };
         Ok(match command_line.name {
             CommandName::List => Invocation::List(command_line.arguments::<ListArguments>()?.table),
             CommandName::Completions => {
@@ -201,7 +201,9 @@ fn conversations(command_line: CommandLine, resolver: &Resolver<'_>) -> Result<S
             if let Some(failure) = misplaced(command_line.typed_words()) {
                 return Err(failure.into());
             }
-            return Settings::new(resolver.resolve(command_line)?, key);
+            let mut settings = Settings::new(resolver.resolve(command_line)?, key)?;
+            settings.stderr.if_unchanged.clone_from(&resolver.if_unchanged);
+            return Ok(settings);
         }
     };
     let mut settings = Settings::for_action(action, resolved, key)?;
@@ -272,6 +274,7 @@ struct Resolver<'r> {
     colour: &'r dyn Fn(When),
     /// What is said of the command line.
     notices: Vec<String>,
+    if_unchanged: Option<String>,
 }
 
 impl Resolver<'_> {

@@ -2,6 +2,7 @@
 //! longer be resumed.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -20,19 +21,26 @@ use crate::transcript::framing;
 use crate::transcript::named_models::model_of;
 use crate::transcript::session_files::SessionFiles;
 use crate::transcript::source::Source;
+use crate::wording::counted;
 
 /// The size of a rescued session where nobody knows the context window of its model.
 const RESCUED_TOKENS: u64 = 50_000;
 
-/// A command line with other flags in the place of `--latest` and `--rescue`. Returns what is to be said of it, too.
+/// A command line with other flags in the place of `--latest` and `--rescue`.
+pub(super) struct Expanded {
+    pub(super) command_line: CommandLine,
+    /// What is to be said of it.
+    pub(super) notices: Vec<String>,
+    /// What is to be said if nothing is changed.
+    pub(super) if_unchanged: Option<String>,
+}
+
+/// Puts other flags in the place of `--latest` and `--rescue`.
 ///
 /// # Errors
 /// There is no such session, or the flags do not go with the others.
-pub(super) fn expanded(
-    mut command_line: CommandLine,
-    variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<(CommandLine, Vec<String>)> {
-    let mut notices = Vec::new();
+pub(super) fn expanded(mut command_line: CommandLine, variable: impl Fn(&str) -> Option<OsString>) -> Result<Expanded> {
+    let (mut notices, mut if_unchanged) = (Vec::new(), None);
     if let Some(agent) = command_line.typed_text("latest") {
         if !command_line.paths().is_empty() {
             let why = format!("--latest {agent} takes the place of a path; leave out one of them");
@@ -43,10 +51,11 @@ pub(super) fn expanded(
         command_line = command_line.with_path("latest", &session)?;
     }
     if command_line.is_given("rescue") {
-        let words = rescue_words(&command_line)?;
+        let (words, size) = rescue_words(&command_line)?;
+        if_unchanged = size;
         command_line = command_line.with_words(words)?;
     }
-    Ok((command_line, notices))
+    Ok(Expanded { command_line, notices, if_unchanged })
 }
 
 /// The newest session of an agent that no other process has open.
@@ -96,8 +105,8 @@ fn folder_of(files: &SessionFiles, variable: impl Fn(&str) -> Option<OsString>) 
     Some(home.join(files.home).join(files.folder))
 }
 
-/// The flags that `--rescue` stands for, without those that were given.
-fn rescue_words(command_line: &CommandLine) -> Result<Vec<OsString>> {
+/// The flags that `--rescue` stands for, without those that were given, and a sentence about the size that it chose.
+fn rescue_words(command_line: &CommandLine) -> Result<(Vec<OsString>, Option<String>)> {
     let paths = command_line.paths();
     let [path] = paths.as_slice() else {
         let mut failure =
@@ -111,33 +120,55 @@ fn rescue_words(command_line: &CommandLine) -> Result<Vec<OsString>> {
         let why = format!("--rescue mends one session in a file, and {} is not a file", path.display());
         return Err(Failure::usage(why).about("rescue").into());
     }
-    let mut words: Vec<OsString> = Vec::new();
+    let (mut words, mut fitted) = (Vec::<OsString>::new(), None);
     let has = |flags: &[&str]| flags.iter().any(|flag| command_line.is_given(flag));
     if !has(&["repair"]) {
         words.extend(["--repair".into(), "synthesize".into()]);
     }
     if !has(&["fit"]) {
-        words.extend(["--fit".into(), format!("tokens:{}", rescued_tokens(command_line, path)).into()]);
+        let (tokens, why) = rescued_tokens(command_line, path);
+        words.extend(["--fit".into(), format!("tokens:{tokens}").into()]);
+        let tokens = counted(tokens, "token");
+        fitted = Some(format!("--rescue fits into {tokens}, {why}; --fit SIZE fits into another size"));
     }
     if !has(&["in-place", "output", "output-dir", "diff"]) {
-        words.push("--in-place=.bak".into());
+        words.push(format!("--in-place={}", free_suffix(path)).into());
     }
     if !has(&["archive"]) {
         let mut archive = path.clone().into_os_string();
         archive.push(".cut.jsonl");
         words.extend(["--archive".into(), archive]);
     }
-    Ok(words)
+    Ok((words, fitted))
 }
 
-/// Half of the context window of the model that reads a session.
-fn rescued_tokens(command_line: &CommandLine, path: &Path) -> u64 {
-    let given = command_line.typed_text("context-window").and_then(|tokens| whole(&tokens).ok());
-    let window = given.or_else(|| {
-        let model = command_line.typed_text("for").or_else(|| model_of_session(path))?;
-        Some(models::find(&model)?.context_window)
-    });
-    window.map_or(RESCUED_TOKENS, |window| window / 2)
+/// The suffix of a copy that is not there yet: a session that grows is rescued again.
+fn free_suffix(path: &Path) -> String {
+    let mut suffix = ".bak".to_owned();
+    let mut number = 1;
+    loop {
+        let mut copy = path.to_owned().into_os_string();
+        copy.push(&suffix);
+        if fs::symlink_metadata(&copy).is_err() {
+            return suffix;
+        }
+        number += 1;
+        suffix = format!(".bak{number}");
+    }
+}
+
+/// Half of the context window of the model that reads a session, and what it is half of.
+fn rescued_tokens(command_line: &CommandLine, path: &Path) -> (u64, String) {
+    if let Some(window) = command_line.typed_text("context-window").and_then(|tokens| whole(&tokens).ok()) {
+        return (window / 2, "half of the window".to_owned());
+    }
+    let model = command_line.typed_text("for").or_else(|| model_of_session(path));
+    let known = model.as_ref().and_then(|model| models::find(model));
+    match (model, known) {
+        (Some(model), Some(known)) => (known.context_window / 2, format!("half of the window of {model}")),
+        (Some(model), None) => (RESCUED_TOKENS, format!("as the window of {model} is not known")),
+        (None, _) => (RESCUED_TOKENS, "as the session names no model".to_owned()),
+    }
 }
 
 /// The model that a session names last. What cannot be read is an error later.

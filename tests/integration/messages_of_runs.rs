@@ -175,7 +175,7 @@ fn count_names_tokens_by_category() {
     let plan = with(&["-n", "--json", "--for", "gpt-4o", "--keep", "messages:10", SESSION]);
     let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
     let (tokens, beside) = (&plan["tokens"], &plan["overhead"]);
-    let told = format!("tcompact: {tokens} tokens in 1 conversation, {beside} of them beside the messages\n");
+    let told = format!("tcompact: {tokens} tokens in 1 conversation, {beside} of the tokens beside the messages\n");
     assert_eq!((count.code, count.stdout, count.stderr), (0, format!("{tokens}\n"), told));
     let whole = with(&["count", "--json", "--overhead-tokens", "700", "--for", "gpt-4o", SESSION]);
     let whole: Value = serde_json::from_str(&whole.stdout).expect("JSON");

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::program::{Run, path, run, tcompact};
+use crate::program::{Run, path, run, tcompact, with};
 use crate::restoring::{compacted, records};
 
 const ROUNDS: usize = 3;
@@ -292,4 +292,41 @@ fn a_changed_record_breaks_no_document() {
     fs::write(&archive, text.replacen("[\"{", "[\"garbage {", 1)).expect("written");
     let back = restore(&archive, &[], &Value::from(said).to_string());
     assert_eq!((back.code, back.stdout.as_str()), (1, ""), "{back:?}");
+}
+
+/// A folder that one archive was written for is put back as a whole; what was not compacted stays, and what was changed
+/// since is refused alone.
+#[test]
+fn a_folder_is_put_back_in_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let logs = folder.path().join("logs");
+    fs::create_dir(&logs).expect("a folder");
+    let chat = |name: &str| {
+        let messages =
+            (0..30).map(|at| format!(r#"{{"role":"user","content":"{name} {at}: {}"}}"#, "word ".repeat(30)));
+        format!("[{}]\n", messages.collect::<Vec<_>>().join(","))
+    };
+    let names = ["a.json", "b.json", "c.json"];
+    for name in names {
+        fs::write(logs.join(name), chat(name)).expect("written");
+    }
+    fs::write(logs.join("short.json"), r#"[{"role":"user","content":"hi"}]"#).expect("written");
+    let (archive, logs_path) = (path(folder.path(), "cut.jsonl"), path(folder.path(), "logs"));
+    let done = with(&["-q", "-i", "--keep", "messages:2", "--archive", &archive, &logs_path]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let refused = with(&["restore", &archive, &logs_path]);
+    let advice = format!("try: tcompact restore --in-place {archive} {logs_path}\n");
+    assert!(refused.code == 2 && refused.stderr.ends_with(&advice), "{refused:?}");
+    let changed = fs::read_to_string(logs.join("c.json")).expect("a file").replace("c.json 29", "c.json thirty");
+    fs::write(logs.join("c.json"), &changed).expect("written");
+    let restored = with(&["restore", "-i", &archive, &logs_path]);
+    assert_eq!(restored.code, 7, "{restored:?}");
+    assert!(restored.stderr.contains("c.json: ") && restored.stderr.contains("2 files put back"), "{restored:?}");
+    assert!(restored.stderr.contains("1 file it has nothing of"), "{restored:?}");
+    for name in &names[..2] {
+        assert_eq!(fs::read_to_string(logs.join(name)).expect("a file"), chat(name));
+    }
+    assert_eq!(fs::read_to_string(logs.join("c.json")).expect("a file"), changed);
+    let again = with(&["restore", "-i", &archive, &path(&logs, "a.json")]);
+    assert!(again.code == 1 && again.stderr.contains("it is as it was before it was compacted"), "{again:?}");
 }

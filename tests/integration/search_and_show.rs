@@ -510,3 +510,19 @@ fn the_last_message_is_shown_and_kept_by_name() {
     let run = with(&["show", "2..last", &file]);
     assert!(run.code == 2 && run.stderr.contains("expected INDEX, last"), "{run:?}");
 }
+
+/// What an agent compacted itself is still in its file: no index names it, so a note names the lines.
+#[test]
+fn what_is_no_longer_sent_is_named_by_its_lines() {
+    let file = path(Path::new(FIXTURES), "claude-code/compacted.jsonl");
+    let text = fs::read_to_string(&file).expect("a fixture");
+    let boundary = text.lines().position(|line| line.contains("compact_boundary")).expect("a boundary");
+    let before = text.lines().take(boundary).find(|line| line.contains("\"role\":\"user\"")).expect("a message");
+    let said: Value = serde_json::from_str(before).expect("JSON");
+    let said = said["message"]["content"].as_str().expect("a text").split(['.', '\n']).next().expect("a sentence");
+    let found = with(&["search", &regex::escape(said), &file]);
+    assert!(found.code == 3 && found.stdout.is_empty(), "{found:?}");
+    assert!(found.stderr.contains("1 message that the agent no longer sends"), "{found:?}");
+    let quiet = with(&["search", "-q", &regex::escape(said), &file]);
+    assert_eq!((quiet.code, quiet.stderr.as_str()), (3, ""));
+}

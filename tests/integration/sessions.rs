@@ -172,3 +172,22 @@ fn a_rescued_session_is_whole_and_fits_and_can_be_undone() {
         assert!(done.code == 2 && done.stderr.contains(why), "{done:?}");
     }
 }
+
+/// A session that needs nothing is told so with the size that was meant; one that grew is rescued again.
+#[test]
+fn a_second_rescue_keeps_the_first_copy() {
+    let home = tempfile::tempdir().expect("a folder");
+    let file = home.path().join("s.json");
+    fs::write(&file, broken_session("claude-opus-4-5")).expect("written");
+    let name = file.display().to_string();
+    assert_eq!(in_home(home.path(), &["--rescue", &name]).code, 0);
+    let first = fs::read(home.path().join("s.json.bak")).expect("a copy");
+    let between = fs::read(&file).expect("a file");
+    let unchanged = in_home(home.path(), &["--rescue", "--repair", "drop", &name]);
+    let size =
+        "--rescue fits into 100000 tokens, half of the window of claude-opus-4-5; --fit SIZE fits into another size";
+    assert!(unchanged.code == 0 && unchanged.stderr.ends_with(&format!("{size}\n")), "{unchanged:?}");
+    assert_eq!(in_home(home.path(), &["--rescue", "--fit", "tokens:20k", &name]).code, 0);
+    assert_eq!(fs::read(home.path().join("s.json.bak")).expect("a copy"), first);
+    assert_eq!(fs::read(home.path().join("s.json.bak2")).expect("a copy"), between);
+}

@@ -12,6 +12,7 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use crate::compact::EarlierSummary;
 use crate::plan::recorded::RecordedSize;
+use crate::plan::size::Size;
 use crate::plan::{CutPolicy, Plan, total};
 use crate::sanitize::sanitize;
 use crate::tokens::{Categories, Tally};
@@ -45,6 +46,8 @@ pub(crate) struct Picture<'p, 'a> {
     pub(crate) pruned: BTreeMap<usize, u64>,
     /// The policy of the plan.
     pub(crate) policy: &'p CutPolicy,
+    /// The size that it was made to fit, if it was.
+    pub(crate) fit: Option<Size>,
     /// The file for removed messages.
     pub(crate) archive: Option<&'p Path>,
     /// What becomes of earlier summaries.
@@ -226,6 +229,11 @@ impl Picture<'_, '_> {
                 let messages = counted(self.pruned.len(), "message");
                 let after: u64 = self.pruned.values().sum();
                 format!("nothing is summarized; {messages} pruned from {before} to {}", counted(after, "token"))
+            }
+            (None, why) if self.fit.is_some() => {
+                let fit = self.fit.map(|size| size.to_string()).unwrap_or_default();
+                let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                format!("the cut is at {cut}, as --fit {fit} wants it{why}")
             }
             (None, Some(why)) => format!("the cut is at {cut}, and not at {wanted} as --keep {keep} wants it: {why}"),
             (None, None) => format!("the cut is at {cut}, as --keep {keep} wants it"),

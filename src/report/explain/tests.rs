@@ -44,6 +44,7 @@ fn coloured(messages: &[String], policy: &CutPolicy, columns: usize) -> String {
         plan: &plan,
         pruned: Default::default(),
         policy,
+        fit: None,
         archive,
         economy,
     }
