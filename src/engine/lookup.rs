@@ -62,6 +62,8 @@ pub(super) struct Found {
     /// The id of its record.
     pub(super) record: Option<RecordId>,
     pub(super) origin: PlaceOrigin,
+    /// The conversation that its record is of; empty in a transcript.
+    pub(super) source: String,
     pub(super) index: usize,
     pub(super) role: String,
     pub(super) tool: Option<String>,
@@ -87,7 +89,8 @@ impl ReadPart<'_, '_> {
             _ => None,
         });
         let RecordMessages { round, id, .. } = *self.record;
-        Found { round, record: id, origin: self.origin, index: self.index(at), role, tool, pair }
+        let source = self.record.source.clone();
+        Found { round, record: id, origin: self.origin, source, index: self.index(at), role, tool, pair }
     }
 }
 
@@ -183,6 +186,13 @@ impl Contents {
 
     fn all(&self) -> impl Iterator<Item = &KnownPart> {
         self.parts.values().flatten().chain(&self.unnamed)
+    }
+
+    /// Whether its records are of more than one conversation.
+    pub(super) fn has_several_sources(&self) -> bool {
+        let mut sources = self.all().map(|part| &part.source);
+        let first = sources.next();
+        sources.any(|source| Some(source) != first)
     }
 
     /// The records with an id.

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
+use std::io::IsTerminal;
 use std::ops::Range;
 
 use anyhow::Result;
@@ -70,6 +71,8 @@ struct Hits<'s> {
     /// The ones to print, in the order of the file.
     kept: VecDeque<Hit>,
     number: usize,
+    /// The messages that were looked at.
+    searched: u64,
     /// The lines of messages with a match that are no longer sent.
     unsent: Vec<usize>,
 }
@@ -92,6 +95,7 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
     let (files, mut failures) = files(&settings.input.paths);
     let is_only = matches!(files.as_slice(), [only] if only.named);
     let (mut lookup, mut shown, mut number) = (Lookup::new(settings), 0, 0);
+    let mut searched = 0_u64;
     lookup.reads_unsent = settings.volume > Volume::Quiet;
     let mut unsent = Vec::new();
     let is_ranked = pattern.has_alternatives() && !counts;
@@ -99,8 +103,15 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
     for file in &files {
         // One that stands for several counts as all of them.
         let most = if counts { 0 } else { limit.saturating_sub(shown) };
-        let mut hits =
-            Hits { pattern, most, joins: !settings.json, kept: VecDeque::new(), number: 0, unsent: Vec::new() };
+        let mut hits = Hits {
+            pattern,
+            most,
+            joins: !settings.json,
+            kept: VecDeque::new(),
+            number: 0,
+            searched: 0,
+            unsent: Vec::new(),
+        };
         let contents = match lookup.read(file, &mut |part, masks| hits.add(part, masks)) {
             Err(error) if is_only => return Err(error),
             Err(error) => {
@@ -111,6 +122,7 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
             Ok(Some(contents)) => contents,
         };
         number += hits.number;
+        searched += hits.searched;
         unsent.extend(unsent_hits(&file.name(), &hits.unsent));
         let (name, command) = (file.name(), ShowCommand::of(settings, file));
         if is_ranked {
@@ -137,6 +149,11 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
     if settings.volume > Volume::Quiet {
         for sentence in lookup.damage.iter().chain(&unsent) {
             reporter.handle(&Event::Notice(sentence));
+        }
+        // A person looks on who may think that nothing was searched.
+        if number == 0 && !counts && std::io::stderr().is_terminal() {
+            let sentence = format!("nothing found in {}", counted(searched, "message"));
+            reporter.handle(&Event::Notice(&sentence));
         }
         if number > shown && !counts {
             let sentence = format!("{} more; {}", number - shown, to_see_all(settings, typed, number));
@@ -190,6 +207,7 @@ impl Hits<'_> {
         }
         let messages = part.messages.iter().enumerate().filter(|_| !part.is_copy);
         for (at, message) in messages {
+            self.searched += 1;
             let text = masks.text(message);
             if !self.pattern.whole.is_match(&text) {
                 continue;
@@ -254,11 +272,15 @@ impl Hit {
         let Hit { found, lines, more, earlier, same, .. } = self;
         let place = |found: &Found| contents.origin_of(found).place(found.index);
         let same: Vec<String> = same.iter().map(place).collect();
+        let source = Some(&found.source).filter(|source| !source.is_empty() && contents.has_several_sources());
         if json {
             let line = |line: &FoundLine| json!({"number": line.number, "text": line.text, "match": line.matches});
             let lines: Vec<_> = lines.iter().map(line).collect();
             let Found { role, tool, .. } = found;
             let mut row = json!({"source": file, "index": place(found), "role": role, "tool": tool, "lines": lines});
+            if let Some(source) = source {
+                row["of"] = source.as_str().into();
+            }
             if let (false, PlaceOrigin::Line(line, _)) = (contents.is_archive, found.origin) {
                 row["line"] = line.into();
             }
@@ -267,7 +289,8 @@ impl Hit {
             }
             return sanitize_json(&row.to_string()) + "\n";
         }
-        let mut out = format!("{}  {}\n", found.header(contents.origin_of(found)), sanitize_name(file));
+        let of = source.map(|source| format!(" of {}", sanitize_name(source))).unwrap_or_default();
+        let mut out = format!("{}  {}{of}\n", found.header(contents.origin_of(found)), sanitize_name(file));
         let mut last = usize::MAX - 1;
         for line in lines {
             out.push_str(if last + 1 < line.number { "  …\n" } else { "" });
@@ -365,7 +388,16 @@ mod tests {
 
     fn found(tool: String) -> Found {
         let (origin, role) = (PlaceOrigin::Line(1, 1), "tool".to_owned());
-        Found { round: 2, record: None, origin, index: 17, role, tool: Some(tool), pair: Some(("←", 16)) }
+        Found {
+            round: 2,
+            record: None,
+            origin,
+            source: String::new(),
+            index: 17,
+            role,
+            tool: Some(tool),
+            pair: Some(("←", 16)),
+        }
     }
 
     /// The lines as the most generous reader splits them.
