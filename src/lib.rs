@@ -43,6 +43,7 @@
 //!
 //! A module imports only modules above it in this list. No two modules import each other, except a registry and its rows.
 //!
+//! - `tcompact-json` (`crates/json`): JSON as it stands in a text: one checked pass, spans, edits, no tree.
 //! - `transcript`: a parsed transcript, whose messages know their byte ranges. Framing (JSON, JSONL), message lists inside
 //!   envelopes, format detection, the order of messages that providers demand, and a file for each format. Edits, and
 //!   views of a transcript with edits applied.

@@ -1,7 +1,7 @@
 //! Checks that a text is JSON, and indexes its long values.
 //!
 //! One pass checks the grammar. It builds no tree and records only where each long value ends, so that
-//! [`crate::transcript::json`] can skip messages without reading them again. Like Python's `json`, it also accepts
+//! [`crate::json`] can skip messages without reading them again. Like Python's `json`, it also accepts
 //! `NaN` and `Infinity` anywhere, and control characters in the arguments of tools.
 
 use std::borrow::Cow;
@@ -11,45 +11,44 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-#[cfg(any(test, feature = "laws"))]
-pub(crate) use scan::MAX_DEPTH;
-pub(crate) use scan::TOO_DEEP;
+pub use scan::MAX_DEPTH;
+pub use scan::TOO_DEEP;
 use scan::{Controls, Scan};
 
 /// The place where a text stops being JSON, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SyntaxError {
+pub struct SyntaxError {
     /// Line, counted from 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// Byte in the line, counted from 1.
-    pub(crate) column: usize,
+    pub column: usize,
     /// The reason, without the place.
-    pub(crate) what: String,
+    pub what: String,
     /// Whether the place is where a string, list or object begins that is not closed.
-    pub(crate) is_unclosed: bool,
+    pub is_unclosed: bool,
     /// Whether the text ends too early.
-    pub(crate) is_early_end: bool,
+    pub is_early_end: bool,
 }
 
 /// A text with its JSON values: one in a document, several in JSONL, where two may share a line. A byte order mark in
 /// front belongs to none of them.
 #[derive(Debug)]
-pub(crate) struct Source<'a> {
-    /// The text, including a byte order mark. It has [`MASK`] in place of the bytes of broken lines, so that no reader
+pub struct Source<'a> {
+    /// The text, including a byte order mark. It has a mask in place of the bytes of broken lines, so that no reader
     /// takes them for JSON. All other bytes have the same offsets as in the file.
-    pub(crate) text: Cow<'a, str>,
+    pub text: Cow<'a, str>,
     /// Where the values begin, in bytes.
-    pub(super) start: usize,
+    pub start: usize,
     /// The long values, in the order in which they begin.
-    pub(super) long: Vec<LongValue>,
+    pub long: Vec<LongValue>,
     /// The values that share their line with others: the spans of such lines, in order.
-    pub(super) shared_lines: Vec<Range<usize>>,
+    pub shared_lines: Vec<Range<usize>>,
     /// The lines that are not JSON: their spans, in order.
-    pub(crate) broken_lines: Vec<Range<usize>>,
+    pub broken_lines: Vec<Range<usize>>,
     /// Whether only the last line is broken, because the text ends inside it.
-    pub(crate) is_cut_off: bool,
+    pub is_cut_off: bool,
     /// Why the text as a whole is not JSON, if some lines are broken.
-    pub(super) error: Option<SyntaxError>,
+    pub error: Option<SyntaxError>,
 }
 
 /// The character that masks broken lines. It separates no values and opens none.
@@ -57,12 +56,12 @@ const MASK: &str = "x";
 
 /// A long value or key. Offsets are bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LongValue {
-    pub(super) start: u32,
-    pub(super) end: u32,
+pub struct LongValue {
+    pub start: u32,
+    pub end: u32,
     /// For an array or object: the index of the first long value after it. For a string: how many more characters its
     /// escapes have than the text they stand for.
-    pub(super) more: u32,
+    pub more: u32,
 }
 
 impl<'a> Source<'a> {
@@ -70,7 +69,7 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// The first place that is not JSON.
-    pub(crate) fn of(text: &'a str) -> Result<Self, SyntaxError> {
+    pub fn of(text: &'a str) -> Result<Self, SyntaxError> {
         let start = start_of_values(text);
         match Scan::values(text, Controls::Refused, start) {
             Ok((long, shared_lines)) => Ok(Source { shared_lines, ..Source::new(text.into(), start, long) }),
@@ -82,7 +81,7 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// The first place that is not JSON. The text is not JSONL either.
-    pub(crate) fn of_file(text: &'a str) -> Result<Self, SyntaxError> {
+    pub fn of_file(text: &'a str) -> Result<Self, SyntaxError> {
         Source::of(text).or_else(|error| match error.what.as_str() {
             what if what == TOO_DEEP || what.ends_with(CONFLICT) => Err(error),
             _ => Source::of_lines(text, error),
@@ -120,7 +119,7 @@ impl<'a> Source<'a> {
     }
 
     /// Reads a tool's arguments as Python does with `strict=False`; `None` if they are not exactly one value.
-    pub(crate) fn of_arguments(text: &'a str) -> Option<Self> {
+    pub fn of_arguments(text: &'a str) -> Option<Self> {
         let (long, _) = Scan::values(text, Controls::Allowed, 0).ok()?;
         let source = Source::new(text.into(), 0, long);
         (source.values().take(2).count() == 1).then_some(source)
@@ -129,7 +128,7 @@ impl<'a> Source<'a> {
 
 /// Whether a text is one line that ends inside a value. Where it ends inside a character, a NUL stands for each of the
 /// character's bytes.
-pub(crate) fn is_cut_off(line: &str) -> bool {
+pub fn is_cut_off(line: &str) -> bool {
     let is_last = memchr::memchr(b'\n', line.as_bytes()).is_none();
     is_last && Source::of(line.trim_end_matches('\0')).is_err_and(|error| error.is_early_end)
 }

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::transcript::source::{LongValue, ScanError};
-use crate::transcript::text::Text;
+use crate::source::{LongValue, ScanError};
+use crate::text::Text;
 
 /// A value counts as long from this many bytes on. Shorter ones are indexed too, and else scanned again wherever somebody
 /// asks for one behind them.
@@ -21,10 +21,10 @@ const PARTS_FOR_INDEX: usize = 4;
 const DEEPEST: usize = 64;
 
 /// The deepest nesting of values that is read: about as deep as Python's `json` goes. Readers recurse.
-pub(crate) const MAX_DEPTH: usize = 1_000;
+pub const MAX_DEPTH: usize = 1_000;
 
 /// The error of a text that nests deeper.
-pub(crate) const TOO_DEEP: &str = "its values are nested deeper than 1000 levels";
+pub const TOO_DEEP: &str = "its values are nested deeper than 1000 levels";
 
 /// Whether strings may contain control characters.
 #[derive(Clone, Copy, PartialEq, Eq)]

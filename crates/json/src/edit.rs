@@ -1,28 +1,28 @@
 //! Edits of a source. Every change of a transcript is a range and its replacement, so all bytes outside the edits stay
 //! unchanged.
 //!
-//! Other modules decide which edits are made, most of them [`crate::rewrite`].
+//! Other modules decide which edits are made, most of them by the rules of a compaction.
 
 use std::iter;
 use std::ops::Range;
 
-use crate::transcript::json::Json;
+use crate::json::Json;
 
 /// A range of the source, in bytes, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Edit {
-    pub(crate) range: Range<usize>,
-    pub(crate) text: String,
+pub struct Edit {
+    pub range: Range<usize>,
+    pub text: String,
 }
 
 /// Sorts edits into the order in which they apply; an insertion comes before a removal that starts there. (Each further
 /// sort would add six kilobytes to the program.)
-pub(crate) fn sort(edits: &mut [Edit]) {
+pub fn sort(edits: &mut [Edit]) {
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
 }
 
 /// Ranges in order, with those that overlap as one.
-pub(crate) fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+pub fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| range.start);
     ranges.dedup_by(|next, last| {
         let overlaps = next.start < last.end;
@@ -33,14 +33,14 @@ pub(crate) fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// Whether a range is inside one of some that are in order and apart.
-pub(crate) fn is_inside(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
+pub fn is_inside(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
     ranges.get(ranges.partition_point(|other| other.end < range.end)).is_some_and(|other| other.start <= range.start)
 }
 
 /// The edits of a source that have the effect of `first` and then `second`, whose ranges are of `between`, the text
 /// that `first` made. Edits that touch the same text become one. `shift` is by how much earlier edits have moved
 /// `between`.
-pub(crate) fn composed(between: &str, first: &[Edit], second: &[Edit], mut shift: isize) -> Vec<Edit> {
+pub fn composed(between: &str, first: &[Edit], second: &[Edit], mut shift: isize) -> Vec<Edit> {
     let mut composed = Vec::with_capacity(first.len() + second.len());
     let (mut first, mut second) = (first.iter().peekable(), second.iter().peekable());
     let at = |offset: usize, shift: isize| offset.saturating_add_signed(shift);
@@ -76,7 +76,7 @@ pub(crate) fn composed(between: &str, first: &[Edit], second: &[Edit], mut shift
 }
 
 /// Applies `edits`, which are in order and do not overlap.
-pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
+pub fn apply(source: &str, edits: &[Edit]) -> String {
     assert!(edits.is_sorted_by(|one, next| one.range.end <= next.range.start), "edits are in order");
     let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let gone: usize = edits.iter().map(|edit| edit.range.len()).sum();
@@ -92,7 +92,7 @@ pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
 }
 
 /// A value with edits of the source inside of it, in any order.
-pub(crate) fn edited_value(value: Json<'_>, mut edits: Vec<Edit>) -> String {
+pub fn edited_value(value: Json<'_>, mut edits: Vec<Edit>) -> String {
     sort(&mut edits);
     let start = value.span().start;
     for Edit { range, .. } in &mut edits {
@@ -102,7 +102,7 @@ pub(crate) fn edited_value(value: Json<'_>, mut edits: Vec<Edit>) -> String {
 }
 
 /// A range of the source, in bytes, and its replacement, which need not be UTF-8.
-pub(crate) trait Replaces {
+pub trait Replaces {
     fn range(&self) -> &Range<usize>;
     /// The replacement.
     fn bytes(&self) -> &[u8];
@@ -120,7 +120,7 @@ impl Replaces for Edit {
 
 /// The pieces of the result, without copying what stays. The source is bytes: lines that are kept aside need not be
 /// UTF-8.
-pub(crate) fn pieces<'e>(source: &'e [u8], edits: &'e [impl Replaces]) -> impl Iterator<Item = &'e [u8]> {
+pub fn pieces<'e>(source: &'e [u8], edits: &'e [impl Replaces]) -> impl Iterator<Item = &'e [u8]> {
     let starts = iter::once(0).chain(edits.iter().map(|edit| edit.range().end));
     let ends = edits.iter().map(|edit| edit.range().start).chain([source.len()]);
     let texts = edits.iter().map(Replaces::bytes).chain([&[][..]]);
@@ -128,7 +128,7 @@ pub(crate) fn pieces<'e>(source: &'e [u8], edits: &'e [impl Replaces]) -> impl I
 }
 
 /// Whether `edits` change the source.
-pub(crate) fn changes(source: &[u8], edits: &[Edit]) -> bool {
+pub fn changes(source: &[u8], edits: &[Edit]) -> bool {
     if edits.is_empty() {
         return false;
     }

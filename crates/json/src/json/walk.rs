@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use crate::transcript::json::{Json, JsonKind, Token};
-use crate::transcript::source::{LongValue, Source};
+use crate::json::{Json, JsonKind, Token};
+use crate::source::{LongValue, Source};
 
 /// The index of a value that is not among the long ones.
 pub(super) const SHORT: u32 = u32::MAX;
@@ -140,7 +140,7 @@ fn string_end(bytes: &[u8], open: usize) -> usize {
 
 /// Every string in a value that is not a key, in order, with the key of the innermost member around it; in one pass at
 /// any depth.
-pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)> {
+pub fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)> {
     /// An open object or array: the key of its current member, and whether a key comes next.
     struct Open<'a> {
         kind: JsonKind,

@@ -8,17 +8,17 @@ use std::ops::Range;
 
 /// The text between the quotes of a string.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Text<'a> {
+pub struct Text<'a> {
     raw: &'a str,
     /// How many more characters its escapes have than their values; 0 without escapes.
-    pub(super) excess: u32,
+    pub excess: u32,
     /// Its first undecoded byte, or 0 if it is empty. Most comparisons need no more and so never access the text.
     first: u8,
 }
 
 impl<'a> Text<'a> {
     /// Creates one from the inside of a JSON string, with its escapes.
-    pub(crate) fn escaped(raw: &'a str) -> Self {
+    pub fn escaped(raw: &'a str) -> Self {
         let mut pieces = Pieces { rest: raw, escaped: true };
         let (mut excess, mut left) = (0, raw.len());
         while let Some(piece) = pieces.next() {
@@ -30,27 +30,27 @@ impl<'a> Text<'a> {
     }
 
     /// Creates one whose excess is known.
-    pub(crate) fn spelled(raw: &'a str, excess: u32) -> Self {
+    pub fn spelled(raw: &'a str, excess: u32) -> Self {
         Text { raw, excess, first: raw.as_bytes().first().copied().unwrap_or_default() }
     }
 
     /// Creates one from text that is not a JSON string.
-    pub(crate) fn plain(raw: &'a str) -> Self {
+    pub fn plain(raw: &'a str) -> Self {
         Text::spelled(raw, 0)
     }
 
     /// Whether the decoded string is `other`.
-    pub(crate) fn is(&self, other: &str) -> bool {
+    pub fn is(&self, other: &str) -> bool {
         if self.is_escaped() { self.decode() == other } else { self.raw == other }
     }
 
     /// Whether the decoded string is one of a list.
-    pub(crate) fn is_in(&self, list: &[&str]) -> bool {
+    pub fn is_in(&self, list: &[&str]) -> bool {
         list.iter().any(|known| self.is(known))
     }
 
     /// Whether the decoded string begins with `start`. Decodes no more than necessary.
-    pub(crate) fn starts_with(&self, start: &str) -> bool {
+    pub fn starts_with(&self, start: &str) -> bool {
         if start.bytes().next().is_some_and(|wanted| self.first != wanted && self.first != b'\\') {
             return false;
         }
@@ -62,24 +62,24 @@ impl<'a> Text<'a> {
     }
 
     /// Whether the string is empty.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.raw.is_empty()
     }
 
     /// The span of the text between the quotes in `source`, in bytes; `None` if it is not part of it.
-    pub(crate) fn span_in(&self, source: &str) -> Option<Range<usize>> {
+    pub fn span_in(&self, source: &str) -> Option<Range<usize>> {
         let start = (self.raw.as_ptr() as usize).checked_sub(source.as_ptr() as usize)?;
         let span = start..start + self.raw.len();
         (span.end <= source.len()).then_some(span)
     }
 
     /// The text between the quotes, with its escapes.
-    pub(crate) fn raw(&self) -> &'a str {
+    pub fn raw(&self) -> &'a str {
         self.raw
     }
 
     /// Decodes the string, with lone surrogates as U+FFFD. Borrows if nothing is escaped.
-    pub(crate) fn decode(&self) -> Cow<'a, str> {
+    pub fn decode(&self) -> Cow<'a, str> {
         if !self.is_escaped() {
             return Cow::Borrowed(self.raw);
         }
@@ -87,7 +87,7 @@ impl<'a> Text<'a> {
     }
 
     /// Decodes at most its first `most` characters, as [`Text::decode`] does.
-    pub(crate) fn decode_start(&self, most: usize) -> String {
+    pub fn decode_start(&self, most: usize) -> String {
         let (mut out, mut left) = (String::new(), most);
         for piece in self.pieces() {
             match piece {
@@ -107,7 +107,7 @@ impl<'a> Text<'a> {
     }
 
     /// Decodes a string that holds JSON. Lone surrogates stay escaped, which is equivalent in JSON.
-    pub(crate) fn decode_json(&self) -> Cow<'a, str> {
+    pub fn decode_json(&self) -> Cow<'a, str> {
         if !self.is_escaped() {
             return Cow::Borrowed(self.raw);
         }
@@ -133,7 +133,7 @@ impl<'a> Text<'a> {
     }
 
     /// The length in code points, as Python's `len` counts; a lone surrogate is one.
-    pub(crate) fn code_point_count(&self) -> usize {
+    pub fn code_point_count(&self) -> usize {
         if self.excess == UNKNOWN {
             self.code_points().count()
         } else {
@@ -143,12 +143,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    pub(crate) fn is_escaped(&self) -> bool {
+    pub fn is_escaped(&self) -> bool {
         self.excess > 0
     }
 
     /// Whether the decoded text contains this quote, `'` or `"`.
-    pub(crate) fn has_quote(&self, quote: u8) -> bool {
+    pub fn has_quote(&self, quote: u8) -> bool {
         // A quote is escaped with the quote itself, or with its number.
         let number = if quote == b'"' { r"\u0022" } else { r"\u0027" };
         let is_it = |piece: TextPiece<'_>| matches!(piece, TextPiece::Escape(point) if point == u32::from(quote));
@@ -157,12 +157,12 @@ impl<'a> Text<'a> {
     }
 
     /// Iterates over plain text and the values of escapes.
-    pub(crate) fn pieces(&self) -> Pieces<'a> {
+    pub fn pieces(&self) -> Pieces<'a> {
         Pieces { rest: self.raw, escaped: self.is_escaped() }
     }
 
     /// Iterates over the code points, including lone surrogates.
-    pub(crate) fn code_points(&self) -> impl Iterator<Item = u32> + use<'a> {
+    pub fn code_points(&self) -> impl Iterator<Item = u32> + use<'a> {
         self.pieces().flat_map(|piece| {
             let (plain, escape) = match piece {
                 TextPiece::Plain(plain) => (plain, None),
@@ -175,7 +175,7 @@ impl<'a> Text<'a> {
 
 /// A piece of a string.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum TextPiece<'a> {
+pub enum TextPiece<'a> {
     /// Text without escapes.
     Plain(&'a str),
     /// The code point of an escape; it may be a lone surrogate.
@@ -186,7 +186,7 @@ pub(crate) enum TextPiece<'a> {
 const UNKNOWN: u32 = u32::MAX;
 
 /// Iterates over the pieces of a [`Text`].
-pub(crate) struct Pieces<'a> {
+pub struct Pieces<'a> {
     rest: &'a str,
     escaped: bool,
 }

@@ -1,6 +1,6 @@
 //! Access to JSON text without building a tree.
 //!
-//! A [`Json`] is a span of a text that [`crate::transcript::source`] has checked. Nothing here checks the grammar
+//! A [`Json`] is a span of a text that [`crate::source`] has checked. Nothing here checks the grammar
 //! again; it only finds where values begin and end. Offsets are bytes from the start of the whole source, as edits need
 //! them. Numbers and strings stay as the source spells them.
 
@@ -9,16 +9,16 @@ mod walk;
 use std::fmt;
 use std::ops::Range;
 
-use crate::transcript::source::Source;
-use crate::transcript::text::Text;
+use crate::source::Source;
+use crate::text::Text;
 use walk::Walk;
-pub(crate) use walk::named_strings;
+pub use walk::named_strings;
 
 /// A valid JSON value in a source text.
 // There may be millions, so three numbers share two fields. The lower 48 bits of each are an offset, more than any
 // memory has bytes. The upper 16 bits are half of the value's index among the long values, or of `SHORT`.
 #[derive(Clone, Copy)]
-pub(crate) struct Json<'a> {
+pub struct Json<'a> {
     source: &'a Source<'a>,
     start_and_index: u64,
     end_and_index: u64,
@@ -29,7 +29,7 @@ const OFFSET: u32 = 48;
 
 /// The kind of a value, by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JsonKind {
+pub enum JsonKind {
     /// `{…}`
     Object,
     /// `[…]`
@@ -46,7 +46,7 @@ pub(crate) enum JsonKind {
 
 impl JsonKind {
     /// The noun for messages such as "message 3 is a number".
-    pub(crate) fn noun(self) -> &'static str {
+    pub fn noun(self) -> &'static str {
         match self {
             JsonKind::Object => "an object",
             JsonKind::Array => "an array",
@@ -98,16 +98,16 @@ impl<'a> Json<'a> {
     }
 
     /// Its span in the source, in bytes.
-    pub(crate) fn span(&self) -> Range<usize> {
+    pub fn span(&self) -> Range<usize> {
         self.start()..self.end()
     }
 
     /// The value as the source spells it.
-    pub(crate) fn raw(&self) -> &'a str {
+    pub fn raw(&self) -> &'a str {
         &self.source.text[self.span()]
     }
 
-    pub(crate) fn kind(&self) -> JsonKind {
+    pub fn kind(&self) -> JsonKind {
         match self.source.text.as_bytes()[self.start()] {
             b'{' => JsonKind::Object,
             b'[' => JsonKind::Array,
@@ -119,7 +119,7 @@ impl<'a> Json<'a> {
     }
 
     /// The string, if the value is one.
-    pub(crate) fn text(&self) -> Option<Text<'a>> {
+    pub fn text(&self) -> Option<Text<'a>> {
         (self.kind() == JsonKind::String).then(|| match self.source.long.get(self.long_index() as usize) {
             Some(long) => Text::spelled(self.unquoted(), long.more),
             None => Text::escaped(self.unquoted()),
@@ -127,22 +127,22 @@ impl<'a> Json<'a> {
     }
 
     /// The elements; none if the value is not an array.
-    pub(crate) fn items(&self) -> Items<'a> {
+    pub fn items(&self) -> Items<'a> {
         Items { walk: self.inside(JsonKind::Array), except: &[] }
     }
 
     /// The members in order; none if the value is not an object.
-    pub(crate) fn entries(&self) -> Entries<'a> {
+    pub fn entries(&self) -> Entries<'a> {
         Entries { walk: self.inside(JsonKind::Object) }
     }
 
     /// The brackets and scalars of the value from left to right, in one pass at any depth.
-    pub(crate) fn tokens(&self) -> Tokens<'a> {
+    pub fn tokens(&self) -> Tokens<'a> {
         Tokens { walk: self.whole() }
     }
 
     /// The member called `key`; the last one if the key is repeated, as all common JSON readers do.
-    pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
+    pub fn get(&self, key: &str) -> Option<Json<'a>> {
         let mut walk = self.inside(JsonKind::Object);
         let mut found = None;
         while let Some(name) = Json::next(&mut walk) {
@@ -160,22 +160,22 @@ impl<'a> Json<'a> {
     }
 
     /// The member called `key` if it is a string.
-    pub(crate) fn get_text(&self, key: &str) -> Option<Text<'a>> {
+    pub fn get_text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
 
     /// Whether the member called `key` is this string.
-    pub(crate) fn member_is(&self, key: &str, text: &str) -> bool {
+    pub fn member_is(&self, key: &str, text: &str) -> bool {
         self.get_text(key).is_some_and(|own| own.is(text))
     }
 
     /// The member at the end of a path of keys.
-    pub(crate) fn at(&self, path: &[&str]) -> Option<Json<'a>> {
+    pub fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         path.iter().try_fold(*self, |value, key| value.get(key))
     }
 
     /// Whether the value is falsy in Python: `null`, `false`, `0`, `""`, `[]`, `{}`.
-    pub(crate) fn is_falsy(&self) -> bool {
+    pub fn is_falsy(&self) -> bool {
         match self.kind() {
             JsonKind::Null => true,
             JsonKind::Bool => self.raw() == "false",
@@ -196,7 +196,7 @@ impl fmt::Debug for Json<'_> {
 /// Iterates over the elements of an array, or the values of a source. The source has the ends of long values; the ends
 /// of short ones are found byte by byte.
 #[derive(Debug, Clone)]
-pub(crate) struct Items<'a> {
+pub struct Items<'a> {
     walk: Walk<'a>,
     /// The spans among the values that are passed over, in order.
     except: &'a [Range<usize>],
@@ -204,23 +204,23 @@ pub(crate) struct Items<'a> {
 
 impl Source<'_> {
     /// The values in order, except those of broken lines.
-    pub(crate) fn values(&self) -> Items<'_> {
+    pub fn values(&self) -> Items<'_> {
         self.values_except(&self.broken_lines)
     }
 
     /// The values that are not in some spans, in order.
-    pub(super) fn values_except<'s>(&'s self, except: &'s [Range<usize>]) -> Items<'s> {
+    pub fn values_except<'s>(&'s self, except: &'s [Range<usize>]) -> Items<'s> {
         Items { walk: Walk::of_source(self, self.start), except }
     }
 
-    pub(crate) fn first(&self) -> Option<Json<'_>> {
+    pub fn first(&self) -> Option<Json<'_>> {
         self.values().next()
     }
 }
 
 impl<'a> Items<'a> {
     /// Iterates over a single value.
-    pub(super) fn only(value: Json<'a>) -> Self {
+    pub fn only(value: Json<'a>) -> Self {
         Items { walk: value.whole(), except: &[] }
     }
 }
@@ -239,7 +239,7 @@ impl<'a> Iterator for Items<'a> {
 }
 
 /// Iterates over the members of an object.
-pub(crate) struct Entries<'a> {
+pub struct Entries<'a> {
     walk: Walk<'a>,
 }
 
@@ -254,9 +254,9 @@ impl<'a> Iterator for Entries<'a> {
 
 /// An object with all its members found once, for readers that need several of them.
 #[derive(Clone)]
-pub(crate) struct Object<'a> {
+pub struct Object<'a> {
     /// The value itself. It has no members if it is not an object.
-    pub(crate) json: Json<'a>,
+    pub json: Json<'a>,
     members: Vec<JsonMember<'a>>,
 }
 
@@ -271,7 +271,7 @@ struct JsonMember<'a> {
 
 impl<'a> Object<'a> {
     /// Finds the members of a value in one pass.
-    pub(crate) fn of(json: Json<'a>) -> Self {
+    pub fn of(json: Json<'a>) -> Self {
         let mut walk = json.inside(JsonKind::Object);
         let mut members = Vec::with_capacity(4);
         while let Some(key) = Json::next(&mut walk)
@@ -284,24 +284,24 @@ impl<'a> Object<'a> {
     }
 
     /// The member called `key`; the last one if the key is repeated.
-    pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
+    pub fn get(&self, key: &str) -> Option<Json<'a>> {
         let is_it =
             |member: &&JsonMember<'_>| if member.is_escaped { spells(member.key, key) } else { member.key == key };
         self.members.iter().rev().find(is_it).map(|member| member.value)
     }
 
     /// The member called `key` if it is a string.
-    pub(crate) fn get_text(&self, key: &str) -> Option<Text<'a>> {
+    pub fn get_text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
 
     /// Whether the member called `key` is this string.
-    pub(crate) fn member_is(&self, key: &str, text: &str) -> bool {
+    pub fn member_is(&self, key: &str, text: &str) -> bool {
         self.get_text(key).is_some_and(|own| own.is(text))
     }
 
     /// The member at the end of a path of keys.
-    pub(crate) fn at(&self, path: &[&str]) -> Option<Json<'a>> {
+    pub fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         let (first, rest) = path.split_first()?;
         self.get(first)?.at(rest)
     }
@@ -321,7 +321,7 @@ fn spells(raw: &str, text: &str) -> bool {
 
 /// A token of a value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Token<'a> {
+pub enum Token<'a> {
     /// An object or array begins.
     Open(JsonKind),
     /// The innermost object or array ends.
@@ -331,7 +331,7 @@ pub(crate) enum Token<'a> {
 }
 
 /// Iterates over the tokens of a value.
-pub(crate) struct Tokens<'a> {
+pub struct Tokens<'a> {
     walk: Walk<'a>,
 }
 
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn depth_costs_no_stack() {
-        use crate::transcript::source::MAX_DEPTH;
+        use crate::source::MAX_DEPTH;
 
         let deep = format!("{}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
         assert_eq!(one(&deep).items().count(), 1);

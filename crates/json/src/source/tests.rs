@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use serde::de::IgnoredAny;
 
-use crate::transcript::json::{Json, Token};
-use crate::transcript::source::scan::LARGE;
-use crate::transcript::source::*;
+use crate::json::{Json, Token};
+use crate::source::scan::LARGE;
+use crate::source::*;
 
 fn raw(text: &str) -> Vec<String> {
     Source::of(text).expect("valid").values().map(|value| value.raw().to_owned()).collect()
