@@ -23,7 +23,7 @@ const LIBRARIES = { gnu: "glibc", musl: "musl" };
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(here);
 const cargo = fs.readFileSync(path.join(root, "Cargo.toml"), "utf8");
-const field = (name) => new RegExp(`^${name} = "(.*)"$`, "m").exec(cargo.split("\n[")[0])?.[1];
+const field = (name) => new RegExp(`^${name} = "(.*)"$`, "m").exec(cargo.split("\n[dependencies]")[0])?.[1];
 const common = { version: field("version"), license: field("license"), repository: field("repository") };
 
 function write(folder, manifest) {
