@@ -32,7 +32,7 @@ pub(crate) use help::{BRIEF, asks_briefly, asks_for_all};
 pub(crate) use retry::{Typed, value_at};
 pub(crate) use shared::{CountingFlags, GeneralFlags, PlaceFlags, ReadingFlags, WorkFlags};
 pub(crate) use values::{Clause, Facts, MANUAL, RequestJson, Shell, Table, TrimTokens, When, is_variable_name};
-use values::{archive_note, number, seconds, shell_command, summary_size, tool_name};
+use values::{SUMMARY_ROLES, archive_note, named, number, seconds, shell_command, summary_size, tool_name};
 
 /// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
 pub(crate) const NO_SUFFIX: &str = "\0";
@@ -284,7 +284,7 @@ pub(crate) struct CompactArguments {
     pub(crate) rate: Option<u32>,
 
     /// The role of the summary message, if the format's provider accepts it.
-    #[arg(long, value_enum, value_name = "ROLE", default_value = "user", help_heading = RARE_SUMMARY)]
+    #[arg(long, value_parser = named(&SUMMARY_ROLES), value_name = "ROLE", default_value = "user", help_heading = RARE_SUMMARY)]
     pub(crate) summary_role: SummaryRole,
 
     /// The beginning of the summary message. The default also puts the summary between <summary> and </summary>.

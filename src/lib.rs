@@ -41,12 +41,11 @@
 //!
 //! # The modules
 //!
+//! Below this package are others, in `crates/`, each with a README: `base` (errors, wording, hashes, locks: what any module
+//! may use), `json` (JSON as it stands in a text) and `transcript` (transcripts as they are read, and all formats).
+//!
 //! A module imports only modules above it in this list. No two modules import each other, except a registry and its rows.
 //!
-//! - `tcompact-json` (`crates/json`): JSON as it stands in a text: one checked pass, spans, edits, no tree.
-//! - `transcript`: a parsed transcript, whose messages know their byte ranges. Framing (JSON, JSONL), message lists inside
-//!   envelopes, format detection, the order of messages that providers demand, and a file for each format. Edits, and
-//!   views of a transcript with edits applied.
 //! - `tokens`: the size of a transcript. LangChain's estimate, exact tokenizers, the table of models.
 //! - `plan`: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins. Which rules of its
 //!   provider a transcript violates, what a compaction saves, and after how many turns it has paid.
@@ -76,16 +75,13 @@
 //!
 //! `laws` checks the promises of all modules: in tests, and with the feature `laws` in `fuzz/` and `benches/`.
 //!
-//! Any module may import `interrupt` (signals), `standard_streams` and what is in the package `tcompact-base`
-//! (`crates/base`): `exit` (exit codes and errors), `fault` (panics), `hash`, `sanitize` (characters that a terminal obeys),
-//! `diagnostic` (what is wrong with a text, what was probably meant, and what to try), `sync` (locks), `pattern` (regular
-//! expressions) and `wording`.
+//! Any module of the program may import `interrupt` (signals) and `standard_streams`.
 //!
 //! Nothing is written until all steps that can fail have succeeded. Tests check all rules on this page.
 //!
 //! # Registries
 //!
-//! A format is a file in `transcript::formats`, a row in `transcript::formats::FORMATS` and a folder in `fixtures/`; tests
+//! A format is a file in `crates/transcript/src/formats`, a row in its `FORMATS` and a folder in `fixtures/`; tests
 //! build conversations from its pieces in `fixtures/bricks/`. A provider is a row in `llm::providers::PROVIDERS` and, if its
 //! protocol is its own, a file. A preset is a row in `presets::PRESETS`. Help, tables and tests are generated from
 //! these rows.
@@ -139,7 +135,8 @@ mod settings;
 mod standard_streams;
 mod summary;
 mod tokens;
-mod transcript;
+
+use tcompact_transcript as transcript;
 
 use tcompact_base::{diagnostic, exit, fault, hash, pattern, sanitize, sync, wording};
 

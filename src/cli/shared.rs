@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, ValueHint};
 
 use crate::cli::NO_SUFFIX;
 use crate::cli::help::{MANY, OUTPUT, RARE_COUNTS, SETTINGS};
-use crate::cli::values::{When, number, shell_command, whole_or_none};
+use crate::cli::values::{LINES, When, named, number, shell_command, whole_or_none};
 use crate::plan::size::whole;
 use crate::tokens::Counter;
 use crate::transcript::formats::agents;
@@ -25,7 +25,7 @@ pub(crate) struct ReadingFlags {
     pub(crate) latest: Option<String>,
 
     /// How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides.
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = RARE_COUNTS)]
+    #[arg(long, value_parser = named(&LINES), value_name = "WHAT", help_heading = RARE_COUNTS)]
     pub(crate) lines: Option<Lines>,
 }
 

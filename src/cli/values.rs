@@ -1,7 +1,7 @@
 //! The types of flag values, and their parsers.
 
 use clap::ValueEnum;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::{Map, Value};
 
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
@@ -224,6 +224,31 @@ impl Shell {
 /// The manual page: its name and its content in `completions/`.
 pub(crate) const MANUAL: (&str, &str) = ("tcompact.1", include_str!("../../completions/tcompact.1"));
 
+/// The values of `--summary-role`, with their names and their help.
+pub(crate) const SUMMARY_ROLES: [(&str, &str, SummaryRole); 3] = [
+    ("user", "As if the user wrote it; every provider accepts it", SummaryRole::User),
+    ("system", "As an instruction", SummaryRole::System),
+    ("assistant", "As if the model wrote it", SummaryRole::Assistant),
+];
+
+/// The values of `--lines`.
+pub(crate) const LINES: [(&str, &str, Lines); 2] = [
+    ("messages", "One message a line: the file is one conversation", Lines::Messages),
+    ("conversations", "One conversation a line: a list of messages, or an object around one", Lines::Conversations),
+];
+
+/// A parser of values of a type that knows no flags: each with its name and its help.
+pub(crate) fn named<T>(values: &'static [(&'static str, &'static str, T)]) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    let possible = values.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(possible).try_map(|given| {
+        let found = values.iter().find(|(name, ..)| *name == given);
+        found.map(|(.., value)| value.clone()).ok_or("it is none of these")
+    })
+}
+
 /// Implements `ValueEnum` for a type of a module that knows no flags: each value with its name and its help, `without`
 /// the one that counts where the flag is not given.
 macro_rules! values_of {
@@ -241,17 +266,6 @@ macro_rules! values_of {
             }
         }
     };
-}
-
-values_of! { SummaryRole:
-    SummaryRole::User => "user", "As if the user wrote it; every provider accepts it";
-    SummaryRole::System => "system", "As an instruction";
-    SummaryRole::Assistant => "assistant", "As if the model wrote it";
-}
-
-values_of! { Lines:
-    Lines::Messages => "messages", "One message a line: the file is one conversation";
-    Lines::Conversations => "conversations", "One conversation a line: a list of messages, or an object around one";
 }
 
 values_of! { Repair:

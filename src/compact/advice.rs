@@ -96,7 +96,7 @@ fn shown(size: Size) -> String {
 mod tests {
     use super::*;
     use crate::transcript::Transcript;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     fn fitted<'t>(transcript: &'t Transcript<'t>, policy: &'t CompactionPolicy, arena: &'t Arena<'t>) -> Fitted<'t> {
         without_draft(Rc::new(decide(transcript, transcript, policy, arena).expect("a decision")), limit_of(policy))

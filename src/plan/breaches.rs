@@ -281,7 +281,7 @@ fn of_turns(transcript: &Transcript<'_>) -> Vec<Breach> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     #[test]
     fn a_breach_names_its_message_and_its_rule() {

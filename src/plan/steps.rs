@@ -223,7 +223,7 @@ mod tests {
     use crate::plan::CutPolicy;
     use crate::plan::size::Size;
     use crate::plan::tests::{cut, planned, policy};
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     #[test]
     fn keep_steps_keeps_the_last_answers() {

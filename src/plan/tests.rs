@@ -7,7 +7,7 @@ use crate::plan::*;
 use crate::presets::recipe::moved_cut;
 use crate::tokens::Counter;
 use crate::transcript::formats::{SummaryRole, by_name};
-use crate::transcript::framing::tests::read;
+use crate::transcript::framing::read_for_test as read;
 
 pub(crate) fn policy() -> CutPolicy {
     CutPolicy {

@@ -197,7 +197,7 @@ fn check_arguments(arguments: Option<Json<'_>>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::transcript::formats;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     fn refused(message: &str) -> Option<String> {
         let source = format!("[{message}]");

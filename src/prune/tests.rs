@@ -9,7 +9,7 @@ use crate::rewrite::thinking::Removal;
 use crate::tokens::{Counter, Tally};
 use crate::transcript::Transcript;
 use crate::transcript::edit::apply;
-use crate::transcript::framing::tests::read;
+use crate::transcript::framing::read_for_test as read;
 
 impl Pruned {
     /// All edits in order, including those that remove messages. Only for a transcript with no other edits.

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::prune::{Choice, chosen};
     use crate::transcript::edit::apply;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     /// Prunes a text in which `PNG` stands for a picture. Returns it with `NOTE` in place of the notes.
     fn pruned(text: &str) -> String {

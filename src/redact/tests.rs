@@ -3,7 +3,7 @@
 
 use crate::redact::*;
 use crate::transcript::edit::apply;
-use crate::transcript::framing::tests::read;
+use crate::transcript::framing::read_for_test as read;
 
 pub(super) fn masked(text: &str) -> String {
     Redactor::default().mask(text).into_owned()

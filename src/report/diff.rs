@@ -314,7 +314,7 @@ mod tests {
 
     use super::*;
     use crate::tokens::Counter;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     const SOURCE: &str = r#"[
         {"role":"system","content":"Rules."},

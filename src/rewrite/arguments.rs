@@ -126,7 +126,7 @@ mod tests {
     use crate::plan::size::Size;
     use crate::plan::tests::policy;
     use crate::tokens::Counter;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     fn truncated(source: &str, truncation: &Truncation) -> String {
         let document = read(source, None, None).expect("a transcript");

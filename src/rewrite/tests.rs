@@ -3,7 +3,7 @@
 use crate::presets::langgraph::update;
 use crate::rewrite::*;
 use crate::transcript::formats::{SummaryMessage, SummaryRole};
-use crate::transcript::framing::tests::read;
+use crate::transcript::framing::read_for_test as read;
 
 fn planned(cutoff: usize, pinned: &[usize]) -> Plan {
     Plan {

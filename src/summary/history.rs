@@ -232,7 +232,7 @@ pub(super) fn harmless(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::transcript::formats::by_name;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     fn rendered(source: &str) -> String {
         write(&read(source, None, None).expect("a transcript").transcripts[0].messages)

@@ -136,7 +136,7 @@ pub(crate) fn truncate_to_fit(text: &str, measure: Measure, limit: u64) -> Cow<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     const MEASURE: Measure = Measure { counter: Counter::APPROX, is_small: false };
 

@@ -101,7 +101,7 @@ fn lines(value: Json<'_>) -> String {
 mod tests {
     use crate::summary::history::readable;
     use crate::transcript::formats::by_name;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     /// Calls, results, reasoning and refusals in their order, decoded at any depth.
     #[test]

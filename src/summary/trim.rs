@@ -85,7 +85,7 @@ fn start_behind(text: &str, place: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     #[test]
     fn trimming_keeps_whole_messages_from_the_end() {

@@ -146,7 +146,7 @@ fn is_chinese(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     /// The total of messages of ten tokens. Each message of the model has a provider and a reported count.
     fn total(reports: &[(Option<&str>, Option<u64>)]) -> u64 {

@@ -158,7 +158,7 @@ fn sealed_tokens(sealed: Text<'_>) -> u64 {
 mod tests {
     use super::*;
     use crate::tokens::bpe::Encoding;
-    use crate::transcript::framing::tests::read;
+    use crate::transcript::framing::read_for_test as read;
 
     fn with_exact_tally(source: &str, test: impl Fn(&Tally<'_, '_>)) {
         let document = read(source, None, None).expect("a transcript");

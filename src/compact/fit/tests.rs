@@ -10,7 +10,7 @@ use crate::prune::{Choice, chosen};
 use crate::rewrite::thinking::Thinking;
 use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, SummaryBackend};
 use crate::tokens::Counter;
-use crate::transcript::framing::tests::read;
+use crate::transcript::framing::read_for_test as read;
 use crate::transcript::view::Arena;
 
 fn policy(limit: u64, keep: Option<u64>, summarizer: SummarizerKind) -> CompactionPolicy {

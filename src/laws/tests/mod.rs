@@ -1,5 +1,6 @@
 //! Checks the laws on fixtures and generated conversations, and compares tcompact with figures of other programs.
 
+mod agents_sessions;
 mod approx_tokens;
 mod conversations;
 mod cut_off;

@@ -4,7 +4,7 @@ use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
 use crate::tokens::{Counter, Tally};
 use crate::transcript::formats::SummaryRole;
-use crate::transcript::framing::tests::read;
+use crate::transcript::framing::read_for_test as read;
 
 const SUMMARY: &str = r"Here is a summary of the conversation to date:\n\n<summary>\nwhat was\n</summary>";
 

@@ -10,7 +10,7 @@ use crate::presets::recipe::moved_cut;
 use crate::report::explain::*;
 use crate::tokens::Counter;
 use crate::transcript::formats::by_name;
-use crate::transcript::framing::tests::read;
+use crate::transcript::framing::read_for_test as read;
 
 fn message(role: &str, text: &str) -> String {
     format!(r#"{{"role":"{role}","content":"{text}"}}"#)

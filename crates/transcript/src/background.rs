@@ -1,0 +1,330 @@
+//! Reads what agents record of their background tasks: which were launched, which have ended and how. Nothing is inferred:
+//! a task of which no end is recorded may run or not.
+//!
+//! Only what the agent itself writes counts: its program's text in the user's place, the record beside a result, and the
+//! results of its own tools. The output of a command, a page or a file can hold the same words. A notice has texts
+//! of others in it, the name of the task and what it answered, and nothing behind them is read.
+
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::background_forms::{
+    BackgroundForms, LaunchForm, LaunchSentence, RecordPlace, StatusForm, StopForm, TaskAnswer, TaskNotice, ToolForm,
+};
+use crate::formats::FORMATS;
+use crate::json::Json;
+use crate::lazy_text::LazyText;
+use crate::{Content, Message, PartKind, Role};
+
+/// What a record says of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRecord {
+    /// The id by which the agent names the task.
+    pub id: String,
+    pub event: TaskEvent,
+    /// What the task is, or the name that the agent gave it.
+    pub label: Option<String>,
+    /// The file of its result.
+    pub file: Option<String>,
+}
+
+/// What happened to a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskEvent {
+    Launched,
+    /// It ended with this status, as it is recorded.
+    Ended {
+        status: String,
+        /// Whether the agent only looked at the status, which it may have done before.
+        is_look: bool,
+    },
+    /// It was given more to do.
+    Continued,
+}
+
+/// A call of a tool, with its result.
+pub struct AnsweredCall<'c, 'a> {
+    pub name: &'c str,
+    pub arguments: &'c Value,
+    pub result: &'c LazyText<'a>,
+    /// The message of the result, if it has no other result.
+    pub message: Option<Json<'a>>,
+}
+
+/// Statuses of tasks that have not ended.
+const GOING_ON: [&str; 9] =
+    ["in_progress", "not_found", "paused", "pending", "pending_init", "queued", "running", "started", "waiting"];
+
+impl TaskRecord {
+    /// Creates one; `None` where what stands for the id is not one.
+    fn new(id: &str, event: TaskEvent) -> Option<Self> {
+        const LONGEST: usize = 128;
+        let id = id.trim();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "-_/.@".contains(c);
+        let is_id = !id.is_empty() && id.len() <= LONGEST && id.chars().all(is_part);
+        is_id.then(|| TaskRecord { id: id.to_owned(), event, label: None, file: None })
+    }
+
+    /// Creates one of a task that has ended; `None` where the status is of one that goes on.
+    fn ended(id: &str, status: &str, is_look: bool) -> Option<Self> {
+        let status = status.trim().to_owned();
+        let has_ended = !status.is_empty() && !GOING_ON.contains(&status.to_lowercase().as_str());
+        TaskRecord::new(id, TaskEvent::Ended { status, is_look }).filter(|_| has_ended)
+    }
+}
+
+/// The forms of all agents.
+fn forms() -> &'static [BackgroundForms] {
+    static FORMS: OnceLock<Vec<BackgroundForms>> = OnceLock::new();
+    FORMS.get_or_init(|| FORMATS.iter().map(|format| *format.background()).collect())
+}
+
+/// The notices in a message in the user's place that tasks have ended, at most one of each text. Whoever calls this knows
+/// that the message is not the output of a command.
+pub fn notices(message: &Message<'_>) -> Vec<TaskRecord> {
+    /// Characters at the beginning of a text in which a notice opens.
+    const LOOK: usize = 80;
+    if let Some(role) = message.rare_fields().role_name {
+        let answers = forms().iter().filter_map(|forms| forms.answer);
+        let answer = answers.into_iter().find(|answer| role.is(answer.role));
+        if let Some(answer) = answer {
+            return read_answer(&answer, message).into_iter().collect();
+        }
+        if !forms().iter().any(|forms| role.is_in(forms.inserted)) {
+            return Vec::new();
+        }
+    } else if message.role != Role::User {
+        return Vec::new();
+    }
+    let mut texts = Vec::new();
+    match &message.content {
+        // A whole message that is a result has its text as its content.
+        Content::Text(text) if message.results.is_empty() => texts.push(*text),
+        Content::Text(_) => {}
+        Content::Parts(parts) => {
+            for part in parts {
+                if let PartKind::Text(text) = part.kind {
+                    texts.push(text);
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for text in texts {
+        // Most texts do not begin as a notice does, and are not decoded.
+        let start = text.decode_start(LOOK);
+        let start = start.trim_start();
+        for notice in forms().iter().flat_map(|forms| forms.notices) {
+            if notice.behind.iter().chain([&notice.opening]).any(|opening| start.starts_with(opening)) {
+                found.extend(read_notice(notice, &text.decode()));
+            }
+        }
+    }
+    found
+}
+
+/// Reads the answer of a task, if it is the last.
+fn read_answer(answer: &TaskAnswer, message: &Message<'_>) -> Option<TaskRecord> {
+    let item = message.json.get("payload").unwrap_or(message.json);
+    let id = item.get_text(answer.id)?.decode();
+    let text = message.content.first_text()?.decode();
+    let status = text.strip_prefix(answer.before_status)?.lines().next()?;
+    if !answer.statuses.contains(&status) {
+        return None;
+    }
+    TaskRecord::ended(&id, status, false)
+}
+
+/// Reads the notice with which a text begins, or which stands behind an opening of the agent's.
+fn read_notice(notice: &TaskNotice, text: &str) -> Option<TaskRecord> {
+    let text = text.trim_start();
+    let is_behind = || notice.behind.iter().any(|opening| text.starts_with(opening));
+    let (before, rest) = text.split_once(notice.opening)?;
+    if !before.is_empty() && !is_behind() {
+        return None;
+    }
+    let (inside, behind) = rest.rsplit_once(notice.closing)?;
+    // A user who pastes a notice goes on in words.
+    let behind = behind.trim_start();
+    if !behind.is_empty() && !notice.endings.iter().any(|ending| behind.starts_with(ending)) {
+        return None;
+    }
+    let inside = inside.trim();
+    if inside.starts_with('{') {
+        let object: Value = serde_json::from_str(inside).ok()?;
+        let id = notice.ids.iter().find_map(|id| object.get(id)?.as_str())?;
+        return TaskRecord::ended(id, status_in(object.get(notice.status)?)?, false);
+    }
+    let texts = notice.texts.iter().filter_map(|name| inside.find(&format!("<{name}>")));
+    let (head, texts) = inside.split_at(texts.min().unwrap_or(inside.len()));
+    let id = notice.ids.iter().find_map(|id| element(head, id))?;
+    let record = TaskRecord::ended(id, element(head, notice.status)?, false)?;
+    let sentence = notice.texts.first().filter(|name| texts.starts_with(&format!("<{name}>")));
+    let label = sentence.and_then(|name| element(texts, name)).map(name_in_sentence);
+    Some(TaskRecord { label, file: element(head, notice.file).map(str::to_owned), ..record })
+}
+
+/// What a call and its result say of background tasks.
+pub fn records_of_call(call: &AnsweredCall<'_, '_>) -> Vec<TaskRecord> {
+    let mut tools = forms().iter().flat_map(|forms| forms.tools);
+    let tool = tools.find(|tool| tool.names.contains(&call.name));
+    match tool.map(|tool| tool.form) {
+        None => Vec::new(),
+        Some(ToolForm::Launch(form)) => launched(&form, call).into_iter().collect(),
+        Some(ToolForm::Status(form)) => looked_up(&form, call).into_iter().collect(),
+        Some(ToolForm::Statuses { ids, member }) => statuses(ids, member, call),
+        Some(ToolForm::Stop(form)) => stopped(&form, call).into_iter().collect(),
+        Some(ToolForm::Input { ids }) => {
+            let id = text_argument(call.arguments, ids);
+            id.and_then(|id| TaskRecord::new(id, TaskEvent::Continued)).into_iter().collect()
+        }
+    }
+}
+
+fn launched(form: &LaunchForm, call: &AnsweredCall<'_, '_>) -> Option<TaskRecord> {
+    let record = match form.record {
+        RecordPlace::Beside(members) => launched_beside(form, members, call)?,
+        RecordPlace::Result => launched_in_object(form, &object_in(call.result)?)?,
+    };
+    let task = text_argument(call.arguments, form.labels).map(str::to_owned);
+    let label = match (record.label, task) {
+        (Some(name), Some(task)) => Some(format!("{name}, {task}")),
+        (name, task) => name.or(task),
+    };
+    Some(TaskRecord { label, ..record })
+}
+
+/// A launch whose result is an object of the agent's own.
+fn launched_in_object(form: &LaunchForm, object: &Value) -> Option<TaskRecord> {
+    let id = form.ids.iter().find_map(|id| object.get(id)?.as_str())?;
+    let label = object.get(form.name).and_then(Value::as_str).map(str::to_owned);
+    Some(TaskRecord { label, ..TaskRecord::new(id, TaskEvent::Launched)? })
+}
+
+/// A launch by the record beside its result, or by the sentences of the result where no record is there.
+fn launched_beside(form: &LaunchForm, members: &[&str], call: &AnsweredCall<'_, '_>) -> Option<TaskRecord> {
+    let record = record_beside(call, members);
+    let id = match record {
+        Some(record) => launch_in_record(form, record)?,
+        None => launch_in_text(&form.sentence?, call)?,
+    };
+    let mut file = record.and_then(|record| Some(record.get_text(form.file)?.decode().into_owned()));
+    if let Some(sentence) = form.sentence.filter(|_| file.is_none()) {
+        // What the command printed before can hold the same words. The file has the name of its task.
+        let text = call.result.read();
+        file = behind_last(&text, sentence.before_file).filter(|file| file.contains(&id)).map(str::to_owned);
+    }
+    Some(TaskRecord { file, ..TaskRecord::new(&id, TaskEvent::Launched)? })
+}
+
+/// The id in the record of a launch; `None` where it is of a task that did not go to the background.
+fn launch_in_record(form: &LaunchForm, record: Json<'_>) -> Option<String> {
+    let status = record.get_text("status");
+    if !form.statuses.is_empty() && !status.is_some_and(|status| status.is_in(form.statuses)) {
+        return None;
+    }
+    let id = form.ids.iter().find_map(|id| record.get_text(id))?;
+    Some(id.decode().into_owned())
+}
+
+/// The id in a result whose message has no record.
+fn launch_in_text(sentence: &LaunchSentence, call: &AnsweredCall<'_, '_>) -> Option<String> {
+    let is_true = |argument: &str| call.arguments.get(argument).and_then(Value::as_bool) == Some(true);
+    if !sentence.asked.is_none_or(is_true) {
+        return None;
+    }
+    let text = call.result.read();
+    let opening = sentence.openings.iter().find(|opening| text.starts_with(**opening))?;
+    let rest = if sentence.before_id.is_empty() { &text[opening.len()..] } else { &text };
+    let (_, id) = rest.split_once(sentence.before_id)?;
+    let end = id.find(|c: char| c.is_whitespace() || ".,;)".contains(c)).unwrap_or(id.len());
+    Some(id[..end].to_owned())
+}
+
+fn looked_up(form: &StatusForm, call: &AnsweredCall<'_, '_>) -> Option<TaskRecord> {
+    let id = text_argument(call.arguments, form.ids)?;
+    if let Some(record) = record_beside(call, form.beside) {
+        let task = record.get(form.inside).unwrap_or(record);
+        return TaskRecord::ended(id, &task.get_text(form.status)?.decode(), true);
+    }
+    let text = call.result.read();
+    let outputs = form.outputs.iter().filter_map(|output| text.find(output));
+    let head = &text[..outputs.min().unwrap_or(text.len())];
+    TaskRecord::ended(id, element(head, form.status)?, true)
+}
+
+fn statuses(ids: &[&str], member: &str, call: &AnsweredCall<'_, '_>) -> Vec<TaskRecord> {
+    let listed = ids.iter().find_map(|ids| call.arguments.get(ids)?.as_array());
+    let Some((listed, record)) = listed.zip(object_in(call.result)) else { return Vec::new() };
+    let mut found = Vec::new();
+    for id in listed.iter().filter_map(Value::as_str) {
+        let status = record.get(member).and_then(|statuses| status_in(statuses.get(id)?));
+        found.extend(status.and_then(|status| TaskRecord::ended(id, status, true)));
+    }
+    found
+}
+
+/// A task that is stopped ends with the name of the tool, unless the result has a status that it ended with before.
+fn stopped(form: &StopForm, call: &AnsweredCall<'_, '_>) -> Option<TaskRecord> {
+    const LOOK: usize = 200;
+    let id = text_argument(call.arguments, form.ids)?;
+    let start = call.result.opening(LOOK);
+    form.openings.iter().find(|opening| start.starts_with(**opening))?;
+    let record = if form.statuses.is_empty() { None } else { object_in(call.result) };
+    let status = form.statuses.iter().find_map(|status| status_in(record.as_ref()?.get(status)?));
+    status.and_then(|status| TaskRecord::ended(id, status, true)).or_else(|| TaskRecord::ended(id, call.name, false))
+}
+
+/// The record beside a result.
+fn record_beside<'a>(call: &AnsweredCall<'_, 'a>, members: &[&str]) -> Option<Json<'a>> {
+    let message = call.message?;
+    members.iter().find_map(|member| message.get(member))
+}
+
+/// The object that a result is.
+fn object_in(result: &LazyText<'_>) -> Option<Value> {
+    let text = result.read();
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    serde_json::from_str(&text).ok()
+}
+
+/// A status: a text, or an object with what the task answered under its status.
+fn status_in(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(status) => Some(status),
+        Value::Object(members) if members.len() == 1 => members.keys().next().map(String::as_str),
+        _ => None,
+    }
+}
+
+fn text_argument<'v>(arguments: &'v Value, names: &[&str]) -> Option<&'v str> {
+    let mut texts = names.iter().filter_map(|name| arguments.get(name)?.as_str());
+    texts.find(|text| !text.trim().is_empty())
+}
+
+/// The text of the first element of a name.
+fn element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    let (inside, _) = rest.split_once(&format!("</{name}>"))?;
+    Some(inside.trim()).filter(|inside| !inside.is_empty())
+}
+
+/// The name in quotes, or the sentence where it has none: `Agent "Audit the login" completed`.
+fn name_in_sentence(sentence: &str) -> String {
+    let quoted = sentence.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
+    quoted.map_or(sentence, |(name, _)| name).to_owned()
+}
+
+/// The rest of the sentence behind the last place of some words.
+fn behind_last<'t>(text: &'t str, words: &str) -> Option<&'t str> {
+    let (_, rest) = text.rsplit_once(words)?;
+    let line = rest.lines().next()?;
+    let path = line.split(". ").next()?.trim_end_matches('.').trim();
+    Some(path).filter(|path| !path.is_empty())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! What a request sends beside its messages: tools, system texts, instructions, and the format of the answer.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::entries::Note;
+use crate::format::Transcript;
+use crate::json::{Json, JsonKind, Object};
+use crate::text::Text;
+
+/// A value that is sent beside the messages.
+#[derive(Debug, Clone, Copy)]
+pub enum Beside<'a> {
+    /// Words for the model.
+    Text(Text<'a>),
+    /// JSON that the model reads in some form: its tools, a schema.
+    Json(Json<'a>),
+}
+
+/// The members with words: strings, blocks with a `text`, or an object around such blocks.
+const TEXTS: [&[&str]; 6] = [
+    &["system"],
+    &["instructions"],
+    &["systemInstruction"],
+    &["system_instruction"],
+    &["system_prompt"],
+    &["preamble"],
+];
+
+/// The members with JSON, by the APIs of all formats.
+const VALUES: [&[&str]; 14] = [
+    &["tools"],
+    &["functions"],
+    &["toolConfig", "tools"],
+    &["tool_config", "tools"],
+    &["response_format"],
+    &["responseFormat"],
+    &["text", "format"],
+    &["output_format"],
+    &["output_config", "format"],
+    &["format"],
+    &["generationConfig", "responseSchema"],
+    &["generationConfig", "responseJsonSchema"],
+    &["generation_config", "response_schema"],
+    &["generation_config", "response_json_schema"],
+];
+
+/// What a conversation's requests send beside its messages, as far as its source has that. A system text that is one of
+/// the messages, too, is left out.
+pub fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Beside<'a>> {
+    let mut found = Vec::new();
+    // The object with the list is the request; logs can have it inside another one. Each is walked through once, as it
+    // has all messages.
+    let [request, around] = [transcript.state, transcript.envelope].map(|object| object.map(Object::of));
+    let member = |path: &&[&str]| {
+        let value = |object: &Option<Object<'a>>| object.as_ref()?.at(path).filter(|value| !value.is_falsy());
+        value(&request).or_else(|| value(&around))
+    };
+    for value in TEXTS.iter().filter_map(member) {
+        found.extend(texts(value).into_iter().map(Beside::Text));
+    }
+    let session = transcript.notes.iter().rev().find_map(session_of_codex);
+    let instructions = session.and_then(|session| session.get("base_instructions")?.get_text("text"));
+    found.extend(instructions.map(Beside::Text));
+    if !found.is_empty() {
+        let system = transcript.messages.iter().take_while(|message| message.role.is_system());
+        let said: HashSet<Cow<'_, str>> =
+            system.flat_map(|message| message.content.texts()).map(|text| text.decode()).collect();
+        found.retain(|value| !matches!(value, Beside::Text(text) if said.contains(&text.decode())));
+    }
+    let tools = session.and_then(|session| session.get("dynamic_tools"));
+    let values = VALUES.iter().filter_map(member).chain(tools);
+    found.extend(values.filter(|value| matches!(value.kind(), JsonKind::Array | JsonKind::Object)).map(Beside::Json));
+    // Some datasets have their tools as JSON in a string.
+    found.extend(member(&&["tools"][..]).and_then(|tools| tools.text()).map(Beside::Text));
+    found
+}
+
+/// The words in a string, in a block or in several, or in the `parts` of an object.
+fn texts(value: Json<'_>) -> Vec<Text<'_>> {
+    let value = value.get("parts").unwrap_or(value);
+    words(value).into_iter().chain(value.items().filter_map(words)).collect()
+}
+
+fn words(block: Json<'_>) -> Option<Text<'_>> {
+    block.text().or_else(|| block.get_text("text"))
+}
+
+/// What Codex writes at the start of a session, and again where one is resumed.
+fn session_of_codex<'a>(note: &Note<'a>) -> Option<Json<'a>> {
+    let is_start = note.json.member_is("type", "session_meta");
+    is_start.then(|| note.json.get("payload")).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::read_for_test as read;
+
+    /// What a source has beside its messages.
+    fn found(source: &str) -> Vec<String> {
+        let document = read(source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let words = |value| match value {
+            Beside::Text(text) => text.decode().into_owned(),
+            Beside::Json(json) => json.raw().to_owned(),
+        };
+        beside(transcript).into_iter().map(words).collect()
+    }
+
+    #[test]
+    fn requests_of_all_apis_have_a_rest() {
+        let user = r#"[{"role":"user","content":"u"}]"#;
+        let contents = r#"[{"role":"user","parts":[{"text":"u"}]}]"#;
+        for (source, rest) in [
+            (format!(r#"{{"messages":{user}}}"#), &[][..]),
+            (format!(r#"{{"messages":{user},"tools":[],"system":"","instructions":null}}"#), &[]),
+            (format!(r#"{{"messages":{user},"tools":[{{}}],"response_format":{{"a":1}}}}"#), &["[{}]", r#"{"a":1}"#]),
+            (format!(r#"{{"messages":{user},"functions":[{{}}],"format":"json"}}"#), &["[{}]"]),
+            (format!(r#"{{"system":"s","messages":{user},"output_config":{{"format":{{}},"effort":"low"}}}}"#), &["s"]),
+            (
+                format!(
+                    r#"{{"system":[{{"type":"text","text":"s"}},{{"type":"text","text":"t"}}],"messages":{user}}}"#
+                ),
+                &["s", "t"],
+            ),
+            (format!(r#"{{"system":[{{"text":"s"}}],"toolConfig":{{"tools":[1]}},"messages":{user}}}"#), &["s", "[1]"]),
+            (format!(r#"{{"instructions":"i","input":{user},"text":{{"format":{{"b":2}}}}}}"#), &["i", r#"{"b":2}"#]),
+            (format!(r#"{{"systemInstruction":{{"parts":[{{"text":"s"}}]}},"contents":{contents}}}"#), &["s"]),
+            (
+                format!(
+                    r#"{{"system_instruction":"s","contents":{contents},"generation_config":{{"response_schema":{{"c":3}}}}}}"#
+                ),
+                &["s", r#"{"c":3}"#],
+            ),
+            (format!(r#"{{"custom_id":"x","body":{{"messages":{user},"tools":[1]}},"tools":[2]}}"#), &["[1]"]),
+            (format!(r#"{{"request":{{"messages":{user},"tools":[1]}},"response":{{"tools":[2]}}}}"#), &["[1]"]),
+            (
+                r#"{"conversations":[{"from":"human","value":"u"}],"system":"s","tools":"[1]"}"#.to_owned(),
+                &["s", "[1]"],
+            ),
+        ] {
+            assert_eq!(found(&source), rest, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_system_text_that_is_a_message_too_counts_once() {
+        for system in [r#""s""#, r#"[{"type":"text","text":"s"}]"#] {
+            let source = format!(
+                r#"{{"system":"s","messages":[{{"role":"system","content":{system}}},{{"role":"user","content":"u"}}]}}"#
+            );
+            assert_eq!(found(&source), [""; 0], "{source}");
+        }
+    }
+
+    #[test]
+    fn a_resumed_session_of_codex_has_its_instructions_once() {
+        let start = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"i","base_instructions":{"text":"b"},"dynamic_tools":[1]}}"#;
+        let item = r#"{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"u"}]}}"#;
+        assert_eq!(found(&[start, item, start, item].join("\n")), ["b", "[1]"]);
+    }
+}

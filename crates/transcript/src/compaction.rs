@@ -1,0 +1,129 @@
+//! A provider's own compaction of the history in a message.
+//!
+//! Anthropic writes blocks with a text, `OpenAI` writes items that only `OpenAI` can read. The provider reads the last
+//! compaction instead of all messages before it, and rejects an edited one.
+//!
+//! Also: a summary beside the messages that stands for the first of them, as `DeepAgents` keeps it in its state: it sends the
+//! summary and the messages behind those.
+//!
+//! Also: edits that an agent makes in its own session after a compaction of its own, and that are made for it: without them, it
+//! would compact again at once, or not find the summary.
+
+use crate::edit::Edit;
+use crate::json::{Json, JsonKind};
+use crate::text::Text;
+use crate::wording::counted;
+
+/// The compaction of the history before it.
+#[derive(Debug, Clone, Copy)]
+pub enum ProviderCompaction<'a> {
+    /// A failed compaction: the provider reads the messages before it.
+    Failed,
+    /// A summary as readable text.
+    Readable(Text<'a>),
+    /// A summary that only the provider can read.
+    Opaque,
+}
+
+impl<'a> ProviderCompaction<'a> {
+    /// Reads a block or an item of the type `compaction`.
+    pub(super) fn of(block: Json<'a>) -> Self {
+        let content = block.get("content").filter(|content| !content.is_falsy());
+        let text = content.and_then(|content| content.text());
+        if let Some(text) = text.filter(|text| !text.decode().trim().is_empty()) {
+            return ProviderCompaction::Readable(text);
+        }
+        let has = |key: &str| block.get(key).is_some_and(|value| !value.is_falsy());
+        let unread = content.is_some() && text.is_none();
+        if unread || ["encrypted_content", "provider_details"].into_iter().any(has) {
+            ProviderCompaction::Opaque
+        } else {
+            ProviderCompaction::Failed
+        }
+    }
+}
+
+/// The key in the state.
+pub const EVENT_KEY: &str = "_summarization_event";
+
+/// What the state says.
+#[derive(Debug, Clone, Copy)]
+pub struct SummarizationEvent<'a> {
+    /// The summary as a message.
+    pub summary: Json<'a>,
+    /// How many messages it stands for. No model is sent these.
+    pub messages: usize,
+}
+
+impl<'a> SummarizationEvent<'a> {
+    /// Reads the event of a state; `DeepAgents` skips one that lacks a part.
+    pub fn of(state: Json<'a>) -> Option<Self> {
+        let event = event_place(state)?;
+        let messages = event.get("cutoff_index")?.raw().parse().ok()?;
+        Some(SummarizationEvent { summary: event.get("summary_message")?, messages })
+    }
+}
+
+/// The place of an event in a state.
+pub fn event_place(state: Json<'_>) -> Option<Json<'_>> {
+    state.get(EVENT_KEY).filter(|event| event.kind() == JsonKind::Object)
+}
+
+/// An edit of an entry that stays beside a summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reset {
+    /// What is reset.
+    pub kind: ResetKind,
+    /// Where the entry begins, in bytes.
+    pub entry: usize,
+    pub edit: Edit,
+}
+
+/// What a reset is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResetKind {
+    /// A size of the context, recorded before the compaction.
+    Size,
+    /// The parent of an entry, which does not lead to the summary.
+    Parent,
+}
+
+/// The numbers of resets, by their kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ResetCounts {
+    /// Entries whose recorded sizes are reset.
+    pub sizes: usize,
+    /// Entries that get another parent.
+    pub parents: usize,
+}
+
+impl ResetCounts {
+    /// Counts the entries of resets, which are in order.
+    pub fn of(resets: &[Reset]) -> Self {
+        let count = |kind| {
+            let of_kind = resets.iter().filter(|reset| reset.kind == kind);
+            let mut entries: Vec<usize> = of_kind.map(|reset| reset.entry).collect();
+            entries.dedup();
+            entries.len()
+        };
+        ResetCounts { sizes: count(ResetKind::Size), parents: count(ResetKind::Parent) }
+    }
+
+    /// What was done, as a sentence; `format` is the name of the agent's format.
+    pub fn sentence(self, format: &str) -> String {
+        // Codex records the size of the whole context.
+        let (agent, size) = if format == "codex" { ("Codex", "that of the result") } else { ("Claude Code", "zero") };
+        let set = (self.sizes > 0).then(|| format!("set {} to {size}", counted(self.sizes as u64, "recorded size")));
+        let tied = match self.parents {
+            0 => None,
+            1 => Some("tied 1 line to the one before it".to_owned()),
+            parents => Some(format!("tied {} to those before them", counted(parents as u64, "line"))),
+        };
+        let done: Vec<String> = set.into_iter().chain(tied).collect();
+        format!("tcompact {}, as {agent} does after a compaction", done.join(" and "))
+    }
+
+    pub fn is_none(self) -> bool {
+        self == ResetCounts::default()
+    }
+}

@@ -1,0 +1,333 @@
+//! Detects the format of a list of messages from all of its messages.
+//!
+//! Each format rates how well a message fits it, and knows no other format; this file compares the ratings. A format
+//! that cannot read a message is ruled out. So is a format whose claim on a message is less specific than that of a
+//! variant. Of the rest, the one with evidence wins. Evidence for several formats is an error, because a wrong guess
+//! would read calls as text.
+//!
+//! The first message never suffices: the traits that distinguish formats, tool calls and results, often come late.
+//! Messages with nothing but text fit several formats alike. They are read as the first of these in the table, which is
+//! safe because they have no calls to pair.
+//!
+//! A compacted transcript is detected as the same format again. There is one exception: a cut may leave a list of roles
+//! and texts, which is legal in several formats and has no place for a mark. It is then read as a format that yields
+//! the same roles, texts, calls and results, and the same bytes when it is compacted again.
+
+use crate::foreign;
+use crate::format::{EnvelopeFit, Format, FormatFit};
+use crate::formats::FORMATS;
+use crate::json::{Items, Json, Object};
+use crate::read_error::Ambiguity;
+
+/// Why no format was found.
+#[derive(Debug)]
+pub enum Problem<'a> {
+    /// Several formats have evidence.
+    Ambiguous(Ambiguity),
+    /// No format can read this message.
+    Unknown {
+        message: Json<'a>,
+        /// What it is instead.
+        found: String,
+    },
+}
+
+/// The evidence for and against one format so far.
+struct Candidate<'a> {
+    format: &'static dyn Format,
+    envelope: EnvelopeFit,
+    /// The first message with a trait of the format, and the trait.
+    evidence: Option<(usize, &'static str)>,
+    /// Whether there is a summary of tcompact's with the mark of this format.
+    is_marked: bool,
+    /// Whether the format can read a message that other formats can read too.
+    is_plain: bool,
+    /// The first message that the format cannot read.
+    mismatch: Option<(usize, Json<'a>)>,
+}
+
+impl<'a> Candidate<'a> {
+    fn of(format: &'static dyn Format, envelope: EnvelopeFit) -> Self {
+        Candidate { format, envelope, evidence: None, is_marked: false, is_plain: false, mismatch: None }
+    }
+
+    /// Whether this can be the format of the list.
+    fn fits(&self) -> bool {
+        let is_supported = self.evidence.is_some() || self.is_plain || self.envelope != EnvelopeFit::Unknown;
+        self.mismatch.is_none() && is_supported
+    }
+
+    /// Adds how well a message fits. `is_variant` is true if some format claims the message as its variant of another.
+    fn add(&mut self, index: usize, message: Json<'a>, fit: FormatFit, is_variant: bool) {
+        self.is_marked |= matches!(fit, FormatFit::Marked(_));
+        match fit {
+            FormatFit::Neutral => {}
+            FormatFit::Own(what) | FormatFit::Marked(what) | FormatFit::Variant(what) => {
+                self.evidence = self.evidence.or(Some((index, what)))
+            }
+            FormatFit::Shared(what) if !is_variant => self.evidence = self.evidence.or(Some((index, what))),
+            FormatFit::Plain if !is_variant => self.is_plain = true,
+            FormatFit::Mismatch | FormatFit::Shared(_) | FormatFit::Plain => {
+                self.mismatch = self.mismatch.or(Some((index, message)));
+            }
+        }
+    }
+}
+
+/// The one format that all messages fit.
+///
+/// # Errors
+/// The candidates if there are several, or the message that rules out the last one.
+pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'static dyn Format, Problem<'a>> {
+    let mut candidates = candidates(envelope);
+    let Some(first) = messages.clone().next() else {
+        // No message rules out any format.
+        let likely = candidates.iter().find(|candidate| candidate.envelope != EnvelopeFit::Unknown);
+        return Ok(likely.unwrap_or(&candidates[0]).format);
+    };
+    // Formats that are ruled out are asked about later messages only if none is left, for the error message.
+    collect_evidence(&mut candidates, messages.clone(), |candidate| candidate.mismatch.is_none());
+    if candidates.iter().any(Candidate::fits) {
+        candidates.retain(Candidate::fits);
+    } else {
+        collect_evidence(&mut candidates, messages.clone(), |_| true);
+    }
+    if let Some(marked) = candidates.iter().find(|candidate| candidate.is_marked && candidate.fits()) {
+        return Ok(marked.format);
+    }
+    let evident: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| candidate.evidence.is_some()).collect();
+    match evident.as_slice() {
+        [one] if one.mismatch.is_none() => return Ok(one.format),
+        // A plainer format would read all messages and ignore the evidence.
+        [_] => return Err(unknown(&candidates, first, messages)),
+        [_, _, ..] => {
+            let with_name = |one: &&Candidate<'_>| one.evidence.map(|(at, what)| (one.format.name(), at, what));
+            let candidates = evident.iter().filter_map(with_name).collect();
+            return Err(Problem::Ambiguous(Ambiguity { candidates }));
+        }
+        _ => {}
+    }
+    let fitting = || candidates.iter().filter(|candidate| candidate.fits());
+    let likely = fitting().find(|candidate| candidate.envelope != EnvelopeFit::Unknown);
+    let found = likely.or_else(|| fitting().next()).map(|candidate| candidate.format);
+    found.ok_or_else(|| unknown(&candidates, first, messages))
+}
+
+/// The formats that the envelope allows.
+fn candidates<'a>(envelope: Option<Json<'a>>) -> Vec<Candidate<'a>> {
+    let envelope = envelope.map(Object::of);
+    let fit = |format: &'static dyn Format| {
+        envelope.as_ref().map_or(EnvelopeFit::Unknown, |envelope| format.fit_envelope(envelope))
+    };
+    let mut candidates: Vec<Candidate<'a>> =
+        FORMATS.iter().map(|format| Candidate::of(*format, fit(*format))).collect();
+    if candidates.iter().any(|candidate| candidate.envelope == EnvelopeFit::Sure) {
+        candidates.retain(|candidate| candidate.envelope == EnvelopeFit::Sure);
+    }
+    candidates
+}
+
+/// The formats that read a message and know its part that begins at a byte.
+pub(super) fn formats_that_know(message: Json<'_>, start: usize) -> Box<[&'static str]> {
+    let object = Object::of(message);
+    let knows = |format: &&&'static dyn Format| {
+        let reads = format.fit(&object).is_message();
+        reads && format.message(&object).is_ok_and(|read| !foreign::is_unknown(&read, start))
+    };
+    FORMATS.iter().filter(knows).map(|format| format.name()).collect()
+}
+
+/// Asks the candidates that pass `is_asked` about all messages.
+fn collect_evidence<'a>(
+    candidates: &mut [Candidate<'a>],
+    messages: Items<'a>,
+    is_asked: impl Fn(&Candidate<'_>) -> bool,
+) {
+    let mut fits: Vec<(usize, FormatFit)> = Vec::with_capacity(candidates.len());
+    for (index, json) in messages.enumerate() {
+        let message = Object::of(json);
+        let asked = candidates.iter().enumerate().filter(|(_, candidate)| is_asked(candidate));
+        fits.clear();
+        fits.extend(asked.map(|(at, candidate)| (at, candidate.format.fit(&message))));
+        let is_variant = fits.iter().any(|(_, fit)| matches!(fit, FormatFit::Variant(_)));
+        for (at, fit) in &fits {
+            candidates[*at].add(index, json, *fit, is_variant);
+        }
+    }
+}
+
+/// The message on which the best candidate fails.
+fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'a>) -> Problem<'a> {
+    let program = |(index, message)| Some((index, message, foreign::program(message)?));
+    if let Some((index, message, program)) = messages.clone().enumerate().find_map(program) {
+        let found = format!("message {index} looks like {program}, which tcompact does not read,");
+        return Problem::Unknown { message, found };
+    }
+    // Of equals `max_by_key` returns the last one, and the first format of the table is the likeliest.
+    let best = candidates
+        .iter()
+        .rev()
+        .max_by_key(|candidate| (candidate.evidence.is_some(), candidate.mismatch.map(|(index, _)| index)));
+    let mismatch = best.and_then(|best| Some((best.format, best.mismatch?)));
+    let (format, (index, message)) = mismatch.unwrap_or((FORMATS[0], (0, first)));
+    let name = format.name();
+    let found = match (best.and_then(|best| best.evidence), format.message(&Object::of(message))) {
+        (_, Err(what)) => format!("message {index} {what}"),
+        (Some((own, what)), Ok(_)) => format!(
+            "it looks like {name} (message {own} has {what}), but message {index} does not; --from {name} reads it anyway,"
+        ),
+        (None, Ok(_)) => format!("message {index} is not of a format of `tcompact list formats`"),
+    };
+    Problem::Unknown { message, found }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::framing::read_for_test as read;
+
+    fn detected(messages: &str) -> String {
+        match read(messages, None, None) {
+            Ok(document) => document.transcripts[0].format.name().to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn late_evidence_counts() {
+        let plain = r#"{"role":"user","content":"a"},{"role":"assistant","content":"b"}"#;
+        assert_eq!(detected(&format!("[{plain}]")), "openai-chat");
+        assert_eq!(detected(&format!(r#"[{plain},{{"role":"tool","tool_call_id":"x","content":""}}]"#)), "openai-chat");
+        let blocks = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}]}"#;
+        assert_eq!(detected(&format!("[{plain},{blocks}]")), "anthropic");
+        assert_eq!(detected(r#"[{"type":"human","content":"a"},{"type":"ai","data":{"content":"b"}}]"#), "langchain");
+    }
+
+    #[test]
+    fn an_envelope_speaks_where_the_messages_do_not() {
+        assert_eq!(detected(r#"{"system":"s","messages":[{"role":"user","content":"a"}]}"#), "anthropic");
+        assert_eq!(detected(r#"{"model":"gpt-4o","messages":[{"role":"user","content":"a"}]}"#), "openai-chat");
+    }
+
+    #[test]
+    fn a_system_message_in_front_is_not_anthropics() {
+        let litellm = r#"{"model":"claude-3-5-sonnet","messages":[{"role":"system","content":"s"},{"role":"user","content":"u"}]}"#;
+        assert_eq!(detected(litellm), "openai-chat");
+    }
+
+    #[test]
+    fn thinking_is_anthropics_where_it_is_signed() {
+        let thinks = |signature: &str| {
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"thinking","thinking":"t"{signature}}},{{"type":"text","text":"a"}}]}}"#
+            )
+        };
+        let user = r#"{"role":"user","content":"u"}"#;
+        let call = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+        let (unsigned, signed) = (thinks(""), thinks(r#","signature":"s""#));
+        assert_eq!(detected(&format!("[{user},{unsigned}]")), "openai-chat");
+        assert_eq!(detected(&format!("[{user},{unsigned},{call}]")), "openai-chat", "Cohere thinks and calls");
+        assert_eq!(
+            detected(&format!(r#"{{"model":"command-a-03-2025","messages":[{user},{unsigned}]}}"#)),
+            "openai-chat"
+        );
+        assert_eq!(detected(&format!("[{user},{signed}]")), "anthropic");
+        // The envelope decides, or the other messages.
+        assert_eq!(detected(&format!(r#"{{"model":"claude-opus-4-1","messages":[{user},{unsigned}]}}"#)), "anthropic");
+        let tool_use = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;
+        assert_eq!(detected(&format!("[{user},{unsigned},{tool_use}]")), "anthropic");
+    }
+
+    #[test]
+    fn blocks_that_only_anthropic_has_are_its() {
+        let user = r#"{"role":"user","content":"u"}"#;
+        for block in [
+            r#"{"type":"mcp_tool_use","id":"m","name":"f","server_name":"s","input":{}}"#,
+            r#"{"type":"mcp_tool_result","tool_use_id":"m","content":[]}"#,
+            r#"{"type":"server_tool_use","id":"s","name":"f","input":{}}"#,
+            r#"{"type":"web_fetch_tool_result","tool_use_id":"s","content":{}}"#,
+            r#"{"type":"tool_search_tool_result","tool_use_id":"s","content":{}}"#,
+            r#"{"type":"container_upload","file_id":"f"}"#,
+            r#"{"type":"redacted_thinking","data":"d"}"#,
+            r#"{"type":"search_result","source":"s","title":"t","content":[]}"#,
+            r#"{"type":"document","source":{"type":"text","data":"d"}}"#,
+        ] {
+            assert_eq!(
+                detected(&format!(r#"[{user},{{"role":"assistant","content":[{block}]}}]"#)),
+                "anthropic",
+                "{block}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refused_part_is_named_with_the_formats_that_know_it() {
+        let user = r#"{"role":"user","content":"u"}"#;
+        let call = r#"{"role":"assistant","content":[{"type":"mcp_tool_use","id":"m","name":"f","input":{}}]}"#;
+        let source = format!(r#"{{"messages":[{user},{call}],"stream_options":{{}}}}"#);
+        let document = read(&source, crate::formats::by_name("openai-chat"), None);
+        let message = document.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        assert!(message.ends_with("; anthropic reads it"), "{message}");
+        let json = crate::source::Source::of(call).expect("JSON");
+        let (message, part) = (json.first().expect("a message"), call.find(r#"{"type""#).expect("a part"));
+        let known_by = super::formats_that_know(message, part);
+        assert_eq!(known_by.first(), Some(&"anthropic"), "{known_by:?}");
+        assert!(!known_by.contains(&"openai-chat"), "{known_by:?}");
+    }
+
+    #[test]
+    fn fields_without_a_value_are_no_evidence() {
+        let calls =
+            r#"{"role":"assistant","tool_calls":null,"content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;
+        assert_eq!(detected(&format!("[{calls}]")), "anthropic");
+        assert_eq!(detected(r#"[{"role":"assistant","tool_calls":[],"content":"a"}]"#), "openai-chat");
+    }
+
+    #[test]
+    fn evidence_is_not_passed_over_for_a_plainer_format() {
+        let odd = r#"[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},{"role":"exit","content":""}]"#;
+        let error = detected(odd);
+        assert!(error.contains("it looks like anthropic (message 0 has tool_use or tool_result blocks)"), "{error}");
+        assert!(error.contains("message 1 does not; --from anthropic reads it"), "{error}");
+        let unreadable = detected(r#"[{"role":"tool","tool_call_id":"a","content":"r"},3]"#);
+        assert!(unreadable.contains("message 1 is a number"), "{unreadable}");
+    }
+
+    #[test]
+    fn contradictory_evidence_names_the_candidates() {
+        let mixed = r#"[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},
+                        {"role":"tool","tool_call_id":"x","content":"r"}]"#;
+        let error = detected(mixed);
+        assert!(error.contains("openai-chat (message 1 has the role tool)"), "{error}");
+        assert!(error.contains("anthropic (message 0 has tool_use or tool_result blocks)"), "{error}");
+        assert!(error.ends_with("--from openai-chat or --from anthropic"), "{error}");
+    }
+
+    #[test]
+    fn a_variant_claims_a_message_that_a_more_general_format_reads_as_well() {
+        let call = |more: &str| {
+            format!(
+                r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"a","name":"f","arguments":{{}}{more}}}]}}"#
+            )
+        };
+        let result = r#"{"role":"tool","tool_call_id":"a","content":"r"}"#;
+        let reasoning = r#"{"role":"assistant","content":"b","reasoning_content":"hm"}"#;
+        assert_eq!(detected(&format!("[{},{result}]", call(""))), "openai-chat");
+        let variant = call(r#","requestor":"assistant""#);
+        for order in [format!("[{variant},{result}]"), format!("[{result},{variant}]")] {
+            assert_eq!(detected(&order), "tau-bench", "{order}");
+        }
+        // Evidence of its own elsewhere does not make it a message of the general format again.
+        assert!(detected(&format!("[{reasoning},{variant}]")).contains("tau-bench"));
+        // Each format has a message that only it can read.
+        let developer = r#"{"role":"developer","content":"d"}"#;
+        let with_name = r#"{"role":"tool","function":"f","tool_call_id":"a","content":"r"}"#;
+        let both = detected(&format!("[{with_name},{developer}]"));
+        assert!(both.contains("--from openai-chat or --from inspect"), "{both}");
+    }
+
+    #[test]
+    fn other_formats_are_not_taken_for_one_of_these() {
+        let foreign = r#"[{"role":"admin","name":"a row of a table"}]"#;
+        assert!(detected(foreign).starts_with("is not a transcript"), "{}", detected(foreign));
+    }
+}

@@ -1,0 +1,191 @@
+//! Messages of the Messages API.
+//!
+//! Roles are user and assistant (and, since 2026, system in the middle). Calls are `tool_use` blocks, results are
+//! `tool_result` blocks of the next user message. Calls that the server answers itself (`server_tool_use`,
+//! `mcp_tool_use`) have their results in the same message or in the assistant's next one.
+
+use serde_json::{Value, json};
+
+use crate::format::{
+    Coercion, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS,
+    REMOVE_ALL, SummaryMessage,
+};
+use crate::formats::shared::blocks::{self, block_types};
+use crate::formats::shared::fields::{after_thinking, copied, non_null, role_of};
+use crate::formats::shared::tool_use::{self, ROLES, is_call, is_result};
+use crate::frame::Frame;
+use crate::json::{Json, Object};
+use crate::message::{Call, Message, ResultRef};
+use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
+use crate::outputs::CallOutput;
+use crate::text::Text;
+use crate::usage::UsageReader;
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Anthropic;
+
+/// The types of blocks that no other format has, besides calls and results.
+const OWN_BLOCKS: [&str; 4] = ["container_upload", "search_result", "compaction", "tool_addition"];
+
+/// What Cline and its relatives write in the user's place.
+const FRAMES: [Frame; 1] = [Frame::Tag("<environment_details>", "</environment_details>")];
+
+impl Format for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn about(&self) -> &'static str {
+        "Messages API"
+    }
+}
+
+impl MessageReader for Anthropic {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        // This reader does not read parts and calls beside the content.
+        if role_of(&ROLES, message).is_none()
+            || message.get("content").is_none()
+            || non_null(message, "parts").is_some()
+            || non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
+        {
+            return FormatFit::Mismatch;
+        }
+        let is_own = |kind: Text<'_>| is_call(kind) || is_result(kind) || OWN_BLOCKS.iter().any(|own| kind.is(own));
+        let is_known = |(block, kind): &(Json<'_>, Option<Text<'_>>)| {
+            kind.is_some_and(is_own) || !blocks::is_foreign(*block, *kind)
+        };
+        let mut fit = FormatFit::Plain;
+        for (block, kind) in block_types(message).filter(is_known) {
+            let Some(kind) = kind.filter(|kind| !blocks::UNREAD.iter().any(|unread| kind.is(unread))) else {
+                return FormatFit::Mismatch;
+            };
+            // Others (Cohere) write thinking without a signature.
+            if is_call(kind) || is_result(kind) {
+                fit = FormatFit::Own("tool_use or tool_result blocks");
+            } else if kind.is("thinking") && block.get_text("signature").is_some() || kind.is("redacted_thinking") {
+                fit = FormatFit::Own("signed thinking blocks");
+            } else if (kind.is("image") || kind.is("document")) && block.get("source").is_some() {
+                fit = FormatFit::Own("media blocks with a source");
+            } else if is_own(kind) {
+                fit = FormatFit::Own("its content blocks");
+            }
+        }
+        fit
+    }
+
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
+        // A request has its system prompt beside the messages. A system message in front comes from a proxy for models
+        // of all makers.
+        let first = envelope.get("messages").and_then(|messages| messages.items().next());
+        if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
+            return EnvelopeFit::Unknown;
+        }
+        // Its tools are not functions. A cut removes calls, but not the tools that a request offers.
+        let mut tools = envelope.get("tools").into_iter().flat_map(|tools| tools.items()).map(Object::of);
+        if tools.any(|tool| tool.get("function").is_some()) {
+            return EnvelopeFit::Unknown;
+        }
+        let own = ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some());
+        let model = || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"));
+        if own || model() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        tool_use::message(message)
+    }
+
+    fn coercion(&self) -> Coercion {
+        Coercion::Unchecked
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
+    }
+}
+
+impl MessageWriter for Anthropic {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        tool_use::output(answer.json)
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let content = match at.mark() {
+            Some(mark) => json!([{"type": "text", "text": summary.text, "cache_control": copied(mark)}]),
+            None => json!(summary.text),
+        };
+        vec![json!({"role": summary.role.name(), "content": content})]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        tool_use::result(call, text)
+    }
+
+    fn results_message(&self) -> Option<Value> {
+        Some(json!({"role": "user", "content": [PARTS]}))
+    }
+
+    fn remove_all(&self) -> Option<Value> {
+        Some(json!({"role": "remove", "content": "", "id": REMOVE_ALL}))
+    }
+}
+
+impl UsageReader for Anthropic {}
+
+impl OrderRules for Anthropic {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        // The API merges consecutive messages of one speaker.
+        MessageOrder {
+            results_first: true,
+            user_first: true,
+            lenient: true,
+            unique_ids: true,
+            texts: Texts::NotBlank,
+            call_ids: Spelling::Word(usize::MAX),
+            tool_names: Spelling::Word(128),
+            object_inputs: true,
+            few_marks: true,
+            groups_by_thinking: true,
+            ..MessageOrder::of(ResultPlacement::Grouped)
+        }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        after_thinking(messages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::framing::read_for_test as read;
+
+    #[test]
+    fn functions_for_tools_are_of_chat_completions_whatever_was_cut() {
+        let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"r"},"#;
+        for cut in [call, ""] {
+            let source = format!(
+                r#"{{"model":"claude-opus-4-5","max_tokens":9,"tools":[{{"type":"function","function":{{"name":"f"}}}}],"messages":[{{"role":"user","content":"q"}},{cut}{{"role":"user","content":"u"}}]}}"#
+            );
+            let document = read(&source, None, None).expect("a transcript");
+            assert_eq!(document.transcripts[0].format.name(), "openai-chat", "{source}");
+        }
+    }
+
+    #[test]
+    fn calls_stay_with_the_thinking_before_them_in_the_last_turn() {
+        let thinking = r#"{"type":"thinking","thinking":"t","signature":"s"}"#;
+        let call = |id: &str| format!(r#"{{"type":"tool_use","id":"{id}","name":"f","input":{{}}}}"#);
+        let step = |id: &str, before: &str| {
+            format!(
+                r#"{{"role":"assistant","content":[{before}{}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":"r"}}]}}"#,
+                call(id)
+            )
+        };
+        let user = r#"{"role":"user","content":"u"}"#;
+        let thought = format!("{thinking},");
+        let turn = format!("{user},{},{},{}", step("a", &thought), step("b", ""), step("c", &thought));
+        let groups = |source: &str| read(source, None, None).expect("a transcript").transcripts[0].groups.clone();
+        assert_eq!(groups(&format!("[{turn}]")), [(1, 3)]);
+        assert_eq!(groups(&format!("[{turn},{user}]")), [], "thoughts of earlier turns may go");
+    }
+}

@@ -1,0 +1,426 @@
+//! Sessions of Claude Code: one event a line, among them the messages of the Messages API.
+//!
+//! The API's message is under `message`; one message of the model may be split over several lines, one block each.
+//! Lines name their parent. Claude Code no longer sends lines before the last `compact_boundary`, branches that the
+//! user abandoned, and messages of sub-agents. `claude -p --output-format stream-json` writes the same lines without
+//! links.
+
+mod attached;
+mod background;
+mod chain;
+mod walk;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value, json};
+
+use chain::Way;
+use walk::{Place, Walk};
+
+use crate::background_forms::BackgroundForms;
+use crate::compaction::Reset;
+use crate::edit::Edit;
+use crate::foreign;
+use crate::format::{
+    EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
+    SummaryMessage, SummaryPosition, Transcript,
+};
+use crate::formats::shared::fields::{copied, of_one_answer};
+use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
+use crate::formats::shared::tool_use;
+use crate::frame::Frame;
+use crate::json::{Items, Json, JsonKind, Object};
+use crate::message::{Call, Content, Message, Part, ResultRef};
+use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
+use crate::outputs::CallOutput;
+use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
+use crate::text::Text;
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct ClaudeCode;
+
+const KEYS: LinkKeys = LinkKeys { id: "uuid", parent: "parentUuid" };
+
+/// The members of all lines of a session, in order.
+const COMMON: &str = "isSidechain|userType|entrypoint|cwd|sessionId|version|gitBranch|slug|agentId|teamName|session_id|\
+    parent_tool_use_id";
+
+/// What Claude Code writes in the user's place. What the user typed as a command, and its arguments, are read before these.
+const FRAMES: [Frame; 24] = [
+    Frame::Tag("<system-reminder>", "</system-reminder>"),
+    Frame::Tag("<local-command-stdout>", "</local-command-stdout>"),
+    Frame::Tag("<local-command-stderr>", "</local-command-stderr>"),
+    Frame::Tag("<local-command-caveat>", "</local-command-caveat>"),
+    Frame::Tag("<bash-stdout>", "</bash-stdout>"),
+    Frame::Tag("<bash-stderr>", "</bash-stderr>"),
+    Frame::Tag("<command-name>", "</command-name>"),
+    Frame::Tag("<command-message>", "</command-message>"),
+    Frame::Tag("<ide_opened_file>", "</ide_opened_file>"),
+    Frame::Tag("<ide_selection>", "</ide_selection>"),
+    Frame::Tag("<user-prompt-submit-hook>", "</user-prompt-submit-hook>"),
+    Frame::Tag("<task-notification>", "</task-notification>"),
+    Frame::Tag("<bash-notification>", "</bash-notification>"),
+    Frame::Tag("<agent-message ", "</agent-message>"),
+    Frame::Tag("<teammate-message ", "</teammate-message>"),
+    Frame::Tag("<teammate-message>", "</teammate-message>"),
+    // Feeds have an element of this name, too.
+    Frame::Tag("<channel source=", "</channel>"),
+    Frame::Tag("<cross-session-message ", "</cross-session-message>"),
+    Frame::Opening("Another Claude session sent a message:"),
+    Frame::Opening("The coordinator sent a message"),
+    Frame::Opening("[SYSTEM NOTIFICATION - NOT USER INPUT]"),
+    Frame::Opening("Operation stopped by hook"),
+    Frame::Opening("Stop hook feedback:"),
+    Frame::Opening("Base directory for this skill:"),
+];
+
+impl Format for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn about(&self) -> &'static str {
+        "sessions of Claude Code, and its stream-json"
+    }
+
+    fn session_files(&self) -> Option<&'static SessionFiles> {
+        // Sub-agents have names of their own.
+        Some(&SessionFiles {
+            variable: "CLAUDE_CONFIG_DIR",
+            home: ".claude",
+            folder: "projects",
+            is_session: |name| stem_of_lines(name).is_some_and(|stem| stem.len() == 36 && ends_with_uuid(stem)),
+        })
+    }
+}
+
+impl MessageReader for ClaudeCode {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        // A value that is not an object is not a line of a session and stays unchanged.
+        if message.json.kind() != JsonKind::Object {
+            return FormatFit::Neutral;
+        }
+        match message.get_text("type") {
+            _ if is_foreign(message) => FormatFit::Mismatch,
+            Some(kind) if is_speaker(kind) => match message.get("message") {
+                Some(inner) if inner.get("content").is_some() => FormatFit::Own("a message in a line of a session"),
+                None if is_of_session(message) => FormatFit::Neutral,
+                _ => FormatFit::Mismatch,
+            },
+            Some(_) if message.get("role").is_none() || message.get("content").is_none() => FormatFit::Neutral,
+            None if is_of_session(message) => FormatFit::Neutral,
+            _ => FormatFit::Mismatch,
+        }
+    }
+
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
+        if envelope.get("loglines").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
+    }
+
+    fn paths(&self) -> &'static [&'static [&'static str]] {
+        &[&["loglines"]]
+    }
+
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
+        let lines: Vec<Object<'_>> = values.map(Object::of).collect();
+        let walk = Walk::of(&lines);
+        let places = walk.places(&is_sent);
+        // With the last message goes what else could be taken for the end of the conversation.
+        let last_message = (0..lines.len()).rfind(|index| places[*index] == Place::Walked && is_sent(&lines[*index]));
+        let with_last = last_message.map_or(Retention::Always, Retention::With);
+        let retention_of = |line: usize| match places[line] {
+            Place::Walked | Place::Outside => Retention::With(line),
+            Place::Compacted => Retention::Obsolete,
+            Place::Copy(_) => Retention::Copy,
+            Place::Branch => with_last,
+        };
+        let mut has_message = false;
+        let mut entries = Vec::with_capacity(lines.len());
+        for (index, line) in lines.iter().enumerate() {
+            let is_message = match places[index] {
+                Place::Walked => is_sent(line),
+                Place::Outside => is_sent(line) && !(walk.has_main_line && is_sidechain(line)),
+                Place::Compacted | Place::Copy(_) | Place::Branch => false,
+            };
+            if is_message {
+                has_message = true;
+                entries.push(EntryKind::Message);
+                continue;
+            }
+            let retention = match places[index] {
+                Place::Copy(original) if places[original] == Place::Branch => with_last,
+                Place::Compacted | Place::Copy(_) | Place::Branch => retention_of(index),
+                Place::Walked if is_boundary(line) => Retention::Obsolete,
+                // The output of hooks before the first message, which has it as its parent.
+                Place::Walked | Place::Outside if !has_message && line.get("parentUuid").is_some() => {
+                    Retention::Obsolete
+                }
+                Place::Walked => Retention::WithPrevious,
+                Place::Outside => match line.get_text("messageId").and_then(|id| walk.line_of(&id.decode())) {
+                    Some(message) => retention_of(message),
+                    None if is_in_conversation(line) => Retention::WithPrevious,
+                    // A title, the mode, a queue: it concerns the whole session.
+                    None => Retention::Always,
+                },
+            };
+            entries.push(EntryKind::Note(retention));
+        }
+        entries
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
+    }
+
+    fn background(&self) -> &'static BackgroundForms {
+        &background::FORMS
+    }
+
+    fn metadata_members(&self) -> &'static [&'static str] {
+        &["cwd", "gitBranch", "todos", "toolUseResult"]
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        if is_foreign(message) {
+            let part = Part { json: message.json, kind: foreign::part(message.json) };
+            return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(message.json) });
+        }
+        if let Some(read) = attached::read(message) {
+            return Ok(read);
+        }
+        let Some(inner) = message.get("message").filter(|inner| inner.kind() == JsonKind::Object) else {
+            return Err("is not a line with a message".to_owned());
+        };
+        let mut read = tool_use::message(&Object::of(inner))?;
+        if let Some(denial) = attached::denial(message, &read.results) {
+            read.results[0].denial = Some(denial);
+        }
+        Ok(Message { json: message.json, earlier: is_true(message, "isCompactSummary"), ..read })
+    }
+
+    fn skips_broken_lines(&self) -> bool {
+        true
+    }
+}
+
+impl MessageWriter for ClaudeCode {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        // The agent displays this copy; the model is not sent it.
+        let copy = message.json.get("toolUseResult").filter(|_| message.results.len() == 1);
+        tool_use::output(answer.json).map(|output| output.with_copies(copy))
+    }
+
+    fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
+        // Claude Code does not load lines before a boundary.
+        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentUuid").is_some());
+        if is_linked { SummaryPosition::First } else { SummaryPosition::AfterPinned }
+    }
+
+    fn marks_summaries(&self) -> bool {
+        true
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let message = json!({"role": "user", "content": summary.text});
+        let Some(neighbour) = at.neighbour() else { return vec![json!({"type": "user", "message": message})] };
+        let new = uuid(&[summary.text, neighbour.raw()]);
+        if neighbour.get("parentUuid").is_none() {
+            let id = neighbour.get("uuid").is_some().then_some(new);
+            return vec![user_line(neighbour, message, id, Map::new())];
+        }
+        let way = Way::to_summary(at, &new);
+        let boundary = uuid(&["boundary", &way.summary]);
+        let marks = json!({"isVisibleInTranscriptOnly": true, "isCompactSummary": true});
+        let id = Some(way.summary);
+        let mut lines = vec![
+            boundary_line(neighbour, &boundary, at),
+            linked(Some(&boundary), user_line(neighbour, message, id, members(marks))),
+        ];
+        for (id, parent) in &way.gaps {
+            lines.push(linked(Some(parent), empty_line(neighbour, id)));
+        }
+        lines
+    }
+
+    fn resets(&self, summary: &[Value], at: &InsertionPoint<'_, '_>, _tokens: &dyn Fn() -> u64) -> Vec<Reset> {
+        chain::resets(summary, at)
+    }
+
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        let result = tool_use::result(call, text)?;
+        let id = calling.json.get_text("uuid");
+        // Lines with one uuid are one message, so each of several equal calls takes its own.
+        let is_equal = |other: &&Call<'_>| other.json.raw() == call.json.raw();
+        let before = |other: &&Call<'_>| other.json.span().start < call.json.span().start;
+        let nth = calling.calls.iter().filter(is_equal).filter(before).count();
+        let spelled = call.json.raw().to_owned() + &"again".repeat(nth);
+        let new = id.map(|id| uuid(&["result", &id.decode(), &spelled]));
+        let line = user_line(calling.json, json!({"role": "user", "content": [result]}), new, Map::new());
+        Some(match id {
+            Some(id) if calling.json.get("parentUuid").is_some() => linked(Some(&id.decode()), line),
+            _ => line,
+        })
+    }
+
+    fn link_results(&self, transcript: &Transcript<'_>, results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
+        let mut last_of = HashMap::new();
+        for (calling, results) in results {
+            let calling = transcript.messages[*calling].json;
+            let Some(id) = calling.get("parentUuid").and_then(|_| calling.get_text("uuid")) else { continue };
+            let mut last = Value::from(id.decode());
+            for result in results {
+                let own = result["uuid"].clone();
+                result["parentUuid"] = std::mem::replace(&mut last, own);
+            }
+            last_of.extend(last.as_str().map(|last| (id.decode(), last.to_owned())));
+        }
+        followers(transcript.entries(), KEYS, &last_of)
+    }
+
+    fn edits_without_copies(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        chain::edits_without_copies(transcript)
+    }
+
+    fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
+        let (id, parent) = (entry.get_text("uuid")?, entry.get("parentUuid")?.text().map(|parent| parent.decode()));
+        Some(linked(parent.as_deref(), empty_line(entry, &id.decode())))
+    }
+}
+
+impl OrderRules for ClaudeCode {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        // Claude Code leaves out texts of nothing but white space, and sends empty ones.
+        MessageOrder {
+            unique_ids: true,
+            texts: Texts::NotEmpty,
+            call_ids: Spelling::Word(usize::MAX),
+            tool_names: Spelling::Word(128),
+            object_inputs: true,
+            ..MessageOrder::of(ResultPlacement::Behind)
+        }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let mut groups = of_one_answer(messages, |message| message.json.at(&["message", "id"])?.text());
+        groups.extend(chain::group(messages));
+        groups
+    }
+
+    fn loose_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+        chain::loose(transcript)
+    }
+
+    fn ties(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        chain::ties(transcript)
+    }
+}
+
+/// Whether a line of any kind belongs to a session.
+fn is_of_session(line: &Object<'_>) -> bool {
+    ["sessionId", "session_id", "parentUuid"].iter().any(|key| line.get(key).is_some())
+}
+
+/// Whether a line is itself a call or a result, as only other agents write them, or holds a message without being a
+/// message line: it has no type, or the message has another name.
+fn is_foreign(line: &Object<'_>) -> bool {
+    let is_message = |value: Json<'_>| value.get("role").is_some() && value.get("content").is_some();
+    match (line.get_text("type"), line.get("message")) {
+        (Some(kind), None) if is_speaker(kind) => line.json.entries().any(|(_, value)| is_message(value)),
+        (Some(kind), Some(_)) if is_speaker(kind) => false,
+        (Some(_), _) => foreign::could_be_call_or_result(line.json),
+        (None, message) => message.is_some_and(is_message),
+    }
+}
+
+fn is_speaker(kind: Text<'_>) -> bool {
+    kind.is("user") || kind.is("assistant")
+}
+
+fn is_true(line: &Object<'_>, key: &str) -> bool {
+    line.get(key).is_some_and(|value| value.raw() == "true")
+}
+
+/// Whether a line is a message to or from a sub-agent.
+fn is_sidechain(line: &Object<'_>) -> bool {
+    is_true(line, "isSidechain") || line.get("parent_tool_use_id").is_some_and(|id| !id.is_falsy())
+}
+
+/// Whether a line marks that everything before it is no longer sent. In a stream, no summary replaces that.
+fn is_boundary(line: &Object<'_>) -> bool {
+    line.member_is("subtype", "compact_boundary") && line.get("parentUuid").is_some()
+}
+
+/// Whether a line holds something that a model can be sent.
+fn is_sent(line: &Object<'_>) -> bool {
+    let is_message = line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some();
+    is_message || is_foreign(line) || attached::read(line).is_some()
+}
+
+/// Whether a line concerns a part of the conversation.
+fn is_in_conversation(line: &Object<'_>) -> bool {
+    ["uuid", "parentUuid", "snapshot", "session_id"].iter().any(|key| line.get(key).is_some())
+}
+
+fn parent<'a>(line: &Object<'a>) -> Option<Cow<'a, str>> {
+    line.get_text("parentUuid").map(|id| id.decode())
+}
+
+/// The members that a line has like a neighbour of the same session.
+fn common(neighbour: Json<'_>) -> Map<String, Value> {
+    COMMON.split('|').filter_map(|key| Some((key.to_owned(), copied(neighbour.get(key)?)))).collect()
+}
+
+fn user_line(neighbour: Json<'_>, message: Value, id: Option<String>, marks: Map<String, Value>) -> Value {
+    let mut line = common(neighbour);
+    line.insert("type".to_owned(), json!("user"));
+    line.insert("message".to_owned(), message);
+    line.extend(marks);
+    line.extend(id.map(|id| ("uuid".to_owned(), json!(id))));
+    line.extend(timestamp(neighbour));
+    Value::Object(line)
+}
+
+fn boundary_line(neighbour: Json<'_>, id: &str, at: &InsertionPoint<'_, '_>) -> Value {
+    let last = at.cutoff.checked_sub(1).and_then(|last| at.transcript.messages[last].json.get("uuid"));
+    let mut line = members(json!({"parentUuid": null, "logicalParentUuid": last.map_or(Value::Null, copied)}));
+    line.extend(system_line(neighbour, id, "compact_boundary", "Conversation compacted"));
+    line.insert("compactMetadata".to_owned(), json!({"trigger": "manual"}));
+    Value::Object(line)
+}
+
+/// Writes a line without content that only links.
+fn empty_line(neighbour: Json<'_>, id: &str) -> Value {
+    let mut line = system_line(neighbour, id, "informational", "");
+    line.insert("isMeta".to_owned(), json!(true));
+    Value::Object(line)
+}
+
+fn system_line(neighbour: Json<'_>, id: &str, subtype: &str, content: &str) -> Map<String, Value> {
+    let mut line = common(neighbour);
+    line.extend(members(json!({"type": "system", "subtype": subtype, "content": content, "isMeta": false})));
+    line.extend(timestamp(neighbour));
+    line.extend(members(json!({"uuid": id, "level": "info"})));
+    line
+}
+
+fn timestamp(neighbour: Json<'_>) -> Option<(String, Value)> {
+    Some(("timestamp".to_owned(), copied(neighbour.get("timestamp")?)))
+}
+/// Adds a parent, or none, to a line.
+fn linked(parent: Option<&str>, line: Value) -> Value {
+    let mut linked = members(json!({"parentUuid": parent}));
+    linked.extend(members(line));
+    Value::Object(linked)
+}
+
+fn members(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

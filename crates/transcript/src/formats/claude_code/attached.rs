@@ -1,0 +1,158 @@
+//! Lines that are sent to the model although they are not messages: attachments, and commands that the user ran.
+//!
+//! What the user typed while a tool ran is the user's message. All else was written by the program, and its role is its
+//! type.
+//!
+//! Also: calls that the user refused: Claude Code says so beside the message, in the copy of the result that it displays.
+//!
+//! Also: the sizes that Claude Code records: the usage of each answer, which all of its lines repeat.
+
+use memchr::memmem;
+
+use crate::foreign;
+use crate::formats::claude_code::{ClaudeCode, is_boundary, is_sidechain, is_true};
+use crate::formats::shared::blocks::{common_block, content};
+use crate::json::{Json, JsonKind, Object};
+use crate::media::MediaKind;
+use crate::message::{Content, Message, Part, PartKind, RareFields, ResultRef, Role, is_marked_as_programs};
+use crate::status::Denial;
+use crate::text::Text;
+use crate::usage::{SizeNote, Usage, UsageReader};
+
+/// Members that hold what the model is sent, in attachments of all types; of several, the first counts.
+const CONTENT: &str = "prompt|content|snippet|planContent|memories|skills|files|blockingError|message|messages|\
+    response|additionalContext|text";
+
+/// Attachments that Claude Code displays, or that steer it, and sends to no model.
+#[rustfmt::skip]
+const NOT_SENT: &[&str] = &[
+    "already_read_file", "command_permissions", "hook_error_during_execution", "hook_non_blocking_error",
+    "hook_permission_decision", "hook_system_message", "structured_output",
+];
+
+/// Hooks whose output the model is sent.
+const SENT_HOOKS: [&str; 2] = ["SessionStart", "UserPromptSubmit"];
+
+/// Reads a line; `None` if it holds nothing that a model is sent.
+pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
+    let kind = line.get_text("type")?;
+    if kind.is("system") {
+        let subtype = line.get_text("subtype").filter(|subtype| subtype.is("local_command"))?;
+        let text = line.get_text("content").filter(|text| !text.is_empty())?;
+        return Some(by_program(line, subtype, Content::Text(text)));
+    }
+    let attachment = Object::of(line.get("attachment").filter(|_| kind.is("attachment"))?);
+    let kind = attachment.get_text("type")?;
+    if kind.is_in(NOT_SENT) || kind.is("hook_success") && !is_sent_hook(&attachment) {
+        return None;
+    }
+    let value = CONTENT.split('|').find_map(|key| attachment.get(key)).filter(|value| !value.is_falsy())?;
+    if kind.is("queued_command") {
+        let content = content(Some(value), common_block);
+        let is_typed = attachment.get_text("commandMode").is_none_or(|mode| mode.is("prompt"))
+            && !is_marked_as_programs(line.json)
+            && !is_marked_as_programs(attachment.json);
+        return Some(if is_typed {
+            Message { role: Role::User, content, ..Message::empty(line.json) }
+        } else {
+            by_program(line, kind, content)
+        });
+    }
+    let mut parts = Vec::new();
+    collect(value, &mut parts);
+    (!parts.is_empty()).then(|| by_program(line, kind, Content::of_parts(parts.into())))
+}
+
+fn by_program<'a>(line: &Object<'a>, kind: Text<'a>, content: Content<'a>) -> Message<'a> {
+    Message { content, rest: RareFields::of_role(Some(kind)), ..Message::empty(line.json) }
+}
+
+fn is_sent_hook(attachment: &Object<'_>) -> bool {
+    attachment.get_text("hookEvent").is_some_and(|event| SENT_HOOKS.iter().any(|sent| event.is(sent)))
+}
+
+/// Collects texts and media. Files and memories wrap their text in objects.
+fn collect<'a>(value: Json<'a>, parts: &mut Vec<Part<'a>>) {
+    let inside = || ["file", "content"].iter().find_map(|key| value.get(key));
+    let kind = match value.kind() {
+        JsonKind::Null => return,
+        JsonKind::Array => return value.items().for_each(|item| collect(item, parts)),
+        JsonKind::Object if value.member_is("type", "image") => PartKind::Media(MediaKind::Picture),
+        JsonKind::Object if value.get("base64").is_some() => PartKind::Media(MediaKind::of_block(value, "file")),
+        JsonKind::Object if let Some(inside) = inside() => return collect(inside, parts),
+        _ => value.text().map_or_else(|| foreign::value(value, PartKind::Text), PartKind::Text),
+    };
+    parts.push(Part { json: value, kind });
+}
+
+/// The copies of a refused call. The copy of an error of a tool begins with `Error: `, so no tool can write these.
+const REFUSED: [&str; 2] = ["User rejected tool use", STOP];
+const STOP: &str = "The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed.";
+
+/// The opening of the text in a result of a refused call, and what it has before the words of the user.
+const OPENING: &str = "The user doesn't want to proceed with this tool use.";
+const FRAME: &str = "the user said:\n";
+/// The opening of a copy that has this text as an error. A server or a page can write such an error, too.
+const ERROR: &str = "Error: The user doesn't want to ";
+
+/// Tools whose errors are written by Claude Code.
+const OWN: &str = "Edit|EnterPlanMode|ExitPlanMode|Glob|Grep|KillShell|LS|MultiEdit|NotebookEdit|NotebookRead|Read|\
+    TodoRead|TodoWrite|Write";
+/// The same with the shell, whose error begins with the exit code in newer versions.
+const OWN_AND_SHELL: &str = "Bash|Edit|EnterPlanMode|ExitPlanMode|Glob|Grep|KillShell|LS|MultiEdit|NotebookEdit|\
+    NotebookRead|Read|TodoRead|TodoWrite|Write";
+
+/// The record of a line that the user refused the call that its only result answers.
+pub(super) fn denial<'a>(line: &Object<'a>, results: &[ResultRef<'a>]) -> Option<Box<Denial<'a>>> {
+    let [result] = results else { return None };
+    result.json.get("is_error").filter(|is_error| is_error.raw() == "true")?;
+    let copy = ["toolUseResult", "tool_use_result"].into_iter().find_map(|key| line.get_text(key))?;
+    let denial = if REFUSED.iter().any(|refused| copy.is(refused)) {
+        Denial::new(text(result.json).filter(|text| text.starts_with(OPENING)))
+    } else if copy.starts_with(ERROR) {
+        let own = if shell_errors_have_code(line) { OWN_AND_SHELL } else { OWN };
+        Denial::new(Some(copy)).of_tools(own)
+    } else {
+        return None;
+    };
+    Some(Box::new(denial.behind(FRAME)))
+}
+
+/// Whether the version of a line writes the exit code before what a command printed.
+fn shell_errors_have_code(line: &Object<'_>) -> bool {
+    let version = line.get_text("version").map(|version| version.decode()).unwrap_or_default();
+    let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(2), Some(1))
+}
+
+fn text(result: Json<'_>) -> Option<Text<'_>> {
+    let content = result.get("content")?;
+    content.text().or_else(|| content.items().next()?.get_text("text"))
+}
+
+impl UsageReader for ClaudeCode {
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        let inner = Object::of(message.json.get("message")?);
+        let usage = Usage::of(inner.get("usage")?)?.of_answer(inner.get_text("id"));
+        // Lines that are written while an answer streams have the output up to its first token.
+        let is_whole = inner.get_text("stop_reason").is_some();
+        // Claude Code writes answers that no model gave, such as errors.
+        let is_of_program = inner.member_is("model", "<synthetic>");
+        (!is_of_program).then_some(Usage { is_whole, ..usage })
+    }
+
+    /// Reads a boundary of the conversation itself: sub-agents have their own.
+    fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
+        // Most of a session's lines are notes.
+        memmem::find(note.raw().as_bytes(), b"compact_boundary")?;
+        let line = Object::of(note);
+        let subtype = line.get_text("subtype")?;
+        let is_smaller = subtype.is("microcompact_boundary") || is_boundary(&line);
+        (is_smaller && !is_sidechain(&line)).then_some(SizeNote::Smaller)
+    }
+
+    /// Messages that Claude Code kept stand before its summary, and ours resets their sizes.
+    fn is_newer(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
+        is_true(&Object::of(summary.json), "isCompactSummary").then_some(true)
+    }
+}

@@ -1,0 +1,440 @@
+//! Session files of Codex (rollouts): one event a line. Those with Responses items are the conversation.
+//!
+//! Codex resumes a session by replaying its lines, and so does this reader. A rollback removes the last turns. A
+//! compaction replaces all items before it by its own list; one without a list keeps the user's messages and adds its
+//! text as another. Lines that the replay removes become obsolete notes, and lines that it restores are messages like
+//! any other.
+//!
+//! Codex writes instructions and the environment in the user's name before the first message. They count as a
+//! developer's, so that they are kept like other standing instructions. Files of old versions have bare items on their
+//! lines.
+
+mod background;
+mod replay;
+
+use serde_json::{Map, Value};
+
+use crate::background_forms::BackgroundForms;
+use crate::compaction::{Reset, ResetKind};
+use crate::edit::Edit;
+use crate::entries::CompactionEntry;
+use crate::foreign;
+use crate::format::{
+    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, Transcript,
+};
+use crate::formats::shared::fields::{copied, non_null};
+use crate::formats::shared::items::{self, Item};
+use crate::frame::Frame;
+use crate::json::{Items, Json, JsonKind, Object};
+use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
+use crate::order::{MessageOrder, ResultPlacement, Spelling};
+use crate::outputs::{CallOutput, HostedResult};
+use crate::pieces::Piece;
+use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
+use crate::text::Text;
+use crate::usage::{SizeNote, Usage, UsageReader};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Codex;
+
+/// The prefixes of messages that Codex writes in the user's name.
+const INJECTED: [&str; 3] = ["<environment_context>", "<user_instructions>", "# AGENTS.md instructions"];
+
+/// The end of the instructions of a project.
+const INSTRUCTIONS_END: &str = "</INSTRUCTIONS>";
+
+/// What Codex writes in the user's place, and its app and its extension for editors.
+const FRAMES: [Frame; 19] = [
+    Frame::Tag("<user_shell_command>", "</user_shell_command>"),
+    Frame::Tag("<environment_context>", "</environment_context>"),
+    Frame::Tag("<user_instructions>", "</user_instructions>"),
+    Frame::Tag("<turn_aborted>", "</turn_aborted>"),
+    Frame::Tag("<subagent_notification>", "</subagent_notification>"),
+    Frame::Tag("<hook_prompt ", "</hook_prompt>"),
+    Frame::Tag("<hook_prompt>", "</hook_prompt>"),
+    Frame::Tag("<codex_internal_context ", "</codex_internal_context>"),
+    Frame::Tag("<codex_internal_context>", "</codex_internal_context>"),
+    Frame::Tag("<codex_delegation>", "</codex_delegation>"),
+    Frame::Tag("<goal_context>", "</goal_context>"),
+    Frame::Tag("<extension_context>", "</extension_context>"),
+    Frame::Tag("<recommended_plugins>", "</recommended_plugins>"),
+    Frame::Whole("<external_", ">"),
+    Frame::Whole("<heartbeat>", "</heartbeat>"),
+    Frame::Opening("Warning: The maximum number of unified exec processes you can keep open is"),
+    Frame::Head("# AGENTS.md instructions", INSTRUCTIONS_END),
+    Frame::Head("<skill>\n<name>", "\n</skill>"),
+    // Open files and the selected text, and the heading behind which the user's words are.
+    Frame::Head("# Context from my IDE setup:\n", "\n## My request for Codex:\n"),
+];
+
+/// The kind of a line.
+#[derive(Debug, Clone, Copy)]
+enum CodexLine<'a> {
+    /// An item, and its kind if known.
+    Item(Json<'a>, Option<Item>),
+    /// A compaction.
+    Compacted(Json<'a>),
+    /// The header of the session.
+    Meta,
+    /// The settings from this line on.
+    Context,
+    /// An event that Codex showed the user.
+    Event(Json<'a>),
+    Other,
+}
+
+impl Format for Codex {
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn about(&self) -> &'static str {
+        "session files of Codex, ~/.codex/sessions/…/rollout-*.jsonl"
+    }
+
+    fn session_files(&self) -> Option<&'static SessionFiles> {
+        Some(&SessionFiles {
+            variable: "CODEX_HOME",
+            home: ".codex",
+            folder: "sessions",
+            is_session: |name| name.starts_with("rollout-") && stem_of_lines(name).is_some_and(ends_with_uuid),
+        })
+    }
+}
+
+impl MessageReader for Codex {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        match line(message) {
+            Some(CodexLine::Other) => FormatFit::Neutral,
+            Some(CodexLine::Meta) if message.get("payload").is_none() => FormatFit::Own("the first line of a session"),
+            Some(CodexLine::Item(json, Some(_))) if json.span() == message.json.span() => FormatFit::Neutral,
+            Some(_) => FormatFit::Own("the type and payload of a session's line"),
+            None => FormatFit::Mismatch,
+        }
+    }
+
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
+        let mut replay = replay::Replay::default();
+        values.for_each(|value| replay.add(value));
+        replay.entries
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        match line(message) {
+            Some(CodexLine::Item(item, None)) if is_from_agent(item) => {
+                let content = items::content_of(&Object::of(item));
+                let rest = RareFields::of_role(item.get_text("type"));
+                Ok(Message { rest, ..items::message_of(json, Role::Other, content) })
+            }
+            Some(CodexLine::Item(item, None)) => {
+                let part = Part { json: item, kind: foreign::part(item) };
+                Ok(items::message_of(json, Role::Other, Content::Parts(Box::new([part]))))
+            }
+            Some(CodexLine::Item(item, _)) => {
+                let mut read = items::item(&Object::of(item))?;
+                // A call or result is its whole line.
+                read.calls.iter_mut().for_each(|call| call.json = json);
+                read.results.iter_mut().for_each(|answer| answer.json = json);
+                let role = if is_injected(&read) { Role::Developer } else { read.role };
+                Ok(Message { json, role, ..read })
+            }
+            Some(CodexLine::Compacted(payload)) => {
+                Ok(Message { earlier: true, ..items::message_of(json, Role::User, compacted(payload)) })
+            }
+            _ => Err("is not a line of a session that holds an item".to_owned()),
+        }
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
+    }
+
+    fn background(&self) -> &'static BackgroundForms {
+        &background::FORMS
+    }
+
+    fn skips_broken_lines(&self) -> bool {
+        true
+    }
+}
+
+impl MessageWriter for Codex {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        items::output(payload(answer.json))
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        items::hosted(payload(message.json))
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(items::text_block(text))
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let item = items::summary(summary);
+        // The timestamp and ordinal of the last removed message are free.
+        let messages = &at.transcript.messages;
+        let removed = (at.removed)();
+        let is_removed = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_ok();
+        let before = messages.iter().rfind(is_removed).or(messages.last());
+        let Some(line) = before.map(|message| message.json).filter(|line| line.get("payload").is_some()) else {
+            return vec![item];
+        };
+        let mut written = Map::new();
+        for (key, value) in line.entries() {
+            let key = key.decode().into_owned();
+            let value = match key.as_str() {
+                "type" => Some(Value::from("response_item")),
+                "payload" => Some(item.clone()),
+                "timestamp" | "ordinal" => Some(copied(value)),
+                _ => None,
+            };
+            if let Some(value) = value {
+                written.insert(key, value);
+            }
+        }
+        vec![Value::Object(written)]
+    }
+
+    /// Codex sets the last size that it recorded to what it now sends, and restores it when a session goes on.
+    fn resets(&self, _summary: &[Value], at: &InsertionPoint<'_, '_>, tokens: &dyn Fn() -> u64) -> Vec<Reset> {
+        let removed = (at.removed)();
+        let kept = at.transcript.notes.iter().filter(|note| removed.binary_search(&note.json.span().start).is_err());
+        kept.flat_map(|note| sizes(note.json, tokens)).collect()
+    }
+
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        let item = payload(calling.json);
+        let item = match item.get_text("type") {
+            // Codex answers it as a function.
+            Some(kind) if kind.is("local_shell_call") => {
+                serde_json::json!({"type": "function_call_output", "call_id": call.id?.decode(), "output": text})
+            }
+            _ => items::result(&Call { json: item, ..call.clone() }, text)?,
+        };
+        let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(item) };
+        Some(serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}))
+    }
+}
+
+impl UsageReader for Codex {
+    fn usage<'a>(&self, _message: &Message<'a>) -> Option<Usage<'a>> {
+        None
+    }
+
+    /// Reads an event with the size of the context. The input contains what was cached, and `total_token_usage` is a sum
+    /// over all requests. After a compaction, Codex writes an estimate of what it now sends, as `resets` does: only the
+    /// total is not 0.
+    fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
+        let event = payload(note);
+        match event.get_text("type")?.decode().as_ref() {
+            "context_compacted" | "thread_rolled_back" => Some(SizeNote::Smaller),
+            "token_count" => {
+                let usage = event.at(&["info", "last_token_usage"])?;
+                let is_estimate = usage.get("input_tokens").is_some_and(|input| input.is_falsy());
+                if is_estimate { Some(SizeNote::Smaller) } else { Usage::of(usage).map(SizeNote::Usage) }
+            }
+            _ => None,
+        }
+    }
+
+    /// A compaction of Codex stands behind what it keeps, and ours resets what was recorded before it.
+    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
+        Some(true)
+    }
+}
+
+impl OrderRules for Codex {
+    fn order(&self, _envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
+        let binds_reasoning = items::have_ids(messages.iter().map(|message| payload(message.json)));
+        MessageOrder {
+            binds_reasoning,
+            call_ids: Spelling::Id(64),
+            tool_names: Spelling::Word(64),
+            groups_by_thinking: true,
+            ..MessageOrder::of(ResultPlacement::Behind)
+        }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        items::groups(messages.iter().map(|message| payload(message.json)))
+    }
+
+    /// Codex sends items without ids, and the provider can then not tell which reasoning a call belongs to. Where items
+    /// have ids, all reasoning stays.
+    fn can_lose_reasoning(&self, message: &Message<'_>) -> bool {
+        payload(message.json).member_is("type", "reasoning")
+    }
+
+    fn encrypted_by(&self) -> Option<&'static [&'static str]> {
+        Some(&["openai", "xai"])
+    }
+
+    /// Reads the event of an error, whose text holds the provider's answer.
+    fn is_refused_encryption(&self, note: Json<'_>) -> bool {
+        let event = match line(&Object::of(note)) {
+            Some(CodexLine::Event(event)) if event.member_is("type", "error") => event,
+            _ => return false,
+        };
+        let message = event.get_text("message").map(|message| message.decode()).unwrap_or_default();
+        message.contains("invalid_encrypted_content")
+            || message.contains("encrypted content") && message.contains("could not be verified")
+    }
+
+    /// A compaction repeats messages of the user, and Codex replays their lines without it. It shortens some and writes
+    /// instructions anew, so that their texts differ. A file that was shortened lacks the lines.
+    fn compaction_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<CompactionEntry<'a>> {
+        let notes = transcript.notes.iter().map(|note| note.json);
+        let mut lines: Vec<Json<'a>> = notes.chain(transcript.messages.iter().map(|message| message.json)).collect();
+        lines.sort_by_key(|line| line.span().start);
+        let mut replay = replay::Replay::default();
+        let mut requests = Vec::new();
+        let mut found = Vec::new();
+        for json in lines {
+            let object = Object::of(json);
+            let number = match line(&object) {
+                Some(CodexLine::Item(item, Some(_))) => usize::from(is_request(item)),
+                Some(CodexLine::Compacted(payload)) => requests_repeated(payload),
+                _ => 0,
+            };
+            if let Some(CodexLine::Compacted(payload)) = line(&object)
+                && let Ok(message) = self.message(&object)
+            {
+                let mut is_restorable = false;
+                if replay::has_list(payload) {
+                    let restored: Vec<usize> = replay.remaining().map(|place| requests[place]).collect();
+                    is_restorable = !restored.is_empty() && restored.iter().sum::<usize>() >= number;
+                }
+                found.push(CompactionEntry { message, is_restorable });
+            }
+            replay.add(json);
+            requests.push(number);
+        }
+        found
+    }
+
+    fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
+        items::violations(messages.iter().map(|message| payload(message.json)))
+    }
+}
+
+/// The kind of a line; `None` if the value cannot be a line of a session.
+fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
+    if let Some(payload) = value.get("payload") {
+        let kind = value.get_text("type").filter(|_| value.get("timestamp").is_some())?;
+        if payload.kind() != JsonKind::Object {
+            return Some(CodexLine::Other);
+        }
+        return Some(match kind.decode().as_ref() {
+            "response_item" => CodexLine::Item(payload, items::kind(&Object::of(payload))),
+            "compacted" => CodexLine::Compacted(payload),
+            "session_meta" => CodexLine::Meta,
+            "turn_context" => CodexLine::Context,
+            "event_msg" => CodexLine::Event(payload),
+            _ => CodexLine::Other,
+        });
+    }
+    let is_of_other_kind =
+        ["timestamp", "type"].iter().all(|key| value.get_text(key).is_some()) && value.json.entries().nth(2).is_none();
+    if value.get("record_type").is_some() || is_of_other_kind {
+        return Some(CodexLine::Other);
+    }
+    let is_meta = || ["id", "timestamp"].iter().all(|key| value.get_text(key).is_some());
+    if non_null(value, "type").is_none() && value.get("role").is_none() && is_meta() {
+        let has_session_member = ["instructions", "git"].iter().any(|key| value.get(key).is_some());
+        return has_session_member.then_some(CodexLine::Meta);
+    }
+    // Items in requests may lack their type; items in sessions always have one.
+    non_null(value, "type")?;
+    items::kind(value).map(|kind| CodexLine::Item(value.json, Some(kind)))
+}
+
+/// Whether an item is what a sub-agent sends to another agent. The model is sent it.
+fn is_from_agent(item: Json<'_>) -> bool {
+    item.member_is("type", background::FROM_AGENT) && item.get("content").is_some()
+}
+
+/// Whether an item of an unknown type is a message, call or result, and no mark of Codex.
+fn is_foreign(item: Json<'_>) -> bool {
+    let is_message = item.member_is("type", "message");
+    is_message
+        || ["role", "call_id"].iter().any(|key| item.get_text(key).is_some())
+        || foreign::could_be_call_or_result(item)
+}
+
+/// The edits that set the last size in an event to a number of tokens.
+fn sizes(line: Json<'_>, tokens: &dyn Fn() -> u64) -> Vec<Reset> {
+    let event = payload(line);
+    let is_size = event.member_is("type", "token_count");
+    let usage = event.at(&["info", "last_token_usage"]).filter(|_| is_size);
+    let numbers = usage.into_iter().flat_map(|usage| usage.entries());
+    let numbers = numbers.filter(|(_, value)| value.kind() == JsonKind::Number);
+    let reset = |(key, value): (Text<'_>, Json<'_>)| {
+        let text = if key.is("total_tokens") { tokens().to_string() } else { "0".to_owned() };
+        let edit = Edit { range: value.span(), text };
+        (edit.text != value.raw()).then_some(Reset { kind: ResetKind::Size, entry: line.span().start, edit })
+    };
+    numbers.filter_map(reset).collect()
+}
+
+fn payload(line: Json<'_>) -> Json<'_> {
+    line.get("payload").unwrap_or(line)
+}
+
+fn is_injected(message: &Message<'_>) -> bool {
+    let first = || message.content.texts().first().copied();
+    // A person can write behind instructions that they paste.
+    let is_of_program = |text: Text<'_>| {
+        let text = text.decode();
+        text.rsplit_once(INSTRUCTIONS_END).is_none_or(|(_, behind)| behind.trim().is_empty())
+    };
+    let opens = |text: &Text<'_>| INJECTED.iter().any(|start| text.starts_with(start));
+    message.role == Role::User && first().filter(opens).is_some_and(is_of_program)
+}
+
+/// Reads a compaction: its text, and the messages that it kept, if it has a list of them.
+fn compacted(payload: Json<'_>) -> Content<'_> {
+    let text = payload.get("message").and_then(|json| Some((json, json.text()?))).filter(|(_, text)| !text.is_empty());
+    let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
+    let remaining = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
+    let remaining = remaining.flat_map(|item| match item.compaction() {
+        Some(compaction) => vec![Part { json: item.json, kind: PartKind::Compaction(compaction) }],
+        None => texts_and_media(&item),
+    });
+    let parts: Box<[Part<'_>]> =
+        remaining.chain(text.map(|(json, text)| Part { json, kind: PartKind::Text(text) })).collect();
+    match (&*parts, text) {
+        ([], _) => Content::empty(),
+        ([_], Some((_, text))) => Content::Text(text),
+        _ => Content::Parts(parts),
+    }
+}
+
+/// The number of the user's messages that a compaction repeats, with its text as one.
+fn requests_repeated(payload: Json<'_>) -> usize {
+    let text = payload.get_text("message").is_some_and(|text| !text.is_empty());
+    let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
+    usize::from(text) + replaced.filter(|item| is_request(*item)).count()
+}
+
+/// Whether the user says something in an item.
+fn is_request(item: Json<'_>) -> bool {
+    items::item(&Object::of(item)).is_ok_and(|read| read.role == Role::User && !is_injected(&read))
+}
+
+/// The texts and media of an item, one part each.
+fn texts_and_media<'a>(item: &Message<'a>) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    item.content.pieces(&mut |_, piece| match (piece.text(), piece) {
+        (Some(text), _) if !text.is_empty() => parts.push(Part { json: item.json, kind: PartKind::Text(text) }),
+        (_, Piece::Media(kind, json)) => parts.push(Part { json, kind: PartKind::Media(kind) }),
+        _ => {}
+    });
+    parts
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Gemini's `contents`: messages of parts.
+//!
+//! Roles are user, model and (in old files) function; a message without a role is the user's. Calls are `functionCall`
+//! parts, results are `functionResponse` parts of the next message. Ids are optional, and without them the results
+//! follow the order of the calls. Python writes the keys with underscores.
+
+use serde_json::{Value, json};
+
+use crate::format::{
+    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
+    SummaryRole,
+};
+use crate::formats::shared::fields::{begins_with, check_object, id, non_null, of_hosted, role_in};
+use crate::formats::shared::parts::{self, is_part, member, output, part};
+use crate::json::{Json, JsonKind, Object};
+use crate::message::{Call, Content, Message, Part, RareFields, ResultRef, Role};
+use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
+use crate::outputs::{CallOutput, HostedResult};
+use crate::usage::UsageReader;
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Gemini;
+
+impl Format for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn about(&self) -> &'static str {
+        "contents of parts, as generateContent takes them"
+    }
+}
+
+impl MessageReader for Gemini {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        let Some(parts) = parts(message) else {
+            // An empty message of the model has no parts; its role decides.
+            let lacks_content = non_null(message, "parts").is_none() && non_null(message, "content").is_none();
+            let is_model = message.member_is("role", "model");
+            return if lacks_content && is_model { FormatFit::Plain } else { FormatFit::Mismatch };
+        };
+        match role(message) {
+            Some(_) if parts.items().next().is_none() => FormatFit::Plain,
+            Some(_) if parts.items().all(is_part) => FormatFit::Own("parts"),
+            _ => FormatFit::Mismatch,
+        }
+    }
+
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
+        if envelope.get("contents").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        check_object(json, "an object with parts")?;
+        if parts(message).is_none() && non_null(message, "parts").is_some() {
+            return Err("has no list of parts".to_owned());
+        }
+        let parts: Vec<Json<'a>> = parts(message).into_iter().flat_map(|parts| parts.items()).collect();
+        let all = |key| parts.iter().filter_map(move |part| member(*part, key).map(|member| (*part, member)));
+        let (calls, answers) = (all("functionCall"), all("functionResponse"));
+        Ok(Message {
+            role: role(message).unwrap_or(Role::Other),
+            calls: calls.map(|(part, json)| parts::call(part, json)).collect(),
+            results: answers.map(|answer| ResultRef::new(answer.0, id(answer.1.get("id")))).collect(),
+            content: Content::of_parts(parts.iter().map(|json| Part { json: *json, kind: part(*json) }).collect()),
+            rest: RareFields::of_role(message.get_text("role").filter(|_| role(message).is_none())),
+            ..Message::empty(json)
+        })
+    }
+}
+
+impl MessageWriter for Gemini {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        output(answer.json)
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        let list = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
+        list.filter_map(parts::hosted).collect()
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(json!({"text": text}))
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let role = if summary.role == SummaryRole::Assistant { "model" } else { "user" };
+        let parts = json!([{"text": summary.text}]);
+        // The keys are in the neighbour's order.
+        let parts_first = begins_with("parts", at.neighbour());
+        let message =
+            if parts_first { json!({"parts": parts, "role": role}) } else { json!({"role": role, "parts": parts}) };
+        vec![message]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        let mut response = json!({"name": call.name?.decode(), "response": {"error": text}});
+        if let Some(id) = call.id {
+            response["id"] = json!(id.decode());
+        }
+        Some(json!({"functionResponse": response}))
+    }
+
+    fn results_message(&self) -> Option<Value> {
+        Some(json!({"role": "user", "parts": [PARTS]}))
+    }
+}
+
+impl UsageReader for Gemini {}
+
+impl OrderRules for Gemini {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        MessageOrder {
+            user_first: true,
+            calls_after_user: true,
+            lenient: true,
+            texts: Texts::Some,
+            tool_names: Spelling::Name(128),
+            object_inputs: true,
+            ..MessageOrder::of(ResultPlacement::Grouped)
+        }
+    }
+
+    fn keeps_signatures(&self) -> bool {
+        true
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let has = |part: Json<'_>, keys: [&str; 2]| keys.iter().any(|key| member(part, key).is_some());
+        of_hosted(
+            messages,
+            |part| has(part, ["executableCode", "toolCall"]),
+            |part| has(part, ["codeExecutionResult", "toolResponse"]),
+        )
+    }
+}
+
+fn parts<'a>(message: &Object<'a>) -> Option<Json<'a>> {
+    message.get("parts").filter(|parts| parts.kind() == JsonKind::Array)
+}
+
+fn role(message: &Object<'_>) -> Option<Role> {
+    let Some(role) = non_null(message, "role") else { return Some(Role::User) };
+    let role = role.text()?;
+    role_in(&[("user", Role::User), ("function", Role::User), ("model", Role::Assistant)], role)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::read_for_test as read;
+
+    #[test]
+    fn both_spellings_and_pairs_by_order() {
+        let rest = r#"{"contents":[
+            {"parts":[{"text":"u"}],"role":"user"},
+            {"parts":[{"text":"hm","thought":true},{"functionCall":{"name":"f","args":{}},"thoughtSignature":"s"},{"functionCall":{"name":"g"}}],"role":"model"},
+            {"parts":[{"functionResponse":{"name":"f","response":{"output":"a\nb"}}},{"functionResponse":{"name":"g","response":{"output":"c","n":1.50}}}],"role":"user"}]}"#;
+        let python = rest
+            .replace(r#"{"text":"u"}"#, r#"{"text":"u","function_call":null,"function_response":null}"#)
+            .replace("functionCall", "function_call")
+            .replace("functionResponse", "function_response")
+            .replace(r#"1.50}}}],"role":"user""#, r#"1.50}}}],"role":"function""#);
+        for source in [rest, &python] {
+            let document = read(source, None, None).expect("a transcript");
+            let transcript = &document.transcripts[0];
+            let messages = &transcript.messages;
+            assert_eq!(transcript.format.name(), "gemini");
+            assert_eq!(transcript.pairing.pairs, [(1, 2), (1, 2)]);
+            assert_eq!([0, 1, 2].map(|index| messages[index].role), [Role::User, Role::Assistant, Role::User]);
+            assert_eq!([0, 2].map(|index| messages[index].is_user_turn()), [true, false]);
+            let texts: Vec<String> =
+                messages[2].content.texts().iter().map(|text| text.decode().into_owned()).collect();
+            assert_eq!(texts, ["a\nb", r#"{"output":"c","n":1.50}"#]);
+            assert!(messages[1].content.texts().is_empty(), "thoughts are not said");
+        }
+    }
+
+    #[test]
+    fn an_empty_message_of_the_model_is_read() {
+        let source = r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model"},{"role":"model","parts":null},
+            {"role":"model","parts":[{"thoughtSignature":"s"}]}]"#;
+        let document = read(source, None, None).expect("a transcript");
+        assert_eq!(document.transcripts[0].format.name(), "gemini");
+        assert_eq!(document.transcripts[0].messages.len(), 4);
+    }
+
+    #[test]
+    fn a_summary_is_written_as_its_neighbours_are() {
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let written = |neighbour: &str| {
+            let document = read(neighbour, None, None).expect("a transcript");
+            let place = InsertionPoint::new(&document.transcripts[0], 0);
+            Gemini.summary(&summary, &place)[0].to_string()
+        };
+        assert_eq!(written(r#"[{"parts":[{"text":"u"}],"role":"user"}]"#), r#"{"parts":[{"text":"s"}],"role":"user"}"#);
+        assert_eq!(written(r#"[{"role":"user","parts":[{"text":"u"}]}]"#), r#"{"role":"user","parts":[{"text":"s"}]}"#);
+    }
+}

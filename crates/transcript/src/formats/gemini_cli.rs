@@ -1,0 +1,375 @@
+//! Sessions of Gemini CLI: an object around the messages, or, in newer versions, one record a line.
+//!
+//! Calls hold their results, so no cut splits them. Gemini CLI replays the records in order: a record with a known id
+//! replaces the earlier one, `$rewindTo` removes a message and everything after it, and `$set` changes the session data
+//! of the first record.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::foreign;
+use crate::format::{
+    EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
+    SummaryMessage, Transcript,
+};
+use crate::formats::shared::fields::{copied, id, non_null, role_in};
+use crate::formats::shared::links::uuid;
+use crate::formats::shared::parts;
+use crate::frame::Frame;
+use crate::json::{Items, Json, JsonKind, Object};
+use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
+use crate::order::{MessageOrder, ResultPlacement};
+use crate::outputs::{CallOutput, HostedResult, OutputShape};
+use crate::session_files::SessionFiles;
+use crate::status::Denial;
+use crate::text::Text;
+use crate::usage::{Names, Usage, UsageReader};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct GeminiCli;
+
+/// What Gemini CLI writes in the user's place: the contents of files that the user names with `@` follow the user's words,
+/// and not every way to hand them over ends them.
+const FRAMES: [Frame; 5] = [
+    Frame::Rest("--- Content from referenced files ---"),
+    Frame::Rest("--- Content from referenced context ---"),
+    Frame::Tag("<hook_context>", "</hook_context>"),
+    Frame::Tag("<session_context>", "</session_context>"),
+    Frame::Tag("<system_note>", "</system_note>"),
+];
+
+/// Whether a file is a session by its name, in the form of either version.
+fn is_session(name: &str) -> bool {
+    let stem = name.strip_suffix(".json").or_else(|| name.strip_suffix(".jsonl"));
+    stem.is_some_and(|stem| stem.starts_with("session-") && !stem.contains('.'))
+}
+
+impl Format for GeminiCli {
+    fn name(&self) -> &'static str {
+        "gemini-cli"
+    }
+
+    fn about(&self) -> &'static str {
+        "sessions of Gemini CLI"
+    }
+
+    fn session_files(&self) -> Option<&'static SessionFiles> {
+        Some(&SessionFiles { variable: "", home: ".gemini", folder: "tmp", is_session })
+    }
+}
+
+impl MessageReader for GeminiCli {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        if message.json.kind() != JsonKind::Object {
+            return FormatFit::Neutral;
+        }
+        let Some(kind) = message.get_text("type") else {
+            let is_record = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
+            return if is_record { FormatFit::Neutral } else { FormatFit::Mismatch };
+        };
+        let has = |key| message.get(key).is_some();
+        if !has("content") || !has("id") || !has("timestamp") || has("role") || has("message") {
+            return FormatFit::Mismatch;
+        }
+        match role(kind) {
+            Some(_) => FormatFit::Own("a message of a session"),
+            None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => FormatFit::Neutral,
+            None => FormatFit::Mismatch,
+        }
+    }
+
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
+        let is_session = ["sessionId", "projectHash", "messages"].iter().all(|key| envelope.get(key).is_some());
+        if is_session { EnvelopeFit::Sure } else { EnvelopeFit::Unknown }
+    }
+
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
+        let records: Vec<Object<'_>> = values.map(Object::of).collect();
+        let mut entries: Vec<EntryKind> = records.iter().map(entry).collect();
+        // The current records in the order of the replay; each is the last with its id.
+        let mut current: Vec<usize> = Vec::new();
+        let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
+        let make_obsolete = |entries: &mut Vec<EntryKind>, indices: &[usize]| {
+            indices.iter().for_each(|index| entries[*index] = EntryKind::Note(Retention::Obsolete));
+        };
+        for (index, record) in records.iter().enumerate() {
+            if let Some(target) = record.get_text("$rewindTo") {
+                let at = by_id.get(&target.decode()).copied().unwrap_or(current.len());
+                make_obsolete(&mut entries, &current.split_off(at));
+                by_id.retain(|_, place| *place < at);
+                make_obsolete(&mut entries, &[index]);
+            } else if let Some(id) = record.get_text("id").filter(|_| record.get("type").is_some()) {
+                match by_id.get(&id.decode()) {
+                    Some(place) => {
+                        make_obsolete(&mut entries, &[current[*place]]);
+                        current[*place] = index;
+                    }
+                    None => {
+                        by_id.insert(id.decode(), current.len());
+                        current.push(index);
+                    }
+                }
+            }
+        }
+        entries
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        let Some(kind) = message.get_text("type") else {
+            let part = Part { json, kind: foreign::part(json) };
+            return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(json) });
+        };
+        let role = role(kind).unwrap_or(Role::Other);
+        let calls = || non_null(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
+        let result_in = |call: Json<'a>| call.get("result").filter(|list| !list.is_falsy());
+        let said = content_of(message.get("content"));
+        let content = match said {
+            Content::Text(text) if calls().next().is_none() => Content::Text(text),
+            said => {
+                let mut parts = match (said, message.get("content")) {
+                    (Content::Parts(parts), _) => parts.into_vec(),
+                    (Content::Text(text), Some(json)) if !text.is_empty() => {
+                        vec![Part { json, kind: PartKind::Text(text) }]
+                    }
+                    _ => Vec::new(),
+                };
+                parts.extend(calls().flat_map(|call| {
+                    let arguments = call.get("args").map(|json| Part { json, kind: PartKind::Call });
+                    let result = result_in(call).map(|json| Part { json, kind: PartKind::Result(result(json)) });
+                    arguments.into_iter().chain(result)
+                }));
+                Content::of_parts(parts.into())
+            }
+        };
+        Ok(Message {
+            role,
+            content,
+            calls: calls().filter(|call| call.kind() == JsonKind::Object).map(|call| parts::call(call, call)).collect(),
+            results: calls()
+                .filter_map(|call| {
+                    Some(ResultRef { denial: denial(call), ..ResultRef::new(result_in(call)?, id(call.get("id"))) })
+                })
+                .collect(),
+            rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
+            ..Message::empty(json)
+        })
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
+    }
+
+    fn is_append_only(&self) -> bool {
+        true
+    }
+
+    fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
+        let (mut first, mut last) = (HashMap::new(), HashMap::new());
+        for note in &transcript.notes {
+            // The effect of an empty list depends on the version.
+            if note.json.get("$set").is_some_and(|set| set.get("messages").is_some()) {
+                return Some("a record sets all messages at once".to_owned());
+            }
+            if let Some(target) = note.json.get_text("$rewindTo")
+                && last.get(&target.decode()) != Some(&note.before)
+            {
+                return Some(format!("`$rewindTo` names {}, which is not what stands before it", target.decode()));
+            }
+            if note.json.get("$rewindTo").is_some() {
+                first.retain(|_, before| *before != note.before);
+                last.retain(|_, before| *before != note.before);
+            }
+            if let Some(id) = note.json.get_text("id") {
+                first.entry(id.decode()).or_insert(note.before);
+                last.insert(id.decode(), note.before);
+            }
+        }
+        // In the replay, a record stays where its id first occurred.
+        transcript.messages.iter().enumerate().find_map(|(index, message)| {
+            let id = message.json.get_text("id")?.decode();
+            let elsewhere = first.get(&id).is_some_and(|before| *before < index);
+            elsewhere.then(|| format!("the record `{id}` comes again behind another message"))
+        })
+    }
+}
+
+impl MessageWriter for GeminiCli {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        let result = answer.json;
+        let is_own = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
+        let call = message.calls.iter().find(is_own)?.json;
+        let output = match result.items().find_map(parts::output) {
+            Some(output) => output,
+            None => CallOutput::of(Some(result), OutputShape::Blocks(""))?,
+        };
+        let failed = call.member_is("status", "error");
+        Some(output.with_failure(failed).with_copies(call.get("resultDisplay")))
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        let list = message.json.get("content").into_iter().flat_map(|parts| parts.items());
+        list.filter_map(parts::hosted).collect()
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(json!({"text": text}))
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let neighbour = at.neighbour();
+        let id = uuid(&[summary.text, neighbour.map_or("", |neighbour| neighbour.raw())]);
+        let mut message = json!({"id": id});
+        if let Some(time) = neighbour.and_then(|neighbour| neighbour.get("timestamp")) {
+            message["timestamp"] = copied(time);
+        }
+        message["type"] = json!("user");
+        let of_user = |message: &&Message<'_>| message.role == Role::User;
+        let as_parts = at.transcript.messages.iter().rfind(of_user).and_then(|message| message.json.get("content"));
+        message["content"] = match as_parts.map(|content| content.kind()) {
+            Some(JsonKind::Array) => json!([{"text": summary.text}]),
+            _ => json!(summary.text),
+        };
+        vec![message]
+    }
+}
+
+impl UsageReader for GeminiCli {
+    /// The input contains what was cached. Thoughts are counted beside the output, and not read again.
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        const NAMES: Names = Names { read: "input", cached: &[], written: "output", total: "total" };
+        Usage::named(&Object::of(message.json.get("tokens")?), &NAMES)
+    }
+}
+
+impl OrderRules for GeminiCli {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        // A call holds its result, and a cancelled one has none.
+        MessageOrder::of(ResultPlacement::Unchecked)
+    }
+}
+
+fn role(kind: Text<'_>) -> Option<Role> {
+    role_in(&[("user", Role::User), ("gemini", Role::Assistant)], kind)
+}
+
+/// The kind of a record by itself, before others replace or remove it.
+fn entry(record: &Object<'_>) -> EntryKind {
+    // A message without a type is foreign.
+    let is_message = || ["id", "timestamp", "content"].iter().all(|key| record.get(key).is_some());
+    if record.get_text("type").map_or_else(is_message, |kind| role(kind).is_some()) {
+        return EntryKind::Message;
+    }
+    let only_updated = |set: Json<'_>| set.entries().all(|(key, _)| key.is("lastUpdated"));
+    let is_transient = record.get("type").is_some() || record.get("$set").is_some_and(only_updated);
+    EntryKind::Note(if is_transient { Retention::WithPrevious } else { Retention::Always })
+}
+
+/// Reads content: a string, a part, or a list of both.
+fn content_of(content: Option<Json<'_>>) -> Content<'_> {
+    match content.filter(|content| !content.is_falsy()) {
+        None => Content::empty(),
+        Some(list) if list.kind() == JsonKind::Array => Content::Parts(list.items().map(part).collect()),
+        Some(one) => one.text().map_or_else(|| Content::Parts(Box::new([part(one)])), Content::Text),
+    }
+}
+
+/// The record that the user did not allow a call, or cancelled it: its status.
+fn denial(call: Json<'_>) -> Option<Box<Denial<'_>>> {
+    call.get_text("status").filter(|status| status.is("cancelled"))?;
+    Some(Box::new(Denial::new(None)))
+}
+
+/// Reads the result of a call: the parts that the model was sent.
+fn result(list: Json<'_>) -> Content<'_> {
+    match list.text() {
+        Some(text) => Content::Text(text),
+        None if list.kind() == JsonKind::Array => Content::of_parts(list.items().flat_map(answer).collect()),
+        None => Content::of_parts(answer(list).into()),
+    }
+}
+
+/// Reads a part of a result: the response of a tool and the media beside it, or another part as it is.
+fn answer(json: Json<'_>) -> Vec<Part<'_>> {
+    match part(json) {
+        Part { kind: PartKind::Result(Content::Parts(parts)), .. } => parts.into_vec(),
+        part => vec![part],
+    }
+}
+
+fn part(json: Json<'_>) -> Part<'_> {
+    Part { json, kind: json.text().map_or_else(|| parts::part(json), PartKind::Text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::read_for_test as read;
+
+    fn record(kind: &str, id: &str, text: &str) -> String {
+        format!("{{\"id\":\"{id}\",\"timestamp\":\"t\",\"type\":\"{kind}\",\"content\":\"{text}\"}}\n")
+    }
+
+    const HEADER: &str = "{\"sessionId\":\"s\",\"projectHash\":\"h\",\"startTime\":\"t\"}\n";
+
+    fn told(records: &[String]) -> (Vec<String>, Option<String>) {
+        let source = format!("{HEADER}{}", records.concat());
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.format.name(), "gemini-cli");
+        let texts = transcript.messages.iter().flat_map(|message| message.content.texts());
+        (texts.map(|text| text.decode().into_owned()).collect(), GeminiCli.refusal(transcript))
+    }
+
+    #[test]
+    fn records_are_played_back() {
+        let rewind = |id: &str| format!("{{\"$rewindTo\":\"{id}\"}}\n");
+        let kept = [record("user", "1", "a"), record("gemini", "2", "b")];
+        let again = [kept.concat(), record("gemini", "2", "c"), record("info", "3", "i")];
+        assert_eq!(told(&again), (vec!["a".to_owned(), "c".to_owned()], None));
+        let back = [
+            kept.concat(),
+            record("user", "3", "c"),
+            record("gemini", "4", "d"),
+            rewind("3"),
+            record("user", "5", "e"),
+        ];
+        assert_eq!(told(&back), (["a", "b", "e"].map(str::to_owned).to_vec(), None));
+        let again = [
+            kept.concat(),
+            record("user", "3", "c"),
+            record("user", "4", "d"),
+            rewind("3"),
+            record("user", "4", "e"),
+            record("user", "3", "f"),
+        ];
+        assert_eq!(told(&again), (["a", "b", "e", "f"].map(str::to_owned).to_vec(), None));
+        let nowhere = [kept.concat(), rewind("9")];
+        assert!(told(&nowhere).1.is_some_and(|why| why.contains("names 9")));
+        let twice = [kept.concat(), rewind("2"), rewind("2"), record("user", "5", "e")];
+        assert!(told(&twice).1.is_some_and(|why| why.contains("names 2")));
+        let behind = [kept.concat(), record("user", "1", "c")];
+        assert!(told(&behind).1.is_some_and(|why| why.contains("`1` comes again")));
+        for all in ["[]", "[{}]"] {
+            let set = [kept.concat(), format!("{{\"$set\":{{\"messages\":{all}}}}}\n")];
+            assert!(told(&set).1.is_some());
+        }
+    }
+
+    #[test]
+    fn calls_hold_their_results() {
+        let source = r#"{"sessionId":"s","projectHash":"h","messages":[
+            {"id":"1","timestamp":"t","type":"gemini","content":"","toolCalls":[
+                {"id":"c","name":"f","args":{"a":1},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}],"resultDisplay":"long"},
+                {"id":"d","name":"g","args":{},"result":null}]}]}"#;
+        let document = read(source, None, None).expect("a transcript");
+        let message = &document.transcripts[0].messages[0];
+        assert_eq!(message.calls.len(), 2);
+        assert_eq!(message.results.len(), 1);
+        let texts: Vec<_> = message.content.texts().iter().map(|text| text.decode()).collect();
+        assert_eq!(texts, ["r"]);
+    }
+}

@@ -1,0 +1,389 @@
+//! Messages of `LangChain` and `LangGraph` in their three encodings.
+//!
+//! `messages_to_dict` puts the fields under `data`, `model_dump` puts them beside `type`, and `dumps` puts them under
+//! `kwargs` of a constructor. The messages of a file show its encoding, and a summary is written in the same one.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::edit::{Edit, edited_value};
+use crate::format::{
+    Coercion, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage,
+    SummaryRole,
+};
+use crate::formats::shared::blocks::{block_types, common_block, content};
+use crate::formats::shared::fields::{
+    check_object, copies_of_calls, has_reasoning, id, name, non_null, of_hosted, provider, reasoning, with_first,
+};
+use crate::json::{Json, JsonKind, Object};
+use crate::media::{self, MediaKind};
+use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
+use crate::outputs::{CallOutput, HostedResult};
+use crate::text::Text;
+use crate::usage::{Usage, UsageReader};
+use crate::{foreign, outputs, provider_texts};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct LangChain;
+
+/// Message types with their class in `dumps`; the chunk classes are also types of their own.
+const TYPES: [(&str, &str, Role); 6] = [
+    ("human", "HumanMessage", Role::User),
+    ("ai", "AIMessage", Role::Assistant),
+    ("system", "SystemMessage", Role::System),
+    ("tool", "ToolMessage", Role::Tool),
+    ("function", "FunctionMessage", Role::Function),
+    ("chat", "ChatMessage", Role::Other),
+];
+
+/// The encoding of a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MessageEncoding {
+    Dict,
+    Dump,
+    Constructor,
+}
+
+impl Format for LangChain {
+    fn name(&self) -> &'static str {
+        "langchain"
+    }
+
+    fn about(&self) -> &'static str {
+        "messages_to_dict, model_dump and dumps of LangChain, LangGraph state and thread values"
+    }
+}
+
+impl MessageReader for LangChain {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        // Lines of session files may have the type `system` too.
+        if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
+            return FormatFit::Mismatch;
+        }
+        match encoding(message) {
+            Some(encoding) if message.member_is("type", "remove") || role_of(message, encoding).is_some() => {
+                FormatFit::Own("the type of its messages")
+            }
+            _ => FormatFit::Mismatch,
+        }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        check_object(json, "a message")?;
+        if message.member_is("type", "remove") {
+            return Err("is an instruction to remove a message, so the list is an update, not a state".to_owned());
+        }
+        let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
+        let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
+        let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
+        let answers: Box<[ResultRef<'a>]> = match role {
+            Role::Tool => Box::new([ResultRef::new(json, id(fields.get("tool_call_id")))]),
+            Role::Function => Box::new([ResultRef::new(json, None)]),
+            _ => block_types(&fields)
+                .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
+                .map(|(block, _)| ResultRef::new(block, id(block.get("tool_use_id"))))
+                .collect(),
+        };
+        let content = content(fields.get("content"), block);
+        let is_beside = role == Role::Assistant && !has_reasoning(&content);
+        let rest = rest(&fields, role, is_beside);
+        Ok(Message {
+            role,
+            content,
+            calls: if role == Role::Assistant { calls(&fields).into() } else { Box::default() },
+            results: answers,
+            rest,
+            ..Message::empty(json)
+        })
+    }
+
+    fn coercion(&self) -> Coercion {
+        Coercion::Done
+    }
+}
+
+impl MessageWriter for LangChain {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        if answer.json.span() != message.json.span() {
+            return CallOutput::in_content(answer.json, "text");
+        }
+        let (_, fields) = fields(&Object::of(message.json))?;
+        // The artifact is for the program and not for the model.
+        CallOutput::in_content(fields.json, "text").map(|output| output.with_copies(fields.get("artifact")))
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        let Some((Role::Assistant, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
+        let lists = [fields.get("content"), additional(&fields, "tool_outputs")];
+        // It wraps blocks that it does not know.
+        let blocks = lists.into_iter().flatten().flat_map(|list| list.items());
+        outputs::hosted_results(
+            blocks.map(|block| block.get("value").filter(|_| type_ends(block, &["non_standard"])).unwrap_or(block)),
+        )
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let (kind, class) = match summary.role {
+            SummaryRole::User => ("human", "HumanMessage"),
+            SummaryRole::System => ("system", "SystemMessage"),
+            SummaryRole::Assistant => ("ai", "AIMessage"),
+        };
+        let mut fields = json!({
+            "content": summary.text,
+            "additional_kwargs": if summary.marked { json!({"lc_source": "summarization"}) } else { json!({}) },
+            "response_metadata": {},
+            "type": kind,
+            "name": summary.name,
+            "id": null,
+        });
+        if summary.role == SummaryRole::Assistant {
+            fields["tool_calls"] = json!([]);
+            fields["invalid_tool_calls"] = json!([]);
+        }
+        vec![encode(kind, class, fields, at.neighbour())]
+    }
+
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        let fields = json!({
+            "content": text, "additional_kwargs": {}, "response_metadata": {}, "type": "tool",
+            "name": call.name.map(|name| name.decode()), "id": null, "tool_call_id": call.id?.decode(), "artifact": null,
+            "status": "error",
+        });
+        Some(encode("tool", "ToolMessage", fields, Some(calling.json)))
+    }
+
+    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
+        let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
+        let raw = additional(&fields, "tool_calls");
+        let lists = [raw, fields.get("tool_calls"), fields.get("tool_call_chunks"), fields.get("content")];
+        let others = lists.into_iter().flatten().flat_map(|list| list.items());
+        copies_of_calls(message, calls, others, |json| json.get_text("call_id").or_else(|| json.get_text("id")))
+    }
+
+    fn remove_all(&self) -> Option<Value> {
+        Some(json!({
+            "content": "", "additional_kwargs": {}, "response_metadata": {}, "type": "remove", "name": null,
+            "id": REMOVE_ALL,
+        }))
+    }
+
+    fn in_state(&self, message: &Object<'_>) -> Option<String> {
+        let (role, fields) = fields(message)?;
+        let (kind, ..) = TYPES.iter().find(|(_, _, known)| *known == role)?;
+        match fields.get("type") {
+            // JavaScript writes no type among the fields.
+            None => Some(with_first(fields.json, &format!("\"type\": \"{kind}\""))),
+            Some(named) if named.text().is_some_and(|named| named.is(kind)) => {
+                (encoding(message) != Some(MessageEncoding::Dump)).then(|| fields.json.raw().to_owned())
+            }
+            Some(named) => {
+                Some(edited_value(fields.json, vec![Edit { range: named.span(), text: format!("\"{kind}\"") }]))
+            }
+        }
+    }
+}
+
+impl UsageReader for LangChain {
+    /// `LangChain`'s own usage contains what was cached in the input. Where it lacks, the provider's can be there.
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        let of_provider = ["token_usage", "usage", "tokenUsage"].iter().filter_map(|key| message.metadata(key));
+        message.field("usage_metadata").into_iter().chain(of_provider).find_map(Usage::of)
+    }
+}
+
+impl OrderRules for LangChain {
+    fn keeps_signatures(&self) -> bool {
+        true
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let is_call = |block: Json<'_>| type_ends(block, &["_tool_use", "server_tool_call"]);
+        of_hosted(messages, is_call, |block| type_ends(block, &["_tool_result"]))
+    }
+}
+
+/// Writes a new message in the encoding of its neighbour.
+fn encode(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {
+    match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(MessageEncoding::Dump) {
+        MessageEncoding::Dump => fields,
+        MessageEncoding::Dict => json!({"type": kind, "data": fields}),
+        MessageEncoding::Constructor => {
+            json!({"lc": 1, "type": "constructor", "id": class_path(neighbour, class), "kwargs": fields})
+        }
+    }
+}
+
+fn encoding(message: &Object<'_>) -> Option<MessageEncoding> {
+    let kind = message.get_text("type")?;
+    if kind.is("constructor") && message.get("lc").is_some() && message.get("kwargs").is_some() {
+        Some(MessageEncoding::Constructor)
+    } else if message.get("data").is_some_and(|data| data.kind() == JsonKind::Object) {
+        Some(MessageEncoding::Dict)
+    } else if message.get("content").is_some() || kind.is("remove") {
+        Some(MessageEncoding::Dump)
+    } else {
+        None
+    }
+}
+
+/// The role of a message's type, or of the class of its constructor.
+fn role_of(message: &Object<'_>, encoding: MessageEncoding) -> Option<Role> {
+    match encoding {
+        MessageEncoding::Dict | MessageEncoding::Dump => role(message.get_text("type")?),
+        MessageEncoding::Constructor => role(message.get("id")?.items().last()?.text()?),
+    }
+}
+
+/// The role, and the object with the message's fields.
+fn fields<'a>(message: &Object<'a>) -> Option<(Role, Object<'a>)> {
+    let encoding = encoding(message)?;
+    let fields = match encoding {
+        MessageEncoding::Dict => Object::of(message.get("data")?),
+        MessageEncoding::Dump => message.clone(),
+        MessageEncoding::Constructor => Object::of(message.get("kwargs")?),
+    };
+    Some((role_of(message, encoding)?, fields))
+}
+
+/// A member of the additional fields that the class does not define.
+fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
+    fields.get("additional_kwargs")?.get(key)
+}
+
+/// Reads the rare fields of a message. `is_beside` says whether reasoning can be beside the content.
+fn rest<'a>(fields: &Object<'a>, role: Role, is_beside: bool) -> Option<Box<RareFields<'a>>> {
+    let tokens = fields.get("usage_metadata").and_then(|usage| usage.get("total_tokens"));
+    let additional = fields.get("additional_kwargs").filter(|_| is_beside);
+    let rest = RareFields {
+        reasoning: additional.and_then(|additional| reasoning(&Object::of(additional))),
+        role_name: fields.get_text("role").filter(|_| role == Role::Other),
+        name: name(fields),
+        total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()),
+        provider: provider(fields),
+    };
+    rest.boxed()
+}
+
+/// The role of `human`, `HumanMessage` or `HumanMessageChunk`.
+fn role(name: Text<'_>) -> Option<Role> {
+    let name = name.decode();
+    let class = name.strip_suffix("Chunk").unwrap_or(&name);
+    TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
+}
+
+/// The calls of a message: those that LangChain parsed, or else their raw copies, or else the single `function_call`,
+/// or else those in the content. Calls that LangChain could not parse come last; they have results like the others.
+fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
+    let list = |key: &str| non_null(fields, key).into_iter().flat_map(|calls| calls.items());
+    let mut calls: Vec<Call<'a>> =
+        list("tool_calls").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
+    if calls.is_empty() {
+        // The arguments in the chunks of a stream are text.
+        calls = list("tool_call_chunks").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
+    }
+    if calls.is_empty() {
+        let raw = additional(fields, "tool_calls");
+        calls = raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect();
+    }
+    if calls.is_empty() {
+        let function = additional(fields, "function_call").filter(|function| function.kind() == JsonKind::Object);
+        calls =
+            function.map(raw_call).map(|call| Call { place: CallPlace::FunctionCall, ..call }).into_iter().collect();
+    }
+    if calls.is_empty() {
+        let in_content = block_types(fields).filter(|(_, kind)| kind.is_some_and(is_call));
+        calls = in_content.map(|(block, _)| call(block, block.get("input"), CallPlace::Content)).collect();
+    }
+    // The raw copies include the invalid calls.
+    let known: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
+    let invalid = list("invalid_tool_calls").map(|json| call(json, json.get("args"), CallPlace::Invalid));
+    calls.extend(invalid.filter(|call| call.id.is_none_or(|id| !known.contains(&id.decode()))));
+    calls
+}
+
+fn call<'a>(json: Json<'a>, arguments: Option<Json<'a>>, place: CallPlace) -> Call<'a> {
+    let id = id(json.get("call_id").or_else(|| json.get("id")));
+    Call { json, id, name: json.get_text("name"), arguments: Arguments::of(arguments), place }
+}
+
+/// Reads a call of the provider in `additional_kwargs`.
+fn raw_call(json: Json<'_>) -> Call<'_> {
+    let function = json.get("function").unwrap_or(json);
+    Call { name: function.get_text("name"), ..call(json, function.get("arguments"), CallPlace::List) }
+}
+
+fn is_call(kind: Text<'_>) -> bool {
+    ["tool_use", "function_call", "tool_call"].iter().any(|name| kind.is(name))
+}
+
+/// Reads a block. Blocks of `content` are the provider's own, and calls among them are copies of those in `tool_calls`.
+fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    if is_call(kind) {
+        PartKind::Call
+    } else if kind.is("tool_result") {
+        PartKind::Result(content(json.get("content"), common_block))
+    } else if provider_texts::is_generated_picture(json) {
+        // LangChain does not know it as a picture.
+        let medium = Part { json, kind: PartKind::Media(MediaKind::Picture) };
+        PartKind::Mixed(Content::Parts(Box::new([medium])))
+    } else if is_of_provider(kind) {
+        if media::find(json).is_empty() { PartKind::Other } else { foreign::value(json, PartKind::Text) }
+    } else {
+        common_block(json, kind)
+    }
+}
+
+/// Whether a block belongs to a call that the provider answers itself, or is a piece of a call that [`calls`] has.
+/// There are many types with common endings.
+fn is_of_provider(kind: Text<'_>) -> bool {
+    const ENDINGS: [&str; 6] = ["_call", "_call_chunk", "_call_output", "tool_use", "_tool_result", "_delta"];
+    let kind = kind.decode();
+    ENDINGS.iter().any(|ending| kind.ends_with(ending)) || kind == "server_tool_result"
+}
+
+fn type_ends(block: Json<'_>, endings: &[&str]) -> bool {
+    block.get_text("type").is_some_and(|kind| endings.iter().any(|ending| kind.decode().ends_with(ending)))
+}
+
+/// The module path of a neighbour's class with the class replaced: Python and JavaScript write different paths.
+fn class_path(neighbour: Option<Json<'_>>, class: &str) -> Vec<String> {
+    let path = neighbour.and_then(|message| message.get("id")).into_iter().flat_map(|id| id.items());
+    let mut path: Vec<String> = path.filter_map(|part| Some(part.text()?.decode().into_owned())).collect();
+    path.pop();
+    path.push(class.to_owned());
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::framing::read_for_test as read;
+
+    #[test]
+    fn chunks_of_javascript_calls_that_cannot_be_parsed_and_logs_of_callbacks() {
+        let messages = r#"{"type":"HumanMessageChunk","content":"u"},
+            {"type":"AIMessageChunk","content":"","tool_calls":[],"invalid_tool_calls":[{"name":"f","args":"{","id":"a","error":null,"type":"invalid_tool_call"}]},
+            {"type":"ToolMessageChunk","content":"r","tool_call_id":"a"}"#;
+        let constructed = r#"{"lc":1,"type":"constructor","id":["langchain_core","messages","HumanMessageChunk"],"kwargs":{"content":"u"}},
+            {"lc":1,"type":"constructor","id":["langchain_core","messages","AIMessageChunk"],"kwargs":{"content":"","tool_calls":[{"name":"f","args":{},"id":"a"}]}},
+            {"lc":1,"type":"constructor","id":["langchain_core","messages","ToolMessageChunk"],"kwargs":{"content":"r","tool_call_id":"a"}}"#;
+        for list in [messages, constructed] {
+            for source in [
+                format!("[{list}]"),
+                format!(r#"{{"messages":[[{list}]]}}"#),
+                format!(r#"{{"lc":1,"type":"constructor","id":["p"],"kwargs":{{"messages":[{list}]}}}}"#),
+            ] {
+                let document = read(&source, None, None).unwrap_or_else(|error| panic!("{source} {error}"));
+                let transcript = &document.transcripts[0];
+                assert_eq!(transcript.format.name(), "langchain", "{source}");
+                assert_eq!(transcript.pairing.pairs, [(1, 2)], "{source}");
+            }
+        }
+    }
+}

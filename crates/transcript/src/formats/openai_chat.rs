@@ -1,0 +1,362 @@
+//! Messages of Chat Completions and all its clones.
+//!
+//! Roles are system, developer, user, assistant, tool and function. Calls are in `tool_calls` (or the older
+//! `function_call`), results in messages of role `tool` that name the call by `tool_call_id`. SWE-agent names a list,
+//! `tool_call_ids`; without tools its user messages report the result of the previous action. mini-swe-agent ends on a
+//! message of role `exit`. Mistral's models require that user and model alternate.
+
+use serde_json::{Value, json};
+
+use crate::edit::Edit;
+use crate::format::{
+    Coercion, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL,
+    SummaryMessage, SummaryRole,
+};
+use crate::formats::shared::blocks::{append_line, block_types, elements, has_key, is_call_or_unread, with_parts};
+use crate::formats::shared::chat;
+use crate::formats::shared::fields::{copied, has_any, list, non_null, role_of, with_first};
+use crate::frame::Frame;
+use crate::json::{Json, JsonKind, Object};
+use crate::media::MediaKind;
+use crate::message::{Call, Content, Message, Part, PartKind, Role};
+use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
+use crate::text::Text;
+use crate::usage::{Usage, UsageReader};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct OpenAiChat;
+
+/// The block types that only this format has.
+const OWN_BLOCKS: [&str; 5] = ["image_url", "input_audio", "refusal", "video_url", "tool_call"];
+
+/// The member in which OpenRouter has the pictures that a model drew.
+const PICTURES: &str = "images";
+
+/// The prefixes of the names of Mistral's models.
+const MISTRAL: [&str; 7] = ["mistral", "mixtral", "magistral", "codestral", "devstral", "ministral", "pixtral"];
+
+/// The paths to the model in a request, or in the log of one.
+const MODEL: [&[&str]; 5] =
+    [&["model"], &["body", "model"], &["request", "model"], &["request_params", "model"], &["kwargs", "model"]];
+
+/// What Hermes Agent writes in the user's place: skills that the user called or a job loads, reports of processes and of
+/// other agents. Nothing tells whether words behind a skill are the user's or the skill's.
+const FRAMES: [Frame; 10] = [
+    Frame::Opening("[SYSTEM: "),
+    Frame::Whole("[System: ", "]"),
+    Frame::Whole("[IMPORTANT: ", "]"),
+    Frame::Opening("[IMPORTANT: The user has invoked the \""),
+    Frame::Opening("[IMPORTANT: The \""),
+    Frame::Opening("[IMPORTANT: The following skill(s) were listed"),
+    Frame::Opening("[IMPORTANT: Background process "),
+    Frame::Opening("[IMPORTANT: You are running as a scheduled cron job"),
+    Frame::Opening("[ASYNC DELEGATION "),
+    Frame::Opening("[Your active task list was preserved across context compression]"),
+];
+
+impl Format for OpenAiChat {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn about(&self) -> &'static str {
+        "Chat Completions messages and their clones (DeepSeek, Qwen, Mistral, Cohere v2, Groq, litellm)"
+    }
+}
+
+impl MessageReader for OpenAiChat {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        let Some(role) = role_of(&chat::ROLES, message) else { return FormatFit::Mismatch };
+        let carries = ["content", "tool_calls", "function_call", "refusal", "audio", "reasoning_content"];
+        if !is_readable(message) {
+            return FormatFit::Mismatch;
+        }
+        if role != Role::Tool && !carries.iter().any(|key| message.get(key).is_some()) {
+            // A message without content could be of any format.
+            return FormatFit::Neutral;
+        }
+        if non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
+            return FormatFit::Shared("tool_calls");
+        }
+        match role {
+            Role::Tool if names_only_its_call(message) => return FormatFit::Shared("the role tool"),
+            Role::Tool => return FormatFit::Plain,
+            Role::Function => return FormatFit::Own("the role function"),
+            Role::Developer => return FormatFit::Own("the role developer"),
+            _ => {}
+        }
+        if non_null(message, "function_call").is_some() {
+            return FormatFit::Own("function_call");
+        }
+        let own = |kind: Text<'_>| OWN_BLOCKS.iter().any(|own| kind.is(own));
+        if block_types(message).any(|(_, kind)| kind.is_some_and(own)) {
+            return FormatFit::Own("its content blocks");
+        }
+        if message.get_text("reasoning_content").is_some() {
+            return FormatFit::Own("reasoning_content");
+        }
+        FormatFit::Plain
+    }
+
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
+        let own = ["n", "response_format", "stream_options", "max_completion_tokens", "trajectory_format"];
+        if own.iter().any(|key| envelope.get(key).is_some()) { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let mut read = chat::message(message)?;
+        if read.role != Role::Assistant {
+            return Ok(read);
+        }
+        let media = |json, kind| {
+            let medium = Part { json, kind: PartKind::Media(kind) };
+            Part { json, kind: PartKind::Mixed(Content::Parts(Box::new([medium]))) }
+        };
+        let pictures = elements(message.get(PICTURES), JsonKind::Object).map(|json| media(json, MediaKind::Picture));
+        let sound = message.get("audio").filter(|sound| sound.get("data").is_some());
+        // A refusal stands where an answer has its content.
+        let refusal = message.get("refusal").filter(|_| read.content.is_empty() && read.calls.is_empty());
+        let refusal = refusal.and_then(|json| Some(Part { json, kind: PartKind::Refusal(json.text()?) }));
+        let refusal = refusal.filter(|part| !part.json.is_falsy());
+        let sound = sound.map(|json| media(json, MediaKind::Sound));
+        let beside = refusal.into_iter().chain(pictures).chain(sound).collect();
+        read.content = with_parts(read.content, message.get("content"), beside);
+        Ok(read)
+    }
+
+    fn coercion(&self) -> Coercion {
+        Coercion::Converted
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
+    }
+}
+
+impl MessageWriter for OpenAiChat {
+    fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
+        message.json.get(PICTURES)
+    }
+
+    fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
+        append_line(&Object::of(message.json), "content", line)
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        chat::SUMMARY_ROLES
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let mut message = chat::summary(summary, at);
+        if let Some(mark) = at.mark().filter(|_| message["content"].is_string()) {
+            message["content"] = json!([{"type": "text", "text": summary.text, "cache_control": copied(mark)}]);
+        }
+        // The mark identifies Mistral's models, and the summary may replace the last message with it.
+        let transcript = at.transcript;
+        let is_assistant = summary.role == SummaryRole::Assistant;
+        if is_assistant && transcript.order.alternates && last_answer_denies_prefix(&transcript.messages) {
+            message["prefix"] = json!(false);
+        }
+        vec![message]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        chat::result(call, text)
+    }
+
+    fn remove_all(&self) -> Option<Value> {
+        Some(json!({"role": "remove", "content": "", "id": REMOVE_ALL}))
+    }
+
+    fn in_state(&self, message: &Object<'_>) -> Option<String> {
+        // In Chat Completions a message with calls may lack content; langchain-core requires it.
+        message.get("content").is_none().then(|| with_first(message.json, "\"content\": null"))
+    }
+}
+
+impl UsageReader for OpenAiChat {
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        // mini-SWE-agent keeps the whole response.
+        let holder = message.json.at(&["extra", "response"]).unwrap_or(message.json);
+        Usage::of(holder.get("usage")?)
+    }
+}
+
+impl OrderRules for OpenAiChat {
+    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
+        let order = MessageOrder {
+            texts: Texts::Some,
+            tool_names: Spelling::Word(64),
+            text_results: true,
+            few_marks: true,
+            ..MessageOrder::of(ResultPlacement::Following)
+        };
+        if is_for_mistral(envelope, messages) {
+            // Mistral's results hold pictures and sounds, too.
+            MessageOrder { alternates: true, model_after_results: true, text_results: false, ..order }
+        } else {
+            order
+        }
+    }
+
+    fn keeps_signatures(&self) -> bool {
+        true
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let pairs = messages.windows(2).enumerate();
+        pairs.filter(|(_, two)| is_exit(&two[1]) || is_observed(&two[0], &two[1])).map(|(at, _)| (at, at + 1)).collect()
+    }
+}
+
+/// Whether the reader finds all content, calls and results of a message: its blocks have types, calls and results are
+/// beside them, and a result has no function.
+fn is_readable(message: &Object<'_>) -> bool {
+    let mut blocks = block_types(message).peekable();
+    let is_keyed = blocks.peek().is_some() && blocks.all(|(block, kind)| kind.is_none() && has_key(block));
+    let has_unread_blocks = is_keyed || block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread));
+    let is_result = message.member_is("role", "tool");
+    let has_unread_members =
+        has_any(message, &["parts", "toolInvocations"]) || is_result && message.get_text("function").is_some();
+    let mut calls = list(message, "tool_calls").map(Object::of);
+    !has_unread_blocks && !has_unread_members && calls.all(|call| is_call(&call))
+}
+
+/// Whether a call has this format: its function is an object with text arguments. Clones with object arguments give the
+/// call a type and an id.
+fn is_call(call: &Object<'_>) -> bool {
+    let is_typed = call.get("type").is_some() && call.get("id").is_some();
+    let is = |value: Option<Json<'_>>, kind: JsonKind| value.is_some_and(|value| value.kind() == kind);
+    !is(call.get("function"), JsonKind::String)
+        && (is_typed || !is(call.at(&["function", "arguments"]), JsonKind::Object))
+}
+
+/// Whether a result names its call but not its tool, as other formats do.
+fn names_only_its_call(result: &Object<'_>) -> bool {
+    ["tool_call_id", "tool_call_ids"].iter().any(|key| result.get(key).is_some())
+        && non_null(result, "tool_name").is_none()
+}
+
+/// Whether a message only marks the end of the run; no model is sent it.
+fn is_exit(message: &Message<'_>) -> bool {
+    message.rare_fields().role_name.is_some_and(|role| role.is("exit"))
+}
+
+/// Whether the second of two messages reports the result of the first one's action, as SWE-agent does in the user's
+/// name.
+fn is_observed(action: &Message<'_>, observation: &Message<'_>) -> bool {
+    let json = observation.json;
+    (action.role, observation.role) == (Role::Assistant, Role::User)
+        && (json.member_is("message_type", "observation") || json.get_text("agent").is_some())
+        && action.json.get_text("action").is_some()
+}
+
+/// Whether the model is one of Mistral's, by its name or by `"prefix": false`, which only its answers have. The last
+/// answer decides because it is summarized last, so the rest of a conversation is read like the whole.
+fn is_for_mistral(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> bool {
+    let model = envelope.and_then(|envelope| MODEL.iter().find_map(|path| envelope.at(path)?.text()));
+    match model.map(|model| model.decode().to_lowercase()) {
+        Some(model) => MISTRAL.iter().any(|name| model.contains(name)),
+        None => last_answer_denies_prefix(messages),
+    }
+}
+
+/// Whether the last message of the model has `"prefix": false`. A message at the end that the model should continue has
+/// `"prefix": true`, which other providers have too.
+fn last_answer_denies_prefix(messages: &[Message<'_>]) -> bool {
+    let has_prefix =
+        |message: &Message<'_>, spelled: &str| message.json.get("prefix").is_some_and(|prefix| prefix.raw() == spelled);
+    let before = match messages {
+        [before @ .., last] if has_prefix(last, "true") => before,
+        all => all,
+    };
+    before.iter().rfind(|message| message.role == Role::Assistant).is_some_and(|answer| has_prefix(answer, "false"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InsertionPoint, MessageWriter, OpenAiChat, SummaryMessage, SummaryRole};
+    use crate::framing::read_for_test as read;
+
+    #[test]
+    fn calls_in_the_content_and_results_without_ids() {
+        let source = r#"[{"role":"user","content":[{"type":"text","value":"u"}]},
+            {"role":"assistant","content":[{"type":"reasoning","value":"hm"},{"type":"tool_call","value":"{\"name\": \"f\", \"arguments\": {}}"},{"type":"tool_call","value":"{\"name\":\"g\"}"}]},
+            {"role":"tool","content":[{"type":"text","value":"1"}]},{"role":"tool","content":[{"type":"text","value":"2"}]},
+            {"role":"assistant","content":[{"type":"text","value":"a"}],"loss_weight":1.0}]"#;
+        let document = read(source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.format.name(), "openai-chat");
+        let pairing = &transcript.pairing;
+        assert_eq!(pairing.pairs, [(1, 2), (1, 3)]);
+        assert!(pairing.unanswered.is_empty() && !pairing.orphaned.contains(&true));
+        let names: Vec<String> =
+            transcript.messages[1].calls.iter().filter_map(|call| Some(call.name?.decode().into_owned())).collect();
+        assert_eq!(names, ["f", "g"]);
+    }
+
+    #[test]
+    fn actions_stay_with_their_outcome_and_no_cut_leaves_an_exit_alone() {
+        let source = r#"{"history":[{"role":"system","content":"s","agent":"main","message_type":"system_prompt"},
+            {"role":"user","content":"u","agent":"main","message_type":"observation"},
+            {"role":"assistant","content":"t","agent":"main","action":"ls","message_type":"action"},
+            {"role":"user","content":"a.rs","agent":"main","message_type":"observation"},
+            {"role":"assistant","content":"t","agent":"main","action":"cat","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
+            {"role":"tool","content":"r","agent":"main","tool_call_ids":["a"]}]}"#;
+        let document = read(source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(
+            (transcript.groups.as_slice(), transcript.pairing.pairs.as_slice()),
+            ([(2, 3)].as_slice(), [(4, 5)].as_slice())
+        );
+        let exit = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"exit","content":""}]"#;
+        assert_eq!(read(exit, None, None).expect("a transcript").transcripts[0].groups, [(1, 2)]);
+    }
+
+    #[test]
+    fn a_summary_has_the_members_that_its_readers_need() {
+        let written_as = |role: SummaryRole, source: &str| {
+            let document = read(source, None, None).expect("a transcript");
+            let summary = SummaryMessage { text: "s", role, name: None, marked: false };
+            OpenAiChat.summary(&summary, &InsertionPoint::new(&document.transcripts[0], 0))[0].to_string()
+        };
+        let written = |source: &str| written_as(SummaryRole::User, source);
+        assert_eq!(written(r#"[{"role":"user","content":"u"}]"#), r#"{"role":"user","content":"s"}"#);
+        assert_eq!(
+            written(r#"[{"role":"user","content":[{"type":"text","value":"u"}]}]"#),
+            r#"{"role":"user","content":[{"type":"text","value":"s"}]}"#
+        );
+        assert_eq!(
+            written(r#"[{"role":"user","content":"u","agent":"main","message_type":"action"}]"#),
+            r#"{"role":"user","content":"s","agent":"main","message_type":"observation"}"#
+        );
+        let of_mistral = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a","prefix":false}]"#;
+        assert_eq!(written(of_mistral), r#"{"role":"user","content":"s"}"#);
+        assert_eq!(
+            written_as(SummaryRole::Assistant, of_mistral),
+            r#"{"role":"assistant","content":"s","prefix":false}"#
+        );
+        let of_another = format!(r#"{{"model":"gpt-5","messages":{of_mistral}}}"#);
+        assert_eq!(written_as(SummaryRole::Assistant, &of_another), r#"{"role":"assistant","content":"s"}"#);
+    }
+
+    #[test]
+    fn mistral_is_told_by_its_model_or_its_answers() {
+        let alternates = |source: &str| read(source, None, None).expect("a transcript").transcripts[0].order.alternates;
+        let messages = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
+        assert!(alternates(&format!(r#"{{"model":"Mistral-large-latest","messages":{messages}}}"#)));
+        assert!(alternates(&format!(
+            r#"{{"custom_id":"1","body":{{"model":"open-mixtral-8x7b","messages":{messages}}}}}"#
+        )));
+        assert!(!alternates(&format!(r#"{{"model":"gpt-5","messages":{messages}}}"#)));
+        assert!(alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":false"#)));
+        assert!(!alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":true"#)));
+        // A mark in a message that would be summarized is not evidence.
+        let marked = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"assistant","content":"b"}]"#;
+        assert!(!alternates(marked));
+        // A message that the model should continue is not evidence, and hides none.
+        let going_on = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"user","content":"u"},{"role":"assistant","content":"It","prefix":true}]"#;
+        assert!(alternates(going_on));
+    }
+}

@@ -1,0 +1,335 @@
+//! Items of the Responses API: messages, calls, results and reasoning are entries of one list.
+//!
+//! An item without a type is a message. Calls and results of all kinds are paired by `call_id`; a call that the server
+//! answers is one item with its result. A compaction item holds the earlier context in a form that only the provider
+//! can read, so it always stays. Messages before it are summarized like all others, because some servers read them
+//! besides the compaction item and some do not.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::format::{
+    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
+    SummaryRole, Transcript,
+};
+use crate::formats::shared::fields::{has_any, non_null, role_of};
+use crate::formats::shared::items::{self, Item, ROLES, kind};
+use crate::json::{Json, JsonKind, Object};
+use crate::message::{Call, Content, Message, ResultRef, Role};
+use crate::order::{MessageOrder, ResultPlacement, Spelling};
+use crate::outputs::{CallOutput, HostedResult};
+use crate::usage::UsageReader;
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct OpenAiResponses;
+
+/// The content parts that only this format has.
+const OWN_PARTS: [&str; 4] = ["input_text", "output_text", "input_image", "input_file"];
+
+/// The members of a request that name a history stored by the provider.
+const SERVER_HISTORY: [&str; 2] = ["previous_response_id", "conversation"];
+
+impl Format for OpenAiResponses {
+    fn name(&self) -> &'static str {
+        "openai-responses"
+    }
+
+    fn about(&self) -> &'static str {
+        "input and output items of the Responses API"
+    }
+}
+
+impl MessageReader for OpenAiResponses {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        match (message.json.kind(), kind(message)) {
+            // The input of a request may be a string.
+            (JsonKind::String, _) => FormatFit::Neutral,
+            (_, None) => FormatFit::Mismatch,
+            (_, Some(Item::Message)) => fit_of_message(message),
+            (_, Some(Item::Reference)) if non_null(message, "type").is_none() => FormatFit::Neutral,
+            (_, Some(_)) if items::is_known(message) => FormatFit::Own("the type of an item"),
+            (_, Some(_)) => FormatFit::Neutral,
+        }
+    }
+
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
+        let inside = ["body", "request", "response"].map(|key| envelope.get(key).map(Object::of));
+        let items = [envelope].into_iter().chain(inside.iter().flatten()).find_map(|place| {
+            let is_response = || place.get_text("object").is_some_and(|object| object.starts_with("response"));
+            let beside = place.get("messages").is_none();
+            place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
+        });
+        let fits = |items: Json<'_>| items.items().all(|item| self.fit(&Object::of(item)) != FormatFit::Mismatch);
+        match items.map(|items| (items.kind(), items)) {
+            Some((JsonKind::String, _)) => EnvelopeFit::Sure,
+            // Logs of other programs have their messages under the same key.
+            Some((JsonKind::Array, items)) if fits(items) => EnvelopeFit::Sure,
+            _ => EnvelopeFit::Unknown,
+        }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        if let Some(text) = message.json.text() {
+            return Ok(items::message_of(message.json, Role::User, Content::Text(text)));
+        }
+        items::item(message)
+    }
+
+    fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
+        let messages = &transcript.messages;
+        if items::unknown_references(messages.iter().map(|message| message.json)) {
+            return Some(
+                "it names items that are not in it (item_reference), so the messages to summarize are not there"
+                    .to_owned(),
+            );
+        }
+        let history_key = SERVER_HISTORY.into_iter().find(|key| {
+            let value = transcript.state.and_then(|request| request.get(key));
+            value.is_some_and(|value| value.kind() != JsonKind::Null)
+        })?;
+        // Without orphaned results, these items are independent of the stored history.
+        has_orphans(messages).then(|| {
+            format!("its beginning is kept by the provider ({history_key}), with the calls of results that are here")
+        })
+    }
+}
+
+impl MessageWriter for OpenAiResponses {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        items::output(answer.json)
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        items::hosted(message.json)
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(items::text_block(text))
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User, SummaryRole::System]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let messages = &at.transcript.messages;
+        let cutoff = at.cutoff.min(messages.len());
+        let mut near = messages[cutoff..].iter().chain(messages[..cutoff].iter().rev());
+        let neighbour = near.find(|message| message.json.get("role").is_some()).map(|message| message.json);
+        let untyped = neighbour.is_some_and(|neighbour| neighbour.get("type").is_none());
+        let plain = neighbour.and_then(|neighbour| neighbour.get("content")).is_some_and(|said| said.text().is_some());
+        vec![match (untyped, plain) {
+            (true, true) => json!({"role": summary.role.name(), "content": summary.text}),
+            (true, false) => {
+                json!({"role": summary.role.name(), "content": [{"type": "input_text", "text": summary.text}]})
+            }
+            _ => items::summary(summary),
+        }]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        items::result(call, text)
+    }
+}
+
+impl UsageReader for OpenAiResponses {}
+
+impl OrderRules for OpenAiResponses {
+    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
+        let inside = envelope.and_then(|envelope| envelope.get("body").or_else(|| envelope.get("request")));
+        let inside = inside.map(Object::of);
+        let body = inside.as_ref().or(envelope);
+        let model = body.and_then(|body| body.get_text("model"));
+        let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
+        let has_server_history = body.is_some_and(|body| {
+            SERVER_HISTORY.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != JsonKind::Null))
+        });
+        let items = || messages.iter().map(|message| message.json);
+        let results = if is_deepseek { ResultPlacement::Grouped } else { ResultPlacement::Behind };
+        MessageOrder {
+            calls_elsewhere: has_server_history || items::unknown_references(items()),
+            binds_reasoning: items::have_ids(items()),
+            call_ids: Spelling::Id(64),
+            tool_names: Spelling::Word(64),
+            groups_by_thinking: true,
+            ..MessageOrder::of(results)
+        }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        items::groups(messages.iter().map(|message| message.json))
+    }
+
+    fn encrypted_by(&self) -> Option<&'static [&'static str]> {
+        Some(&["openai", "xai"])
+    }
+
+    fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
+        items::violations(messages.iter().map(|message| message.json))
+    }
+}
+
+fn fit_of_message(message: &Object<'_>) -> FormatFit {
+    // This reader does not read these members.
+    let unread = ["parts", "tool_calls", "function_call", "toolInvocations", "tool_call_id"];
+    if role_of(&ROLES, message).is_none() || has_any(message, &unread) {
+        return FormatFit::Mismatch;
+    }
+    let typed = non_null(message, "type").is_some();
+    let Some(said) = non_null(message, "content") else { return FormatFit::Mismatch };
+    let mut fit = if typed { FormatFit::Own("the type message") } else { FormatFit::Plain };
+    match said.kind() {
+        JsonKind::String => {}
+        JsonKind::Array => {
+            for part in said.items() {
+                match part.get_text("type") {
+                    Some(kind) if OWN_PARTS.iter().any(|own| kind.is(own)) => fit = FormatFit::Own("its content parts"),
+                    Some(kind) if ["refusal", "input_audio"].iter().any(|shared| kind.is(shared)) => {}
+                    _ => return FormatFit::Mismatch,
+                }
+            }
+        }
+        _ => return FormatFit::Mismatch,
+    }
+    fit
+}
+
+/// Whether a result has no call before it.
+fn has_orphans(messages: &[Message<'_>]) -> bool {
+    let mut called = HashSet::new();
+    messages.iter().any(|message| {
+        called.extend(message.calls.iter().filter_map(|call| call.id).map(|id| id.decode()));
+        message.results.iter().filter_map(|answer| answer.id).any(|id| !called.contains(&id.decode()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compaction::ProviderCompaction;
+    use crate::framing::read_for_test as read;
+    use crate::pairing::results;
+
+    const USER: &str = r#"{"role":"user","content":"u"}"#;
+    const REASONING: &str = r#"{"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"hm"}]}"#;
+
+    fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
+        let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+        look(&document.transcripts[0])
+    }
+
+    #[test]
+    fn calls_of_all_kinds_are_paired_by_their_call_id() {
+        for (call, _, result) in &items::CALLS[..7] {
+            let source = format!(
+                r#"[{USER},{{"type":"{call}","call_id":"a","id":"x"}},{{"type":"{result}","call_id":"a","output":"r"}}]"#
+            );
+            with(&source, |transcript| {
+                assert_eq!(transcript.format.name(), "openai-responses");
+                assert_eq!(transcript.pairing.pairs, [(1, 2)], "{source}");
+                assert!(transcript.groups.is_empty());
+            });
+        }
+        let approval = format!(
+            r#"[{USER},{{"type":"mcp_approval_request","id":"a","name":"f","arguments":"{{}}"}},{{"type":"mcp_approval_response","approval_request_id":"a","approve":true}}]"#
+        );
+        with(&approval, |transcript| assert_eq!(transcript.pairing.pairs, [(1, 2)]));
+    }
+
+    #[test]
+    fn a_task_that_another_agent_hands_over_is_a_message() {
+        let handoff = r#"{"type":"function_call_output","id":"i","name":"handoff","output":"Check the list."}"#;
+        let orphan = r#"{"type":"function_call_output","output":"r"}"#;
+        with(&format!("[{USER},{handoff},{orphan},{USER}]"), |transcript| {
+            assert_eq!(transcript.pairing.orphaned, [false, false, true, false]);
+            let message = &transcript.messages[1];
+            assert_eq!((message.role, message.content.texts()[0].decode()), (Role::User, "Check the list.".into()));
+        });
+    }
+
+    #[test]
+    fn items_of_later_kinds_are_read_by_their_names() {
+        let call = r#"{"type":"garden_call","call_id":"a","name":"water"}"#;
+        let result = r#"{"type":"garden_call_output","call_id":"a","output":{"litres":1.50}}"#;
+        with(&format!(r#"[{USER},{REASONING},{call},{result},{{"type":"look_call","id":"l"}}]"#), |transcript| {
+            assert_eq!(transcript.pairing.pairs, [(2, 3)]);
+            assert_eq!(transcript.groups, [(1, 2)]);
+        });
+        assert!(read(&format!("[{call},{result}]"), None, None).is_err(), "names like these are not evidence");
+    }
+
+    #[test]
+    fn reasoning_stays_with_its_output() {
+        let call = r#"{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}"#;
+        let output = r#"{"type":"function_call_output","call_id":"a","output":"r"}"#;
+        let said = r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"t"}]}"#;
+        let source = format!("[{USER},{REASONING},{REASONING},{call},{output},{REASONING},{USER},{said}]");
+        with(&source, |transcript| {
+            assert_eq!(transcript.groups, [(1, 3)]);
+            assert!(transcript.messages[1].content.texts().is_empty());
+        });
+    }
+
+    #[test]
+    fn a_hosted_search_waits_for_nothing() {
+        let call = r#"{"type":"tool_search_call","call_id":null,"execution":"server","arguments":{}}"#;
+        let output = r#"{"type":"tool_search_output","call_id":null,"execution":"server","tools":[]}"#;
+        with(&format!("[{USER},{call},{output},{USER}]"), |transcript| {
+            assert_eq!(transcript.groups, [(1, 2)]);
+            assert!(transcript.pairing.unanswered.is_empty() && results(&transcript.messages).is_empty());
+        });
+    }
+
+    #[test]
+    fn a_request_says_that_plain_messages_are_items() {
+        for (source, name) in [
+            (format!("[{USER}]"), "openai-chat"),
+            (format!(r#"{{"input":[{USER}]}}"#), "openai-responses"),
+            (r#"{"model":"m","input":"u"}"#.to_owned(), "openai-responses"),
+            (format!(r#"{{"object":"response","output":[{REASONING}]}}"#), "openai-responses"),
+            (r#"{"input":[{"role":"tool","tool_call_id":"a","content":"r"}]}"#.to_owned(), "openai-chat"),
+            (format!(r#"[{{"role":"developer","content":"d"}},{REASONING}]"#), "openai-responses"),
+        ] {
+            with(&source, |transcript| assert_eq!(transcript.format.name(), name, "{source}"));
+        }
+    }
+
+    #[test]
+    fn items_that_only_the_provider_knows_stay() {
+        let output = r#"{"type":"function_call_output","call_id":"a","output":"r"}"#;
+        let refusal = |source: &str| with(source, |transcript| OpenAiResponses.refusal(transcript));
+        let kept = refusal(&format!(r#"{{"previous_response_id":"r","input":[{output},{USER}]}}"#));
+        assert!(kept.is_some_and(|why| why.contains("previous_response_id")));
+        assert_eq!(refusal(&format!(r#"{{"previous_response_id":null,"input":[{output},{USER}]}}"#)), None);
+        assert_eq!(refusal(&format!(r#"{{"conversation":"c","input":[{USER}]}}"#)), None);
+        let named = refusal(&format!(r#"[{USER},{{"type":"item_reference","id":"x"}}]"#));
+        assert!(named.is_some_and(|why| why.contains("item_reference")));
+        let known = format!(r#"[{REASONING},{{"type":"item_reference","id":"rs"}}]"#);
+        assert_eq!(refusal(&known), None);
+    }
+
+    #[test]
+    fn a_compaction_is_opaque() {
+        let source = format!(r#"[{USER},{{"type":"compaction","id":"c","encrypted_content":"x"}},{USER}]"#);
+        with(&source, |transcript| {
+            assert_eq!(transcript.compactions, [1]);
+            assert!(matches!(transcript.messages[1].compaction(), Some(ProviderCompaction::Opaque)));
+        });
+    }
+
+    #[test]
+    fn a_summary_is_written_as_its_neighbours_are() {
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let written = |source: &str| {
+            with(source, |transcript| {
+                OpenAiResponses.summary(&summary, &InsertionPoint::new(transcript, 1))[0].to_string()
+            })
+        };
+        let full = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"s"}]}"#;
+        assert_eq!(written(&format!("[{USER},{REASONING}]")), r#"{"role":"user","content":"s"}"#);
+        assert_eq!(written(&format!("[{REASONING}]")), full);
+        assert_eq!(written(&format!("[{}]", full.replace("user", "assistant"))), full);
+    }
+}

@@ -1,0 +1,462 @@
+//! Sessions of pi: a header, then one event a line, among them the messages.
+//!
+//! Calls are `toolCall` blocks, results are messages of the role `toolResult`. A `compaction` line holds a summary of
+//! everything before the entry it names, by its index in the file or, since entries have ids, by its id. Entries with
+//! ids name their parent; entries that are not ancestors of the last one are abandoned branches.
+
+mod between;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::edit::Edit;
+use crate::format::{
+    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, MisplacedEntry, OrderRules, Retention,
+    SummaryMessage, SummaryPosition, Transcript,
+};
+use crate::formats::shared::blocks::{common_block, content};
+use crate::formats::shared::fields::{call_part, copied, id};
+use crate::formats::shared::links::{Chain, LinkFault, LinkKeys, LooseEntry, followers, uuid};
+use crate::frame::Frame;
+use crate::json::{Items, Json, JsonKind, Object};
+use crate::message::{Arguments, Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
+use crate::order::{MessageOrder, ResultPlacement};
+use crate::outputs::CallOutput;
+use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
+use crate::text::Text;
+use crate::time;
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Pi;
+
+const KEYS: LinkKeys = LinkKeys { id: "id", parent: "parentId" };
+
+/// Entries that set a state from there on.
+const STATES: [&str; 4] = ["model_change", "thinking_level_change", "session_info", "custom"];
+
+/// What pi writes in the user's place, and what OpenClaw does, whose sessions are pi's.
+const FRAMES: [Frame; 6] = [
+    Frame::Called("<skill name=\"", "\n</skill>"),
+    Frame::Opening("Read HEARTBEAT.md if it exists"),
+    Frame::Opening("Pre-compaction memory flush. Store durable memories now"),
+    Frame::Opening("A new session was started via /new or /reset."),
+    Frame::Preamble("Sender (untrusted metadata):\n```json\n", "\n```\n"),
+    Frame::Preamble("Conversation info (untrusted metadata):\n```json\n", "\n```\n"),
+];
+
+impl Format for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn about(&self) -> &'static str {
+        "sessions of pi"
+    }
+
+    fn session_files(&self) -> Option<&'static SessionFiles> {
+        Some(&SessionFiles {
+            variable: "PI_CODING_AGENT_DIR",
+            home: ".pi/agent",
+            folder: "sessions",
+            is_session: |name| stem_of_lines(name).is_some_and(ends_with_uuid),
+        })
+    }
+}
+
+impl MessageReader for Pi {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        if message.json.kind() != JsonKind::Object {
+            return FormatFit::Neutral;
+        }
+        let Some(kind) = message.get_text("type") else { return FormatFit::Mismatch };
+        let inner = message.get("message");
+        if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {
+            FormatFit::Own("a message in a line of a session")
+        } else if is_compaction(message) && message.get_text("summary").is_some() {
+            FormatFit::Own("a summary in a line of a session")
+        } else if inner.is_none() && message.get("role").is_none() {
+            FormatFit::Neutral
+        } else {
+            FormatFit::Mismatch
+        }
+    }
+
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
+        let lines: Vec<Object<'_>> = values.map(Object::of).collect();
+        let is_live = on_path(&lines);
+        let compaction = (0..lines.len()).rev().find(|index| is_live[*index] && is_compaction(&lines[*index]));
+        let kept = compaction.map_or(0, |at| first_kept(&lines, at).unwrap_or(at).min(at));
+        let entry = |(index, line): (usize, &Object<'_>)| {
+            let kind = line.get_text("type").unwrap_or_else(|| Text::plain(""));
+            let is_message = ["message", "compaction", "branch_summary", "custom_message"].iter().any(|is| kind.is(is))
+                || line.get("message").is_some_and(|inner| inner.get_text("role").is_some());
+            let is_hidden = line
+                .get("message")
+                .is_some_and(|inner| inner.get("excludeFromContext").is_some_and(|is| !is.is_falsy()));
+            EntryKind::Note(match STATES.iter().find(|state| kind.is(state)) {
+                _ if !is_live[index] => Retention::Obsolete,
+                Some(state) if !kind.is("custom") => Retention::Latest(state),
+                Some(_) => Retention::Always,
+                None if kind.is("session") => Retention::Always,
+                None if Some(index) == compaction => return EntryKind::Message,
+                None if index < kept || is_compaction(line) => Retention::Obsolete,
+                None if is_message && !is_hidden => return EntryKind::Message,
+                None => Retention::WithPrevious,
+            })
+        };
+        lines.iter().enumerate().map(entry).collect()
+    }
+
+    fn metadata_members(&self) -> &'static [&'static str] {
+        &["details", "errorMessage"]
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        let Some(inner) = message.get("message").map(Object::of) else {
+            let said = message.get("summary").or_else(|| message.get("content"));
+            if said.is_none() {
+                return Err("is not a line with a message".to_owned());
+            }
+            return Ok(message_of(json, Role::User, content(said, block), is_summary(message)));
+        };
+        let name = inner.get_text("role").ok_or("has no role")?;
+        let role = match name {
+            _ if name.is("assistant") => Role::Assistant,
+            _ if name.is("toolResult") => Role::Tool,
+            _ if ["user", "bashExecution", "custom", "hookMessage"].iter().any(|user| name.is(user)) => Role::User,
+            _ => Role::Other,
+        };
+        let said =
+            if name.is("bashExecution") { command_and_output(&inner) } else { content(inner.get("content"), block) };
+        let mut read = message_of(json, role, said, false);
+        read.rest = RareFields::of_role(Some(name).filter(|_| role == Role::Other));
+        if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
+            read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
+        }
+        if role == Role::Tool {
+            read.results = Box::new([ResultRef::new(json, id(inner.get("toolCallId")))]);
+        }
+        Ok(read)
+    }
+
+    fn frames(&self) -> &'static [Frame] {
+        &FRAMES
+    }
+
+    fn skips_broken_lines(&self) -> bool {
+        true
+    }
+}
+
+impl MessageWriter for Pi {
+    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        let inner = message.json.get("message")?;
+        CallOutput::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
+    }
+
+    fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
+        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentId").is_some());
+        if is_linked { SummaryPosition::InPlace } else { SummaryPosition::AfterPinned }
+    }
+
+    fn marks_summaries(&self) -> bool {
+        true
+    }
+
+    /// Writes a `compaction`; a message of the user behind pinned ones, which pi would not send before a compaction, and
+    /// where entries have no ids, as a compaction would have to count them.
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let Some(neighbour) = at.neighbour() else { return vec![line("message", None, None, summary.text)] };
+        if neighbour.get("parentId").is_none() {
+            return vec![line("message", Some(neighbour), None, summary.text)];
+        }
+        let links = at.links(KEYS);
+        let removed = (at.removed)();
+        let gone = at.transcript.messages.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
+        let place = gone.map_or(0, |message| message.span().start);
+        let (before, behind) = links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < place));
+        let new_id = behind.iter().find_map(|entry| links.removed_parent(*entry));
+        let new_id = new_id.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
+        let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
+        let mut lines = Vec::new();
+        let mut bridged = HashSet::from([new_id.clone()]);
+        // Pinned entries are part of the chain, before the summary or after it.
+        let mut last: Option<Cow<'_, str>> = None;
+        for entry in before {
+            if let Some(gap) = links.removed_parent(*entry).filter(|gap| bridged.insert(gap.clone())) {
+                lines.push(bridge(&gap, last.as_deref()));
+            }
+            last = links.id(*entry).or(last);
+        }
+        let kind = if follows_message(at) { "message" } else { "compaction" };
+        let mut written = line(kind, Some(neighbour), Some((&new_id, last.as_deref())), summary.text);
+        if kind == "compaction" {
+            let first_kept = behind.first().and_then(|entry| links.id(*entry));
+            written["firstKeptEntryId"] = json!(first_kept.unwrap_or_default());
+            written["tokensBefore"] = json!(tokens_before(&at.transcript.messages));
+            // pi takes the size of an answer that is newer than the compaction for that of the context, and would compact
+            // again at once.
+            if let Some(time) = latest(&links.kept).and_then(|latest| time::in_utc(latest.checked_add(1)?)) {
+                written["timestamp"] = json!(time);
+            }
+        }
+        lines.push(written);
+        let gaps = behind.iter().filter_map(|entry| links.removed_parent(*entry));
+        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&new_id))));
+        lines
+    }
+
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        let mut result = line("message", Some(calling.json), None, text);
+        let message = result["message"].as_object_mut()?;
+        message.insert("role".to_owned(), json!("toolResult"));
+        message.insert("toolCallId".to_owned(), json!(call.id?.decode()));
+        message.insert("toolName".to_owned(), json!(call.name?.decode()));
+        message.insert("isError".to_owned(), json!(true));
+        Some(result)
+    }
+
+    fn link_results(&self, transcript: &Transcript<'_>, results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
+        let mut last_of = HashMap::new();
+        for (calling, results) in results {
+            let calling = transcript.messages[*calling].json;
+            let Some(id) = calling.get("parentId").and_then(|_| calling.get_text("id")) else { continue };
+            let mut last = id.decode().into_owned();
+            for (at, result) in results.iter_mut().enumerate() {
+                let id = uuid(&["result", &at.to_string(), calling.raw()])[..8].to_owned();
+                let Value::Object(line) = result else { continue };
+                let kind = line.shift_remove("type");
+                let rest = std::mem::take(line);
+                line.extend(kind.map(|kind| ("type".to_owned(), kind)));
+                line.insert("id".to_owned(), json!(id));
+                line.insert("parentId".to_owned(), json!(last));
+                line.extend(rest);
+                last = id;
+            }
+            last_of.insert(id.decode(), last);
+        }
+        followers(transcript.entries(), KEYS, &last_of)
+    }
+
+    fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
+        let (id, parent) = (entry.get_text("id")?, entry.get("parentId")?.text().map(|parent| parent.decode()));
+        Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
+    }
+}
+
+impl OrderRules for Pi {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        MessageOrder::of(ResultPlacement::Behind)
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        // pi would misread a compaction without the entry that it names.
+        let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
+        compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
+    }
+
+    fn loose_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+        let mut entries: Vec<Json<'a>> =
+            transcript.entries().filter(|entry| entry.get(KEYS.parent).is_some()).collect();
+        entries.sort_by_key(|entry| entry.span().start);
+        let chain = Chain { entries: &entries, keys: KEYS };
+        // Branches that were left end as they like.
+        let obsolete = transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete);
+        let obsolete: HashSet<usize> = obsolete.map(|note| note.json.span().start).collect();
+        let mut loose = chain.loose();
+        loose.retain(|one| one.fault != LinkFault::Root && !obsolete.contains(&one.entry.span().start));
+        loose
+    }
+
+    fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
+        between::misplaced(transcript)
+    }
+
+    fn move_misplaced(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        between::moved(transcript)
+    }
+
+    fn ties(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        self.loose_entries(transcript).iter().filter_map(|loose| loose.tie(KEYS)).collect()
+    }
+
+    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
+        !is_compaction(&Object::of(message.json))
+    }
+}
+
+fn is_compaction(line: &Object<'_>) -> bool {
+    line.member_is("type", "compaction")
+}
+
+/// Whether a line is a summary: of what was before it, or of a branch that the user left.
+fn is_summary(line: &Object<'_>) -> bool {
+    is_compaction(line) || line.member_is("type", "branch_summary")
+}
+
+/// For each line whether it is the last one or an ancestor of it; a line without a parent counts as one.
+fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
+    let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
+    let mut live: Vec<bool> = lines.iter().map(|line| !is_linked(line)).collect();
+    let by_id: HashMap<_, usize> = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| is_linked(line))
+        .filter_map(|(index, line)| Some((line.get_text("id")?.decode(), index)))
+        .collect();
+    let mut next = lines.iter().rposition(is_linked);
+    let mut visited = HashSet::new();
+    while let Some(index) = next.filter(|index| visited.insert(*index)) {
+        live[index] = true;
+        next = lines[index].get_text("parentId").and_then(|id| by_id.get(&id.decode()).copied());
+    }
+    live
+}
+
+/// The first line that a compaction keeps.
+fn first_kept(lines: &[Object<'_>], compaction: usize) -> Option<usize> {
+    let compaction = &lines[compaction];
+    if let Some(id) = compaction.get_text("firstKeptEntryId").map(|id| id.decode()) {
+        return lines.iter().position(|line| line.get_text("id").is_some_and(|own| own.decode() == id));
+    }
+    compaction.get("firstKeptEntryIndex").and_then(|index| index.raw().parse().ok())
+}
+
+/// Whether messages stay before a place.
+fn follows_message(at: &InsertionPoint<'_, '_>) -> bool {
+    let removed = (at.removed)();
+    let is_kept = |message: &Message<'_>| removed.binary_search(&message.span().start).is_err();
+    at.transcript.messages[..at.cutoff].iter().any(is_kept)
+}
+
+/// The latest time that entries have, in milliseconds.
+fn latest(entries: &[Json<'_>]) -> Option<i64> {
+    let own = |entry: &Json<'_>| time::milliseconds(&entry.get_text("timestamp")?.decode());
+    let inner = |entry: &Json<'_>| entry.at(&["message", "timestamp"])?.raw().parse::<i64>().ok();
+    entries.iter().flat_map(|entry| [own(entry), inner(entry)]).flatten().max()
+}
+
+/// The size of the context before a compaction, as the last answer that has one tells it.
+fn tokens_before(messages: &[Message<'_>]) -> u64 {
+    let size = |message: &Message<'_>| {
+        let usage = message.json.at(&["message", "usage"])?;
+        let count = |key: &str| usage.get(key)?.raw().parse::<u64>().ok();
+        let sum = || {
+            ["input", "output", "cacheRead", "cacheWrite"].into_iter().filter_map(count).fold(0, u64::saturating_add)
+        };
+        Some(count("totalTokens").filter(|total| *total > 0).unwrap_or_else(sum)).filter(|size| *size > 0)
+    };
+    messages.iter().rev().find_map(size).unwrap_or_default()
+}
+
+fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: bool) -> Message<'a> {
+    Message { role, content, earlier, ..Message::empty(json) }
+}
+
+/// Reads a command that the user ran, with its output.
+fn command_and_output<'a>(inner: &Object<'a>) -> Content<'a> {
+    let text = |key| inner.get(key).and_then(|json| Some((json, json.text()?)));
+    let command = text("command").map(|(json, text)| Part { json, kind: PartKind::Text(text) });
+    // Nobody said what a program printed.
+    let output = text("output").map(|(json, text)| Part { json, kind: PartKind::Result(Content::Text(text)) });
+    Content::of_parts(command.into_iter().chain(output).collect())
+}
+
+fn is_call(block: Json<'_>) -> bool {
+    block.kind() == JsonKind::Object && block.member_is("type", "toolCall")
+}
+
+fn call(json: Json<'_>) -> Call<'_> {
+    let arguments = Arguments::of(json.get("arguments"));
+    Call { arguments, ..call_part(json, json, ["id", "name", "arguments"]) }
+}
+
+fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    if is_call(json) { PartKind::Call } else { common_block(json, kind) }
+}
+
+/// Writes a line with `text`, or without, and with an id and a parent if the other lines have them.
+fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&str, Option<&str>)>, text: &str) -> Value {
+    let mut line = Map::new();
+    line.insert("type".to_owned(), json!(kind));
+    if kind == "custom" {
+        line.insert("customType".to_owned(), json!("tcompact"));
+    }
+    if let Some((id, parent)) = link {
+        line.insert("id".to_owned(), json!(id));
+        line.insert("parentId".to_owned(), json!(parent));
+    }
+    let timestamp = |json: Option<Json<'_>>| json.and_then(|json| json.get("timestamp")).map(copied);
+    line.extend(timestamp(neighbour).map(|time| ("timestamp".to_owned(), time)));
+    if kind == "compaction" {
+        line.insert("summary".to_owned(), json!(text));
+        line.insert("fromHook".to_owned(), json!(true));
+    } else if kind == "message" {
+        let mut message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+        if let Some(time) = timestamp(neighbour.and_then(|neighbour| neighbour.get("message"))) {
+            message["timestamp"] = time;
+        }
+        line.insert("message".to_owned(), message);
+    }
+    Value::Object(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::SummaryRole;
+    use crate::framing;
+
+    fn line(rest: &str, id: &str, parent: &str) -> String {
+        format!("{{{rest},\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"t\"}}\n")
+    }
+
+    fn user(text: &str, id: &str, parent: &str) -> String {
+        line(&format!(r#""type":"message","message":{{"role":"user","content":"{text}"}}"#), id, parent)
+    }
+
+    fn texts(source: &str) -> Vec<String> {
+        let document = framing::read_for_test(source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.format.name(), "pi");
+        transcript.messages.iter().flat_map(|one| one.content.texts()).map(|text| text.decode().into_owned()).collect()
+    }
+
+    const HEADER: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n";
+
+    #[test]
+    fn entries_before_a_compaction_are_not_messages() {
+        let old = "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"TEXT\"}}\n";
+        let lines: String = ["a", "b", "c"].map(|text| old.replace("TEXT", text)).concat();
+        let compaction = "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryIndex\":2,\"tokensBefore\":9}\n";
+        let source = format!("{HEADER}{lines}{compaction}{}", old.replace("TEXT", "d"));
+        assert_eq!(texts(&source), ["b", "c", "s", "d"]);
+        let document = framing::read_for_test(&source, None, None).expect("a transcript");
+        assert_eq!(document.transcripts[0].groups, [(0, 2)]);
+        let named = compaction.replace("firstKeptEntryIndex\":2", "firstKeptEntryId\":\"c\"");
+        let named = named.replace("}\n", ",\"id\":\"e\",\"parentId\":\"c\"}\n");
+        let tree = [user("a", "a", ""), user("b", "b", "a"), user("c", "c", "b"), named, user("d", "d", "e")].concat();
+        assert_eq!(texts(&format!("{HEADER}{tree}")), ["c", "s", "d"]);
+    }
+
+    #[test]
+    fn branches_left_behind_are_no_messages_and_a_summary_is_linked_in() {
+        let tree = [user("a", "1", ""), user("b", "2", "1"), user("c", "3", "1"), user("d", "4", "3")].concat();
+        let source = format!("{HEADER}{tree}");
+        assert_eq!(texts(&source), ["a", "c", "d"]);
+        let document = framing::read_for_test(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let mut gone: Vec<usize> = transcript.messages[..2].iter().map(|message| message.span().start).collect();
+        gone.insert(1, transcript.notes[1].json.span().start);
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let lines = Pi.summary(&summary, &InsertionPoint::in_place_of(transcript, 2, || gone.clone()));
+        assert_eq!(
+            lines[0].to_string(),
+            r#"{"type":"compaction","id":"3","parentId":null,"timestamp":"t","summary":"s","fromHook":true,"firstKeptEntryId":"4","tokensBefore":0}"#
+        );
+    }
+}

@@ -1,0 +1,356 @@
+//! pydantic-ai's `ModelMessage`s: requests and responses, each a list of parts.
+//!
+//! Calls are parts of responses; results and retry requests are parts of the next request. Call and result of a
+//! provider's own tool are parts of responses, and usually of one. The system prompt is a part of a request too, usually of the first,
+//! beside the user's prompt. Such a request counts as standing instructions as a whole, so that it is kept.
+
+use serde_json::{Value, json};
+
+use crate::compaction::ProviderCompaction;
+use crate::foreign;
+use crate::format::{
+    Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
+};
+use crate::formats::shared::blocks::reasoning;
+use crate::formats::shared::fields::{call_part, check_object, id, non_null, of_hosted};
+use crate::json::{Json, JsonKind, Object};
+use crate::media::MediaKind;
+use crate::message::{Arguments, Call, Content, Message, Part, PartKind, ResultRef, Role};
+use crate::outputs::{CallOutput, HostedResult, OutputShape};
+use crate::status::Denial;
+use crate::text::Text;
+use crate::usage::UsageReader;
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct PydanticAi;
+
+impl Format for PydanticAi {
+    fn name(&self) -> &'static str {
+        "pydantic-ai"
+    }
+
+    fn about(&self) -> &'static str {
+        "requests and responses as ModelMessagesTypeAdapter of pydantic-ai writes them"
+    }
+}
+
+impl MessageReader for PydanticAi {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        if is_response(message).is_none() {
+            return FormatFit::Mismatch;
+        }
+        let parts = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array);
+        let known = |parts: Json<'_>| parts.items().all(|part| part.get_text("part_kind").is_some());
+        if parts.is_some_and(known) { FormatFit::Own("kind and parts") } else { FormatFit::Mismatch }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        check_object(json, "an object with parts")?;
+        let Some(is_response) = is_response(message) else {
+            return Err("is neither of the kind request nor of the kind response".to_owned());
+        };
+        let Some(parts) = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array) else {
+            return Err("has no list of parts".to_owned());
+        };
+        let parts: Vec<Json<'a>> = parts.items().collect();
+        let has = |kind: &str| parts.iter().any(|part| is(*part, kind));
+        let role = if is_response {
+            Role::Assistant
+        } else if has("system-prompt") || !parts.is_empty() && parts.iter().all(|part| is_of_program(*part)) {
+            Role::System
+        } else {
+            Role::User
+        };
+        Ok(Message {
+            role,
+            content: Content::of_parts(parts.iter().flat_map(|part| self::parts(*part, role)).collect()),
+            calls: parts.iter().filter(|part| is(**part, "tool-call")).map(|part| call(*part)).collect(),
+            results: parts
+                .iter()
+                .filter(|part| is_answer(**part))
+                .map(|part| ResultRef { denial: denial(*part), ..ResultRef::new(*part, id(part.get("tool_call_id"))) })
+                .collect(),
+            ..Message::empty(json)
+        })
+    }
+
+    fn settings(&self, message: &Message<'_>) -> Vec<String> {
+        let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
+        let deltas = parts.filter(|part| is_of_program(*part) && !is(*part, "instruction-baseline"));
+        deltas
+            .map(|part| {
+                [part.get("part_kind"), part.get("id")].map(|value| value.map_or("", |value| value.raw())).concat()
+            })
+            .collect()
+    }
+}
+
+impl MessageWriter for PydanticAi {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        let part = answer.json;
+        let outcome = part.member_is("outcome", "failed");
+        let output = CallOutput::of(part.get("content"), OutputShape::Any)?;
+        Some(output.with_failure(outcome || is(part, "retry-prompt")))
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
+        let returned = parts.filter(|part| is(*part, "builtin-tool-return"));
+        let result = |part: Json<'a>| {
+            let content = part.get("content")?;
+            let is_medium = matches!(text_or_media(content).kind, PartKind::Media(_));
+            let shape = if is_medium { OutputShape::Any } else { OutputShape::Texts };
+            Some(HostedResult { name: part.get_text("tool_name"), output: CallOutput::of(Some(content), shape)? })
+        };
+        returned.filter_map(result).collect()
+    }
+
+    fn text_block(&self, part: Json<'_>, text: &str) -> Option<Value> {
+        // A file from the model is a part of its own, and no element of a prompt or result.
+        let is_own = part.get("part_kind").is_some();
+        Some(if is_own { json!({"content": text, "part_kind": "text"}) } else { Value::from(text) })
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let messages = &at.transcript.messages;
+        // A request before the cut is older than the kept messages, so its timestamp fits.
+        let cutoff = at.cutoff.min(messages.len());
+        let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
+        let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
+        let time = |json: Json<'_>| json.get_text("timestamp").map(|time| Value::from(time.decode()));
+        let parts = request.and_then(|request| request.get("parts"));
+        let mut part = json!({"content": summary.text});
+        if let Some(time) = parts.and_then(|parts| parts.items().find_map(time)) {
+            part["timestamp"] = time;
+        }
+        part["part_kind"] = json!("user-prompt");
+        let kind_first = request.and_then(|request| request.entries().next()).is_some_and(|(key, _)| key.is("kind"));
+        let mut message =
+            if kind_first { json!({"kind": "request", "parts": [part]}) } else { json!({"parts": [part]}) };
+        if let Some(time) = request.and_then(time) {
+            message["timestamp"] = time;
+        }
+        message["kind"] = json!("request");
+        vec![message]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        let (name, id) = (call.name?.decode(), call.id?.decode());
+        Some(json!({"tool_name": name, "content": text, "tool_call_id": id, "part_kind": "tool-return"}))
+    }
+
+    fn results_message(&self) -> Option<Value> {
+        Some(json!({"parts": [PARTS], "kind": "request"}))
+    }
+}
+
+impl UsageReader for PydanticAi {}
+
+impl OrderRules for PydanticAi {
+    fn keeps_signatures(&self) -> bool {
+        true
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        of_hosted(messages, |part| is(part, "builtin-tool-call"), |part| is(part, "builtin-tool-return"))
+    }
+}
+
+/// Whether a message is a response and not a request; `None` if it is neither.
+fn is_response(message: &Object<'_>) -> Option<bool> {
+    let kind = message.get_text("kind")?;
+    [("request", false), ("response", true)].into_iter().find(|(name, _)| kind.is(name)).map(|(_, is)| is)
+}
+
+fn is(part: Json<'_>, kind: &str) -> bool {
+    part.member_is("part_kind", kind)
+}
+
+/// Parts that the program writes: what holds from there on, and what the model is sent in another place.
+const OF_PROGRAM: [&str; 5] = [
+    "capability-load-delta",
+    "instruction-baseline",
+    "instruction-delta",
+    "model-settings-delta",
+    "tool-availability-delta",
+];
+
+fn is_of_program(part: Json<'_>) -> bool {
+    part.get_text("part_kind").is_some_and(|kind| kind.is_in(&OF_PROGRAM))
+}
+
+/// Whether a part is the result of a call. A retry request is one if it names a tool.
+fn is_answer(part: Json<'_>) -> bool {
+    is(part, "tool-return") || is(part, "retry-prompt") && part.get_text("tool_name").is_some()
+}
+
+/// The record that a call was denied: the outcome of its result, whose content is the reason.
+fn denial(part: Json<'_>) -> Option<Box<Denial<'_>>> {
+    /// What the program writes where nobody gave a reason.
+    const NO_REASON: &str = "The tool call was denied.";
+    part.get_text("outcome").filter(|outcome| outcome.is("denied"))?;
+    Some(Box::new(Denial::new(part.get_text("content").filter(|reason| !reason.is(NO_REASON)))))
+}
+
+fn call(part: Json<'_>) -> Call<'_> {
+    let arguments = Arguments::of(non_null(&Object::of(part), "args"));
+    Call { arguments, ..call_part(part, part, ["tool_call_id", "tool_name", "args"]) }
+}
+
+/// Reads a part of a message of this role as one or more parts: a user's prompt may be a list of texts and media.
+fn parts(part: Json<'_>, role: Role) -> Vec<Part<'_>> {
+    let kind = part.get_text("part_kind").unwrap_or_else(|| Text::plain(""));
+    let content = part.get("content").filter(|content| content.kind() != JsonKind::Null);
+    let one = |kind| vec![Part { json: part, kind }];
+    let text = || content.and_then(|content| content.text());
+    match kind.decode().as_ref() {
+        "user-prompt" => match (text(), content) {
+            (Some(text), _) => one(PartKind::Text(text)),
+            (None, Some(content)) => content.items().map(text_or_media).collect(),
+            (None, None) => Vec::new(),
+        },
+        "instruction-baseline" => Vec::new(),
+        "instruction-delta" if role == Role::User => {
+            one(PartKind::SaidBy(Role::System, text().map_or_else(Content::empty, Content::Text)))
+        }
+        "instruction-delta" => one(PartKind::Text(text().unwrap_or_else(|| Text::plain("")))),
+        _ if is_of_program(part) => one(PartKind::Other),
+        "speech" => speech(part),
+        "compaction" => one(PartKind::Compaction(ProviderCompaction::of(part))),
+        "thinking" => one(reasoning(part)),
+        "tool-call" => one(PartKind::Call),
+        "builtin-tool-return" => one(PartKind::Result(tool_output(content))),
+        "file" => content.map(|content| Part { json: part, kind: text_or_media(content).kind }).into_iter().collect(),
+        _ if is_answer(part) => one(PartKind::Result(tool_output(content))),
+        "retry-prompt" | "retry-feedback" => {
+            content.map(|content| Part { json: part, ..readable(content) }).into_iter().collect()
+        }
+        kind => one(match text() {
+            Some(text) => PartKind::Text(text),
+            None if ["system-prompt", "instruction", "text"].contains(&kind) => PartKind::Text(Text::plain("")),
+            None if kind == "builtin-tool-call" => PartKind::Other,
+            None => foreign::part(part),
+        }),
+    }
+}
+
+/// Reads what was spoken: the words, and the sound where it is kept.
+fn speech(part: Json<'_>) -> Vec<Part<'_>> {
+    let words = part.get_text("transcript").map(|words| Part { json: part, kind: PartKind::Text(words) });
+    let sound = part.get("audio").filter(|sound| !sound.is_falsy()).map(text_or_media);
+    words.into_iter().chain(sound).collect()
+}
+
+/// Reads the output of a tool: a text, texts and media, or a value as it is spelled.
+fn tool_output(content: Option<Json<'_>>) -> Content<'_> {
+    let Some(content) = content else { return Content::empty() };
+    match (content.kind(), content.text()) {
+        (_, Some(text)) => Content::Text(text),
+        (JsonKind::Array, _) if content.items().any(|item| item.get_text("kind").is_some()) => {
+            Content::Parts(content.items().map(text_or_media).collect())
+        }
+        _ => Content::Parts(Box::new([Part { kind: text_or_media(content).kind, json: content }])),
+    }
+}
+
+fn readable(json: Json<'_>) -> Part<'_> {
+    Part { json, kind: json.text().map_or_else(|| foreign::value(json, PartKind::Text), PartKind::Text) }
+}
+
+/// Reads a text or a medium from the user or a tool.
+fn text_or_media(json: Json<'_>) -> Part<'_> {
+    let Some(kind) = json.get_text("kind") else { return readable(json) };
+    let kind = match kind.decode().as_ref() {
+        kind @ ("image-url" | "binary" | "uploaded-file" | "audio-url" | "video-url" | "document-url") => {
+            PartKind::Media(MediaKind::of_block(json, kind))
+        }
+        "cache-point" => PartKind::Other,
+        _ => json.get_text("content").map_or_else(|| readable(json).kind, PartKind::Text),
+    };
+    Part { json, kind }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{SummaryRole, Transcript};
+    use crate::framing::read_for_test as read;
+
+    const FIRST: &str = r#"{"parts":[{"content":"s","part_kind":"system-prompt"},{"content":"u","timestamp":"T0","part_kind":"user-prompt"}],"kind":"request"}"#;
+    const CALLS: &str = r#"{"parts":[{"content":"hm","part_kind":"thinking"},{"tool_name":"f","args":"{}","tool_call_id":"a","part_kind":"tool-call"},{"tool_name":"f","args":{},"tool_call_id":"b","part_kind":"tool-call"}],"kind":"response"}"#;
+    const RESULTS: &str = r#"{"parts":[{"tool_name":"f","content":{"n":1.50},"tool_call_id":"a","part_kind":"tool-return"},{"tool_name":"f","content":"again","tool_call_id":"b","part_kind":"retry-prompt"}],"kind":"request"}"#;
+
+    fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
+        let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+        assert_eq!(document.transcripts[0].format.name(), "pydantic-ai");
+        look(&document.transcripts[0])
+    }
+
+    #[test]
+    fn results_and_retries_answer_calls() {
+        let retry = r#"{"parts":[{"tool_name":null,"content":[{"type":"x"}],"tool_call_id":"c","part_kind":"retry-prompt"}],"kind":"request"}"#;
+        with(&format!("[{FIRST},{CALLS},{RESULTS},{retry}]"), |transcript| {
+            let messages = &transcript.messages;
+            assert_eq!(transcript.pairing.pairs, [(1, 2), (1, 2)]);
+            let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
+            assert_eq!(roles, [Role::System, Role::Assistant, Role::User, Role::User]);
+            let turns: Vec<bool> = messages.iter().map(Message::is_user_turn).collect();
+            assert_eq!(turns, [false, false, false, true]);
+            let said: Vec<_> = messages[2].content.texts().iter().map(|text| text.decode().into_owned()).collect();
+            assert_eq!(said, [r#"{"n":1.50}"#, "again"]);
+        });
+    }
+
+    /// What holds from there on is nobody's words, and what the operator says is the operator's.
+    #[test]
+    fn deltas_are_not_the_users_words() {
+        let request = |parts: &str| format!(r#"{{"parts":[{parts}],"kind":"request"}}"#);
+        let prompt = r#"{"content":"words","part_kind":"user-prompt"}"#;
+        let instructions = r#"{"id":null,"content":"in cents","base_hash":null,"part_kind":"instruction-delta"}"#;
+        let tools = r#"{"tools_added":["pay"],"tool_call_id":null,"part_kind":"tool-availability-delta"}"#;
+        let baseline =
+            r#"{"instructions":[{"content":"s","part_kind":"instruction"}],"part_kind":"instruction-baseline"}"#;
+        let spoken = r#"{"speaker":"user","transcript":"words","audio":null,"part_kind":"speech"}"#;
+        let all = [
+            request(&[prompt, instructions].join(",")),
+            request(&[baseline, prompt].join(",")),
+            request(tools),
+            request(&[tools, prompt].join(",")),
+            request(spoken),
+        ];
+        with(&format!("[{}]", all.join(",")), |transcript| {
+            let texts = |message: &Message<'_>| -> Vec<String> {
+                message.content.texts().iter().map(|text| text.decode().into_owned()).collect()
+            };
+            let said: Vec<_> = transcript.messages.iter().map(|message| (message.role, texts(message))).collect();
+            let words = vec!["words".to_owned()];
+            assert_eq!(said[0], (Role::User, vec!["words".to_owned(), "in cents".to_owned()]));
+            assert_eq!(transcript.messages[0].asides().map(|(role, _)| role).collect::<Vec<_>>(), [Role::System]);
+            assert_eq!(said[1], (Role::User, words.clone()));
+            assert_eq!(said[2], (Role::System, Vec::new()));
+            assert_eq!(said[3], (Role::User, words.clone()));
+            assert_eq!(said[4], (Role::User, words));
+            let settings: Vec<usize> =
+                transcript.messages.iter().map(|message| PydanticAi.settings(message).len()).collect();
+            assert_eq!(settings, [1, 0, 1, 1, 0]);
+        });
+    }
+
+    #[test]
+    fn a_summary_has_a_time_where_its_neighbours_have_one() {
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let written = |source: &str| {
+            with(source, |transcript| PydanticAi.summary(&summary, &InsertionPoint::new(transcript, 0))[0].to_string())
+        };
+        assert_eq!(
+            written(&format!("[{FIRST}]")),
+            r#"{"parts":[{"content":"s","timestamp":"T0","part_kind":"user-prompt"}],"kind":"request"}"#
+        );
+        assert_eq!(
+            written(r#"[{"kind":"request","parts":[{"part_kind":"user-prompt","content":"u"}],"timestamp":"T1"}]"#),
+            r#"{"kind":"request","parts":[{"content":"s","part_kind":"user-prompt"}],"timestamp":"T1"}"#
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! Fields with the same meaning in several formats, and their values in new entries.
+//!
+//! Also finds messages that must stay together because of how a model wrote them.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use crate::hash::Hasher;
+use crate::json::{Json, JsonKind, Object};
+use crate::message::{Arguments, Call, CallPlace, Content, Message, PartKind, Role};
+use crate::text::Text;
+
+/// The role for a name in a table.
+pub(crate) fn role_in(table: &[(&str, Role)], name: Text<'_>) -> Option<Role> {
+    table.iter().find(|(known, _)| name.is(known)).map(|(_, role)| *role)
+}
+
+/// The role in a table for the member `role`.
+pub(crate) fn role_of(table: &[(&str, Role)], message: &Object<'_>) -> Option<Role> {
+    role_in(table, message.get_text("role")?)
+}
+
+/// Checks that a value is an object.
+///
+/// # Errors
+/// What it is and what it should be, as an object or more.
+pub(crate) fn check_object(json: Json<'_>, expected: &str) -> Result<(), String> {
+    let kind = json.kind();
+    if kind == JsonKind::Object { Ok(()) } else { Err(format!("is {}, not {expected}", kind.noun())) }
+}
+
+/// The role of a message, which is `known` if the format has one for its name, and otherwise the name.
+pub(crate) fn role_and_name<'a>(message: &Object<'a>, known: Option<Role>) -> Result<(Role, Option<Text<'a>>), String> {
+    check_object(message.json, "an object with a role")?;
+    let name = message.get_text("role").ok_or("has no role")?;
+    let role = known.unwrap_or(Role::Other);
+    Ok((role, Some(name).filter(|_| role == Role::Other)))
+}
+
+/// The member `key`, unless it is null.
+pub(crate) fn non_null<'a>(message: &Object<'a>, key: &str) -> Option<Json<'a>> {
+    message.get(key).filter(|value| value.kind() != JsonKind::Null)
+}
+
+/// Whether one of these members exists and is not null.
+pub(crate) fn has_any(message: &Object<'_>, keys: &[&str]) -> bool {
+    keys.iter().any(|key| non_null(message, key).is_some())
+}
+
+/// The elements of the list `key`; none if it is not a list.
+pub(crate) fn list<'a>(message: &Object<'a>, key: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
+    message.get(key).into_iter().flat_map(|list| list.items())
+}
+
+/// Reads an id: a string that is not empty, or a number as it is spelled.
+pub(crate) fn id(value: Option<Json<'_>>) -> Option<Text<'_>> {
+    let value = value?;
+    match value.kind() {
+        JsonKind::Number => Some(Text::plain(value.raw())),
+        _ => value.text().filter(|id| !id.is_empty()),
+    }
+}
+
+/// Reads a call among the parts of the content, `json`, from the members of `call` with its id, its name and its input.
+pub(crate) fn call_part<'a>(json: Json<'a>, call: Json<'a>, [id_key, name, input]: [&str; 3]) -> Call<'a> {
+    let arguments = call.get(input).map_or(Arguments::Absent, Arguments::Value);
+    Call { json, id: id(call.get(id_key)), name: call.get_text(name), arguments, place: CallPlace::Content }
+}
+
+/// Those of `others` that repeat some calls of a message, each with the index of its call, whose id `id` reads in it.
+pub(crate) fn copies_of_calls<'a>(
+    message: &Message<'a>,
+    calls: &[usize],
+    others: impl Iterator<Item = Json<'a>>,
+    id: fn(Json<'a>) -> Option<Text<'a>>,
+) -> Vec<(usize, Json<'a>)> {
+    let of_id = |&index: &usize| Some((message.calls[index].id?.decode(), index));
+    let ids: HashMap<_, _> = calls.iter().filter_map(of_id).collect();
+    let own: HashSet<usize> = calls.iter().map(|&index| message.calls[index].json.span().start).collect();
+    let others = others.filter(|json| !own.contains(&json.span().start));
+    others.filter_map(|json| Some((*ids.get(&id(json)?.decode())?, json))).collect()
+}
+
+/// The name of a message, unless it is empty.
+pub(crate) fn name<'a>(message: &Object<'a>) -> Option<Text<'a>> {
+    message.get_text("name").filter(|name| !name.is_empty())
+}
+
+/// The provider in a message's metadata.
+pub(crate) fn provider<'a>(fields: &Object<'a>) -> Option<Text<'a>> {
+    fields.get("response_metadata")?.get_text("model_provider")
+}
+
+/// The model's reasoning beside the content, among these members. Servers often repeat it in several.
+pub(crate) fn reasoning<'a>(fields: &Object<'a>) -> Option<Json<'a>> {
+    const MEMBERS: [&str; 5] =
+        ["reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks"];
+    let has_any = |value: &Json<'a>| matches!(value.kind(), JsonKind::String | JsonKind::Array) && !value.is_falsy();
+    // LangChain keeps an item of OpenAI's there.
+    let texts = |value: Json<'a>| value.get("summary").unwrap_or(value);
+    MEMBERS.iter().filter_map(|key| fields.get(key)).map(texts).find(has_any)
+}
+
+/// Whether some content holds reasoning itself that can be read.
+pub(crate) fn has_reasoning(content: &Content<'_>) -> bool {
+    content.parts().iter().any(|part| matches!(part.kind, PartKind::Reasoning(text) if !text.is_empty()))
+}
+
+/// The name of a call that is JSON in a string, if it is spelled as usual.
+pub(crate) fn name_inside(value: Json<'_>) -> Option<Text<'_>> {
+    let (_, rest) = value.raw().split_once(r#"\"name\""#)?;
+    let rest = rest.trim_start_matches([' ', ':']).strip_prefix(r#"\""#)?;
+    rest.split_once(r#"\""#).map(|(name, _)| Text::escaped(name))
+}
+
+/// Whether `key` is a neighbour's first key, so that a new message gets its keys in the same order.
+pub(crate) fn begins_with(key: &str, neighbour: Option<Json<'_>>) -> bool {
+    neighbour.and_then(|neighbour| neighbour.entries().next()).is_some_and(|(first, _)| first.is(key))
+}
+
+/// Copies a value of another entry for a new one.
+pub(crate) fn copied(value: Json<'_>) -> Value {
+    match value.text() {
+        Some(text) => Value::String(text.decode().into_owned()),
+        None => serde_json::from_str(value.raw()).unwrap_or_default(),
+    }
+}
+
+/// Hexadecimal digits for an id, which depend only on the texts.
+pub(crate) fn digest(texts: &[&str]) -> String {
+    let mut hasher = Hasher::default();
+    texts.iter().for_each(|text| hasher.add(text.as_bytes()));
+    hasher.end()
+}
+
+/// Writes an object with `member`, a key and its value, as its first member.
+pub(crate) fn with_first(object: Json<'_>, member: &str) -> String {
+    let rest = &object.raw()[1..];
+    let comma = if object.entries().next().is_some() { ", " } else { "" };
+    format!("{{{member}{comma}{}", rest.trim_start())
+}
+
+/// Groups each message of the last turn that calls without thinking with the one whose thinking came before. With
+/// thinking enabled, providers reject a turn of the model that does not begin with its thinking.
+pub(crate) fn after_thinking(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    let thinks = |message: &Message<'_>| match &message.content {
+        Content::Parts(parts) => parts.iter().any(|part| matches!(part.kind, PartKind::Reasoning(_))),
+        Content::Text(_) => false,
+    };
+    let turn = messages.iter().rposition(Message::is_user_turn).unwrap_or(0);
+    let mut thinking = None;
+    let mut groups = Vec::new();
+    for (index, message) in messages.iter().enumerate().skip(turn) {
+        if thinks(message) {
+            thinking = Some(index);
+        } else if !message.calls.is_empty() {
+            groups.extend(thinking.map(|thinking| (thinking, index)));
+        }
+    }
+    groups
+}
+
+/// Groups messages that are pieces of one answer and share its id. A repeated id after a user turn belongs to another
+/// answer.
+pub(crate) fn of_one_answer<'a>(
+    messages: &[Message<'a>],
+    id: fn(&Message<'a>) -> Option<Text<'a>>,
+) -> Vec<(usize, usize)> {
+    let mut groups: Vec<(usize, usize)> = Vec::new();
+    let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        if message.is_user_turn() && !message.is_marked_as_inserted() {
+            by_id.clear();
+        }
+        let Some(id) = id(message) else { continue };
+        let group = *by_id.entry(id.decode()).or_insert_with(|| {
+            groups.push((index, index));
+            groups.len() - 1
+        });
+        groups[group].1 = index;
+    }
+    groups.retain(|(first, last)| first < last);
+    groups
+}
+
+/// Groups results that the provider wrote itself with the calls of its own tools before them. It can write them into a
+/// later message of the model, and rejects them there without their calls.
+pub(crate) fn of_hosted(
+    messages: &[Message<'_>],
+    is_call: impl Fn(Json<'_>) -> bool,
+    is_result: impl Fn(Json<'_>) -> bool,
+) -> Vec<(usize, usize)> {
+    let mut open: Vec<usize> = Vec::new();
+    let mut groups = Vec::new();
+    for (index, message) in messages.iter().enumerate().filter(|(_, message)| message.role == Role::Assistant) {
+        let Content::Parts(parts) = &message.content else { continue };
+        for part in parts {
+            if is_result(part.json) {
+                groups.extend(open.pop().filter(|calling| *calling < index).map(|calling| (calling, index)));
+            } else if is_call(part.json) {
+                open.push(index);
+            }
+        }
+    }
+    groups.dedup();
+    groups
+}

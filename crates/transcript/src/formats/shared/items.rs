@@ -1,0 +1,380 @@
+//! Single items of the Responses API, in requests and in the session files of Codex.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use crate::compaction::ProviderCompaction;
+use crate::format::SummaryMessage;
+use crate::formats::shared::blocks::{common_block, content, reasoning_parts};
+use crate::formats::shared::fields::{check_object, id, non_null, role_of};
+use crate::json::{Json, Object};
+use crate::media::MediaKind;
+use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
+use crate::outputs::{CallOutput, HostedResult, OutputShape};
+use crate::status::Denial;
+use crate::text::Text;
+use crate::{foreign, outputs, provider_texts};
+
+pub(crate) const ROLES: [(&str, Role); 4] =
+    [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::Developer)];
+
+/// Calls that the client answers: their type, the tool's name if the call has none, and the type of the result.
+pub(crate) const CALLS: [(&str, &str, &str); 8] = [
+    ("function_call", "function", "function_call_output"),
+    ("custom_tool_call", "custom_tool", "custom_tool_call_output"),
+    ("local_shell_call", "local_shell", "local_shell_call_output"),
+    ("shell_call", "shell", "shell_call_output"),
+    ("apply_patch_call", "apply_patch", "apply_patch_call_output"),
+    ("computer_call", "computer", "computer_call_output"),
+    ("tool_search_call", "tool_search", "tool_search_output"),
+    ("mcp_approval_request", "mcp_approval", "mcp_approval_response"),
+];
+
+/// Calls that the server answers in the same item.
+#[rustfmt::skip]
+const HOSTED: &[&str] = &[
+    "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call",
+    "mcp_list_tools",
+];
+
+/// Members of hosted calls and tool searches with readable content.
+const READABLE: &str = "name|revised_prompt|action|queries|arguments|code|query|results|outputs|output|error|tools";
+
+/// The kind of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Item {
+    Message,
+    Reasoning,
+    Call,
+    Result,
+    Hosted,
+    Reference,
+    Tools,
+    Compaction,
+}
+
+/// The output in an item.
+pub(crate) fn output<'a>(item: Json<'a>) -> Option<CallOutput<'a>> {
+    CallOutput::of(item.get("output"), OutputShape::Blocks("input_text"))
+}
+
+/// The result in an item of a tool that the server runs.
+pub(crate) fn hosted(json: Json<'_>) -> Vec<HostedResult<'_>> {
+    let is_hosted = kind(&Object::of(json)) == Some(Item::Hosted);
+    outputs::hosted_results(is_hosted.then_some(json).into_iter())
+}
+
+pub(crate) fn text_block(text: &str) -> Value {
+    json!({"type": "input_text", "text": text})
+}
+
+/// Writes a result for a call. That of a computer is a picture, and that of a request for approval a decision of the
+/// user; neither can be written.
+pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
+    let kind = call.json.get_text("type")?;
+    let (name, _, answer) = CALLS.iter().find(|(name, ..)| kind.is(name))?;
+    let mut result = json!({"type": answer, "call_id": call.id?.decode()});
+    match *name {
+        "function_call" | "custom_tool_call" => result["output"] = json!(text),
+        "local_shell_call" => {
+            result["id"] = result["call_id"].clone();
+            result["output"] = json!(text);
+        }
+        "shell_call" => {
+            let outcome = json!({"type": "exit", "exit_code": 1});
+            result["output"] = json!([{"stdout": "", "stderr": text, "outcome": outcome}]);
+        }
+        "apply_patch_call" => {
+            result["status"] = json!("failed");
+            result["output"] = json!(text);
+        }
+        "tool_search_call" => {
+            result["execution"] = json!("client");
+            result["tools"] = json!([]);
+        }
+        _ => return None,
+    }
+    Some(result)
+}
+
+/// The kind of an item; `None` if it is not an item.
+pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
+    let Some(kind) = non_null(item, "type") else {
+        let is_message = item.get_text("role").is_some() && item.get("content").is_some();
+        let is_reference = || item.get_text("id").is_some() && item.json.entries().nth(2).is_none();
+        return if is_message { Some(Item::Message) } else { is_reference().then_some(Item::Reference) };
+    };
+    let kind = kind.text()?;
+    let is = |names: &[&str]| names.iter().any(|name| kind.is(name));
+    if is(&["message"]) {
+        return item.get_text("role").map(|_| Item::Message);
+    }
+    if is(&["tool_search_call", "tool_search_output"]) && is_hosted(item) {
+        return Some(Item::Hosted);
+    }
+    let named = [
+        (Item::Reasoning, &["reasoning"][..]),
+        (Item::Reference, &["item_reference"]),
+        (Item::Tools, &["additional_tools"]),
+        (Item::Compaction, &["compaction", "context_compaction", "compaction_summary"]),
+    ];
+    named
+        .iter()
+        .find(|(_, names)| is(names))
+        .map(|(item, _)| *item)
+        .or_else(|| CALLS.iter().any(|call| kind.is(call.0)).then_some(Item::Call))
+        .or_else(|| CALLS.iter().any(|call| kind.is(call.2)).then_some(Item::Result))
+        .or_else(|| kind.is_in(HOSTED).then_some(Item::Hosted))
+        .or_else(|| kind_by_ending(item, kind))
+}
+
+/// The kind of an item of an unknown type by the common endings of all types so far.
+fn kind_by_ending(item: &Object<'_>, kind: Text<'_>) -> Option<Item> {
+    let kind = kind.decode();
+    let awaits = || non_null(item, "call_id").is_some();
+    match (kind.ends_with("_call_output"), kind.ends_with("_call")) {
+        (true, _) => Some(Item::Result),
+        (_, true) => Some(if awaits() { Item::Call } else { Item::Hosted }),
+        _ => None,
+    }
+}
+
+/// Whether the type of an item is known by its full name, and not only by its ending.
+pub(crate) fn is_known(item: &Object<'_>) -> bool {
+    let is = |name: &str| item.member_is("type", name);
+    let by_ending = item.get_text("type").is_some_and(|kind| kind_by_ending(item, kind).is_some());
+    !by_ending
+        || CALLS.iter().any(|(call, _, result)| is(call) || is(result))
+        || item.get_text("type").is_some_and(|kind| kind.is_in(HOSTED))
+}
+
+/// Whether a tool search is run by the server.
+fn is_hosted(item: &Object<'_>) -> bool {
+    item.member_is("execution", "server") || non_null(item, "call_id").is_none()
+}
+
+/// Creates a message without calls and results.
+pub(crate) fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>) -> Message<'a> {
+    Message { role, content, ..Message::empty(json) }
+}
+
+/// Reads one item.
+///
+/// # Errors
+/// What the value is instead.
+pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = item.json;
+    check_object(json, "an item")?;
+    let Some(kind) = kind(item) else {
+        return Err("is not an item with a type that is known, and has no role".to_owned());
+    };
+    Ok(match kind {
+        Item::Message => message(item),
+        Item::Reasoning => message_of(json, Role::Assistant, Content::of_parts(reasoning_parts(json).into())),
+        Item::Tools => message_of(json, Role::Developer, readable_content(json)),
+        Item::Hosted => message_of(json, Role::Assistant, readable_content(json)),
+        Item::Reference => message_of(json, Role::Assistant, Content::empty()),
+        Item::Compaction => {
+            let kind = PartKind::Compaction(ProviderCompaction::of(json));
+            message_of(json, Role::Assistant, Content::Parts(Box::new([Part { json, kind }])))
+        }
+        Item::Call => Message { calls: Box::new([call(item)]), ..message_of(json, Role::Assistant, Content::empty()) },
+        Item::Result => {
+            let answer = ["call_id", "approval_request_id", "id"].into_iter().find_map(|key| id(item.get(key)));
+            let content = match (non_null(item, "output"), item.get("approve")) {
+                (Some(output), _) => output_of(output),
+                (None, Some(approved)) => Content::Text(Text::plain(approved.raw())),
+                (None, None) => readable_content(json),
+            };
+            if is_handoff(item) {
+                return Ok(message_of(json, Role::User, content));
+            }
+            let result = ResultRef { denial: denial(item), ..ResultRef::new(json, answer) };
+            Message { results: Box::new([result]), ..message_of(json, Role::Tool, content) }
+        }
+    })
+}
+
+/// The user's answer to a request for approval, where it is a refusal.
+fn denial<'a>(item: &Object<'a>) -> Option<Box<Denial<'a>>> {
+    item.get_text("type").filter(|kind| kind.is("mcp_approval_response"))?;
+    item.get("approve").filter(|approved| approved.raw() == "false")?;
+    Some(Box::new(Denial::new(item.get_text("reason"))))
+}
+
+/// Whether an item has the form of a result but answers no call: another agent hands over its task in it.
+fn is_handoff(item: &Object<'_>) -> bool {
+    non_null(item, "call_id").is_none() && item.get_text("name").is_some()
+}
+
+fn message<'a>(item: &Object<'a>) -> Message<'a> {
+    let role_name = item.get_text("role");
+    let role = role_of(&ROLES, item).unwrap_or(Role::Other);
+    Message {
+        rest: RareFields::of_role(role_name.filter(|_| role == Role::Other)),
+        ..message_of(item.json, role, content_of(item))
+    }
+}
+
+/// The content of a message.
+pub(crate) fn content_of<'a>(item: &Object<'a>) -> Content<'a> {
+    content(item.get("content"), block)
+}
+
+fn call<'a>(item: &Object<'a>) -> Call<'a> {
+    let kind = item.get_text("type").unwrap_or_else(|| Text::plain(""));
+    let named = CALLS.iter().find(|(name, ..)| kind.is(name)).map(|(_, name, _)| Text::plain(name));
+    let arguments = ["arguments", "input", "action", "actions", "operation"];
+    Call {
+        json: item.json,
+        id: id(non_null(item, "call_id").or_else(|| item.get("id"))),
+        name: item.get_text("name").or(named),
+        arguments: Arguments::of(arguments.iter().find_map(|key| non_null(item, key))),
+        place: CallPlace::List,
+    }
+}
+
+/// Reads the content of an item that is neither a message nor a call.
+fn readable_content(json: Json<'_>) -> Content<'_> {
+    if provider_texts::is_generated_picture(json) {
+        return Content::Parts(Box::new([Part { json, kind: PartKind::Media(MediaKind::Picture) }]));
+    }
+    let values = READABLE.split('|').filter_map(|key| json.get(key)).filter(|value| !value.is_falsy());
+    let parts = values.flat_map(|value| match output_of(value) {
+        Content::Text(text) => vec![Part { json: value, kind: PartKind::Text(text) }],
+        Content::Parts(parts) => parts.into_vec(),
+    });
+    Content::of_parts(parts.collect())
+}
+
+/// Reads the output of a tool: a text, parts, or any other value as it is spelled.
+fn output_of(value: Json<'_>) -> Content<'_> {
+    match content(Some(value), block) {
+        Content::Text(text) => Content::Text(text),
+        Content::Parts(parts) => Content::Parts(parts.into_iter().map(readable).collect()),
+    }
+}
+
+fn readable(part: Part<'_>) -> Part<'_> {
+    match part.kind {
+        PartKind::Other | PartKind::Foreign(_) => Part { kind: foreign::value(part.json, PartKind::Text), ..part },
+        _ => part,
+    }
+}
+
+fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    if ["input_text", "output_text"].iter().any(|name| kind.is(name)) {
+        foreign::text_part(json, "text")
+    } else if provider_texts::is_blank_screenshot(json) {
+        PartKind::Text(Text::plain(""))
+    } else if ["input_image", "computer_screenshot"].iter().any(|name| kind.is(name)) {
+        PartKind::Media(MediaKind::Picture)
+    } else if kind.is("input_file") {
+        PartKind::Media(MediaKind::of_block(json, "file"))
+    } else {
+        common_block(json, kind)
+    }
+}
+
+/// Groups items that the provider accepts only together: reasoning with the rest of the same response, a hosted search
+/// with its results, a reference with the item it names.
+pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, usize)> {
+    let mut groups = Vec::new();
+    let mut named = HashMap::new();
+    let mut searches: Vec<usize> = Vec::new();
+    // The first reasoning of a response and the last of its items so far.
+    let mut response: Option<(usize, usize)> = None;
+    for (index, json) in items.enumerate() {
+        let item = Object::of(json);
+        let kind = kind(&item);
+        // The provider inserts compactions between items that belong together.
+        if kind == Some(Item::Compaction) {
+            continue;
+        }
+        let is = |name: &str| item.member_is("type", name);
+        match (kind, item.get_text("id").map(|id| id.decode())) {
+            (Some(Item::Reference), Some(id)) => groups.extend(named.get(&id).map(|&first| (first, index))),
+            (_, Some(id)) => _ = named.insert(id, index),
+            _ => {}
+        }
+        if !is_of_the_model(kind, &item) {
+            groups.extend(response.take());
+            searches.clear();
+            continue;
+        }
+        response = match response {
+            Some((first, _)) => Some((first, index)),
+            None => (kind == Some(Item::Reasoning)).then_some((index, index)),
+        };
+        if kind == Some(Item::Hosted) && is("tool_search_call") {
+            searches.push(index);
+        } else if kind == Some(Item::Hosted) && is("tool_search_output") {
+            groups.extend(searches.pop().map(|search| (search, index)));
+        }
+    }
+    groups.extend(response);
+    groups.retain(|(first, last)| first < last);
+    groups
+}
+
+/// Reasoning that no output of the model follows. Reasoning with an id must be followed by an item with an id.
+pub(crate) fn violations<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, &'static str)> {
+    let mut alone = Vec::new();
+    let mut waiting: Vec<(usize, bool)> = Vec::new();
+    for (index, json) in items.enumerate() {
+        let item = Object::of(json);
+        let kind = kind(&item);
+        if kind == Some(Item::Compaction) {
+            continue;
+        }
+        let has_id = item.get_text("id").is_some();
+        if kind == Some(Item::Reasoning) {
+            waiting.push((index, has_id));
+        } else if is_of_the_model(kind, &item) {
+            let is_other = kind == Some(Item::Message) && !has_id;
+            alone.extend(waiting.drain(..).filter(|(_, named)| *named && is_other));
+        } else {
+            alone.append(&mut waiting);
+        }
+    }
+    alone.append(&mut waiting);
+    alone.into_iter().map(|(index, _)| (index, "reasoning must be followed by what the model made of it")).collect()
+}
+
+fn is_of_the_model(kind: Option<Item>, item: &Object<'_>) -> bool {
+    match kind {
+        Some(Item::Message) => item.member_is("role", "assistant"),
+        Some(Item::Reasoning | Item::Call | Item::Hosted | Item::Reference) => true,
+        _ => false,
+    }
+}
+
+/// Whether any item that the model made has an id. The provider then knows which reasoning led to which item.
+pub(crate) fn have_ids<'a>(items: impl Iterator<Item = Json<'a>>) -> bool {
+    items
+        .map(Object::of)
+        .any(|item| is_of_the_model(kind(&item), &item) && item.get_text("id").is_some_and(|id| !id.is_empty()))
+}
+
+/// Whether a reference names an item that does not precede it.
+pub(crate) fn unknown_references<'a>(items: impl Iterator<Item = Json<'a>>) -> bool {
+    let mut known = HashSet::new();
+    items.map(Object::of).any(|item| {
+        let id = item.get_text("id").map(|id| id.decode());
+        match (kind(&item), id) {
+            (Some(Item::Reference), Some(id)) => !known.contains(&id),
+            (Some(Item::Reference), None) => true,
+            (_, Some(id)) => {
+                known.insert(id);
+                false
+            }
+            _ => false,
+        }
+    })
+}
+
+/// Writes a summary as an item in its full form.
+pub(crate) fn summary(summary: &SummaryMessage<'_>) -> Value {
+    json!({"type": "message", "role": summary.role.name(), "content": [{"type": "input_text", "text": summary.text}]})
+}

@@ -1,0 +1,103 @@
+//! Marks of the prompt cache in a request: `cache_control` in blocks, messages, the system's text and tools, and Bedrock's
+//! `cachePoint` among the blocks. Providers take a few of them in a request.
+
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use crate::json::{Json, JsonKind};
+use crate::{Message, Transcript};
+
+/// The most marks that a request may have.
+pub const MOST: usize = 4;
+
+const MEMBER: &str = "cache_control";
+const BLOCK: &str = "cachePoint";
+
+/// Both names, as they are looked for in every message.
+static NAMES: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| [MEMBER, BLOCK].map(Finder::new));
+
+/// The marks of a message, in order: the values of members, and whole blocks.
+pub fn of_message<'a>(message: &Message<'a>) -> Vec<Json<'a>> {
+    if !has_mark(message.json) {
+        return Vec::new();
+    }
+    let mut marks = Vec::new();
+    for list in [message.json.get("content")].into_iter().flatten() {
+        of_blocks(list, true, &mut marks);
+    }
+    marks.extend(member(message.json));
+    marks
+}
+
+/// The marks beside the messages, in order: those of tools, then those of the system's text.
+pub fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+    let mut marks = Vec::new();
+    let Some(request) = transcript.state.or(transcript.envelope) else { return marks };
+    let tools = [request.get("tools"), request.at(&["toolConfig", "tools"])];
+    for list in tools.into_iter().chain([request.get("system")]).flatten() {
+        of_blocks(list, false, &mut marks);
+        // In Chat Completions a tool is under `function`.
+        marks.extend(list.items().filter_map(|tool| member(tool.get("function")?)));
+    }
+    marks
+}
+
+fn has_mark(json: Json<'_>) -> bool {
+    NAMES.iter().any(|name| name.find(json.raw().as_bytes()).is_some())
+}
+
+fn of_blocks<'a>(list: Json<'a>, have_blocks: bool, marks: &mut Vec<Json<'a>>) {
+    for block in list.items().filter(|block| block.kind() == JsonKind::Object && has_mark(*block)) {
+        if block.get(BLOCK).is_some() {
+            marks.push(block);
+            continue;
+        }
+        // A result has blocks of its own.
+        if let Some(inner) = block.get("content").filter(|_| have_blocks) {
+            of_blocks(inner, false, marks);
+        }
+        marks.extend(member(block));
+    }
+}
+
+fn member(object: Json<'_>) -> Option<Json<'_>> {
+    object.get(MEMBER).filter(|mark| mark.kind() != JsonKind::Null)
+}
+
+/// The marks that are too many.
+#[derive(Debug)]
+pub struct Excess<'a> {
+    /// How many marks there are.
+    pub all: usize,
+    /// Those that go, each with the index of its message; the first message's where it stands beside them.
+    pub marks: Vec<(usize, Json<'a>)>,
+}
+
+/// The marks that are too many: the earliest of the messages, as the later ones cover them, and the earliest beside the
+/// messages where these alone are too many.
+pub fn excess<'a>(transcript: &Transcript<'a>) -> Excess<'a> {
+    let beside = beside(transcript);
+    let messages = transcript.messages.iter().enumerate();
+    let inside: Vec<(usize, Json<'a>)> =
+        messages.flat_map(|(index, message)| of_message(message).into_iter().map(move |mark| (index, mark))).collect();
+    let all = beside.len() + inside.len();
+    if all <= MOST {
+        return Excess { all, marks: Vec::new() };
+    }
+    // One is left for the messages.
+    let stays = beside.len().min(MOST - usize::from(!inside.is_empty()));
+    let gone = beside[..beside.len() - stays].iter().map(|mark| (0, *mark));
+    let surplus = inside.len() - inside.len().min(MOST - stays);
+    Excess { all, marks: gone.chain(inside[..surplus].iter().copied()).collect() }
+}
+
+/// The mark that a summary takes over: the last one of the messages that it replaces, if there is room for one.
+/// `removed` says which messages these are.
+pub fn taken_over<'a>(transcript: &Transcript<'a>, removed: &[usize]) -> Option<Json<'a>> {
+    let is_removed = |message: &&Message<'a>| removed.binary_search(&message.span().start).is_ok();
+    let (gone, kept): (Vec<_>, Vec<_>) = transcript.messages.iter().partition(is_removed);
+    let mark = gone.into_iter().rev().find_map(|message| of_message(message).pop())?;
+    let left = beside(transcript).len() + kept.into_iter().map(|message| of_message(message).len()).sum::<usize>();
+    (left < MOST).then_some(mark)
+}

@@ -1,0 +1,393 @@
+//! Pictures, sounds, videos and documents in messages: what is one, wherever a message holds it.
+//!
+//! Readers of formats know the blocks of their own providers. Everything else that a message holds can have media too:
+//! results of MCP servers, outputs of hosted tools, values that a tool returned. [`find`] finds them by what they hold:
+//! an object with a data URL or Base64, and labels. Data inside a text is sent as text, and counts so; [`in_text`] finds
+//! it, since nobody can read it.
+
+mod in_text;
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+
+use crate::json::{Json, JsonKind, named_strings};
+use crate::text::Text;
+use crate::wording::counted;
+
+use in_text::has_run;
+pub use in_text::{in_text, replace_data, without_data};
+
+/// What a medium is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MediaKind {
+    Picture,
+    Sound,
+    Video,
+    /// A document, or any other file.
+    Document,
+}
+
+impl MediaKind {
+    /// The kind for a media type, such as `image/png`.
+    pub fn of_type(media_type: &str) -> Self {
+        match media_type.split('/').next().unwrap_or_default() {
+            "image" => MediaKind::Picture,
+            "audio" => MediaKind::Sound,
+            "video" => MediaKind::Video,
+            _ => MediaKind::Document,
+        }
+    }
+
+    /// The kind of a block whose type is `word`: by the media type that it names, or else by the word.
+    pub fn of_block(block: Json<'_>, word: &str) -> Self {
+        let of_url = || {
+            let strings = named_strings(block).into_iter().filter_map(|(_, value)| value.text());
+            strings.filter(|text| text.raw().starts_with("data:")).map(kind_of_data).next()
+        };
+        let named = || {
+            let named = TYPES.iter().find_map(|name| block.get_text(name)).map(|named| named.decode());
+            named.filter(|named| named.contains('/')).map(|named| MediaKind::of_type(&named))
+        };
+        match word {
+            _ if word.contains("image") => MediaKind::Picture,
+            _ if word.contains("audio") => MediaKind::Sound,
+            _ if word.contains("video") => MediaKind::Video,
+            _ => named().or_else(of_url).unwrap_or(MediaKind::Document),
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            MediaKind::Picture => "image",
+            MediaKind::Sound => "audio",
+            MediaKind::Video => "video",
+            MediaKind::Document => "file",
+        }
+    }
+}
+
+/// A medium, read from the value or the text that holds it.
+#[derive(Debug, Clone)]
+pub struct Medium<'a> {
+    pub kind: MediaKind,
+    /// Its media type, where the value or the header of the bytes tells it.
+    pub media_type: Option<String>,
+    place: MediaPlace<'a>,
+}
+
+/// Where the bytes of a medium are.
+#[derive(Debug, Clone)]
+enum MediaPlace<'a> {
+    /// In the value, as Base64 (or, if it is not Base64, as they are).
+    Inline(Cow<'a, str>),
+    /// At an address.
+    Address(Cow<'a, str>),
+    /// Under an id, or nowhere.
+    Unknown,
+}
+
+/// The members that hold a media type.
+const TYPES: &[&str] = &["media_type", "mimeType", "mime_type", "mediaType", "contentType", "format"];
+/// How data of a known type begins: bytes at the start, more bytes at an offset, and the type.
+const HEADERS: [(&[u8], usize, &[u8], &str); 16] = [
+    (b"\x89PNG", 4, b"\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff\xe0", 0, b"", "image/jpeg"),
+    (b"\xff\xd8\xff\xe1", 0, b"", "image/jpeg"),
+    (b"\xff\xd8\xff\xdb", 0, b"", "image/jpeg"),
+    (b"\xff\xd8\xff\xee", 0, b"", "image/jpeg"),
+    (b"GIF8", 5, b"a", "image/gif"),
+    (b"RIFF", 8, b"WEBP", "image/webp"),
+    (b"RIFF", 8, b"WAVE", "audio/wav"),
+    (b"II*\0", 0, b"", "image/tiff"),
+    (b"MM\0*", 0, b"", "image/tiff"),
+    (b"%PDF-", 0, b"", "application/pdf"),
+    (b"PK\x03\x04", 5, b"\0", "application/zip"),
+    (b"OggS\0", 0, b"", "audio/ogg"),
+    (b"fLaC\0\0\0", 0, b"", "audio/flac"),
+    (b"\x1aE\xdf\xa3", 0, b"", "video/webm"),
+    (b"\0\0\0", 4, b"ftyp", "video/mp4"),
+];
+/// The members that hold data.
+#[rustfmt::skip]
+const DATA: &[&str] = &[
+    "b64_json", "base64", "binary", "blob", "body", "bytes", "content", "data", "file", "fileData", "file_data",
+    "image", "imageUrl", "image_url", "result", "url",
+];
+/// The members beside data that only describe it.
+#[rustfmt::skip]
+const LABELS: &[&str] = &[
+    "_meta", "annotations", "cache_control", "detail", "encoding", "fileName", "file_name", "filename", "id",
+    "identifier", "index", "kind", "name", "part_kind", "providerOptions", "type", "uri", "vendor_metadata",
+    "video_metadata",
+];
+/// The least characters of Base64 beside a media type, and of Base64 that is known by its header only.
+const LEAST_TYPED: usize = 64;
+const LEAST_UNTYPED: usize = 512;
+/// The most bytes of a member beside the data of a medium, which is then only a label such as its type or name.
+const LONGEST_LABEL: usize = 300;
+/// The longest edge of a picture, in pixels. A header that says more lies.
+pub const LONGEST_EDGE: u64 = 1 << 17;
+/// The schemes of addresses.
+const SCHEMES: [&str; 5] = ["http://", "https://", "gs://", "s3://", "file://"];
+
+impl<'a> Medium<'a> {
+    /// Reads the value that holds a medium.
+    pub fn of(kind: MediaKind, json: Json<'a>) -> Self {
+        let strings = named_strings(json);
+        let is_type = |key: &Option<Json<'_>>| key.and_then(|key| key.text()).is_some_and(|key| key.is_in(TYPES));
+        let named = strings.iter().find(|(key, _)| is_type(key)).and_then(|(_, value)| value.text());
+        let named = named.map(|text| text.decode().into_owned()).filter(|named| !named.is_empty());
+        // Some providers name only the format.
+        let named = named.map(|named| if named.contains('/') { named } else { format!("{}/{named}", kind.name()) });
+        match data_of(json).and_then(|data| Some(data.text()?.decode())) {
+            Some(text) => Medium::of_data(kind, named, text),
+            None => Medium { kind, media_type: named, place: MediaPlace::Unknown },
+        }
+    }
+
+    /// Reads data inside a text, as [`in_text`] finds it.
+    pub fn of_text(data: &'a str) -> Self {
+        let medium = Medium::of_data(MediaKind::Document, None, Cow::Borrowed(data));
+        let kind = medium.media_type.as_deref().map_or(MediaKind::Document, MediaKind::of_type);
+        Medium { kind, ..medium }
+    }
+
+    /// Reads a data URL, an address, or Base64.
+    fn of_data(kind: MediaKind, named: Option<String>, text: Cow<'a, str>) -> Self {
+        if SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
+            return Medium { kind, media_type: named, place: MediaPlace::Address(text) };
+        }
+        let (of_url, start) = match text.strip_prefix("data:").and_then(|url| url.split_once(',')) {
+            Some((header, payload)) => {
+                // JSON may escape the slash.
+                let of_url =
+                    header.split(';').next().filter(|kind| !kind.is_empty()).map(|kind| kind.replace('\\', ""));
+                (of_url, text.len() - payload.len())
+            }
+            None => (None, 0),
+        };
+        let payload = match text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text[start..]),
+            Cow::Owned(text) => Cow::Owned(text[start..].to_owned()),
+        };
+        let media_type = of_url.or(named).or_else(|| header_type(&payload).map(str::to_owned));
+        let is_data = media_type.is_some() || payload.len() >= LEAST_TYPED;
+        let place = if is_data { MediaPlace::Inline(payload) } else { MediaPlace::Unknown };
+        Medium { kind, media_type, place }
+    }
+
+    /// Whether it is a text that people write, such as a note, and its bytes are here.
+    pub fn is_plain_text(&self) -> bool {
+        const TYPES: [&str; 4] = ["text/plain", "text/markdown", "file/txt", "file/md"];
+        let named = self.media_type.as_deref().map(|named| named.split(';').next().unwrap_or_default().trim());
+        matches!(self.place, MediaPlace::Inline(_)) && named.is_some_and(|named| TYPES.contains(&named))
+    }
+
+    /// The width and height of a picture in pixels, where its header says them.
+    pub fn size(&self) -> Option<(u64, u64)> {
+        let MediaPlace::Inline(data) = &self.place else { return None };
+        // Most headers are short, but a photo can have a preview before its size.
+        let size = [1_024, 256 * 1_024].into_iter().find_map(|most| {
+            let beginning = unbase64_beginning(data, most);
+            imagesize::blob_size(&beginning).ok()
+        })?;
+        let is_true = |edge: usize| (1..=LONGEST_EDGE).contains(&(edge as u64));
+        let is_true = is_true(size.width) && is_true(size.height);
+        is_true.then_some((size.width as u64, size.height as u64))
+    }
+
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        let MediaPlace::Inline(data) = &self.place else { return None };
+        Some(if is_base64(data) { unbase64_beginning(data, usize::MAX) } else { data.as_bytes().to_vec() })
+    }
+
+    /// Describes it in words: its type, its width and height, and its size; or its address.
+    pub fn words(&self) -> String {
+        const LONGEST_TYPE: usize = 64;
+        const LONGEST_ADDRESS: usize = 200;
+        let kind = self.kind.name();
+        let named = || self.media_type.as_deref().unwrap_or(kind).chars().take(LONGEST_TYPE).collect();
+        match &self.place {
+            MediaPlace::Address(address) => {
+                format!("{kind} at {}", address.chars().take(LONGEST_ADDRESS).collect::<String>())
+            }
+            MediaPlace::Unknown => named(),
+            MediaPlace::Inline(data) => {
+                let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+                let bytes = if is_base64(data) { data.bytes().filter(is_digit).count() * 3 / 4 } else { data.len() };
+                let size = self.size().filter(|_| self.kind == MediaKind::Picture);
+                let size = size.map(|(width, height)| format!("{width}×{height}, ")).unwrap_or_default();
+                format!("{}, {size}{}", named(), counted(bytes as u64, "byte"))
+            }
+        }
+    }
+}
+
+/// The string with the data or the address of the medium that a value holds.
+pub fn data_of(medium: Json<'_>) -> Option<Json<'_>> {
+    let is = |key: Option<Json<'_>>, names: &[&str]| key.and_then(|key| key.text()).is_some_and(|key| key.is_in(names));
+    let data = named_strings(medium).into_iter().filter(|(key, _)| !is(*key, TYPES));
+    data.max_by_key(|(key, value)| (is(*key, DATA), value.raw().len())).map(|(_, data)| data)
+}
+
+/// The media in a value, in order: the objects that hold nothing but a medium and labels, or the data alone where other
+/// words stand beside it. Data in other strings is text.
+pub fn find(value: Json<'_>) -> Vec<(Json<'_>, MediaKind)> {
+    let mut found = Vec::new();
+    let can_have_some = matches!(value.kind(), JsonKind::Array | JsonKind::Object) && has_run(value.raw());
+    let mut open = if can_have_some { vec![value] } else { Vec::new() };
+    while let Some(value) = open.pop() {
+        // Shorter values hold no data.
+        if value.raw().len() < LEAST_TYPED {
+            continue;
+        }
+        match value.kind() {
+            JsonKind::Array => open.extend(value.items().collect::<Vec<_>>().into_iter().rev()),
+            JsonKind::Object => match of_object(value, false) {
+                Some((medium, kind)) if medium.span() == value.span() => found.push((value, kind)),
+                of_object => {
+                    found.extend(of_object);
+                    let inside: Vec<Json<'_>> = value.entries().map(|(_, value)| value).collect();
+                    open.extend(inside.into_iter().rev());
+                }
+            },
+            _ => {}
+        }
+    }
+    found.sort_by_key(|(medium, _)| medium.span().start);
+    found
+}
+
+/// The kind of the medium whose data is all that an object holds, without a label.
+pub fn only_data(object: Json<'_>) -> Option<MediaKind> {
+    let mut members = object.entries();
+    let (Some((_, only)), None) = (members.next(), members.next()) else { return None };
+    only.text().filter(|text| is_data(*text, false)).map(kind_of_data)
+}
+
+/// The medium of an object, and its kind: the object, where nothing but labels stands beside the data, or else the
+/// data. `is_in_block` says that the object is the source of a block with a type.
+fn of_object(object: Json<'_>, is_in_block: bool) -> Option<(Json<'_>, MediaKind)> {
+    let members: Vec<(Text<'_>, Json<'_>)> = object.entries().collect();
+    let is_block = is_in_block || members.iter().any(|(key, _)| key.is_in(&["type", "kind"]));
+    let media_type = members.iter().find(|(key, _)| key.is_in(TYPES)).and_then(|(_, value)| value.text());
+    let media_type = media_type.map(|named| named.decode()).filter(|named| named.contains('/'));
+    // Of a text, the text itself stands there.
+    let is_of_text = media_type.as_ref().is_some_and(|named| named.starts_with("text/") || named.ends_with("json"));
+    let of_text = |text: Text<'_>| match &media_type {
+        Some(named) => is_data(text, !is_of_text).then(|| MediaKind::of_type(named)),
+        None => (is_block && is_data(text, false)).then(|| kind_of_data(text)),
+    };
+    let is_label = |(key, value): &(Text<'_>, Json<'_>)| {
+        let is_value = matches!(value.kind(), JsonKind::Number | JsonKind::Bool | JsonKind::Null);
+        is_value || (key.is_in(TYPES) || key.is_in(LABELS)) && value.raw().len() <= LONGEST_LABEL
+    };
+    let others: Vec<_> = members.iter().filter(|member| !is_label(member)).collect();
+    let data = members.iter().filter(|(key, _)| key.is_in(DATA));
+    if let Some((data, kind)) = data.filter_map(|(_, data)| Some((*data, of_text(data.text()?)?))).next() {
+        let is_whole = others.iter().all(|(_, other)| other.span() == data.span());
+        return Some((if is_whole { object } else { data }, kind));
+    }
+    // A block around its source, such as {"type": "image", "source": {…}}.
+    match others[..] {
+        [(_, source)] if source.kind() == JsonKind::Object && !is_in_block && (is_block || members.len() == 1) => {
+            let (inside, kind) = of_object(*source, is_block)?;
+            (inside.span() == source.span()).then_some((object, kind))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a string is the data of a medium; `is_typed` says that a media type is beside it.
+fn is_data(text: Text<'_>, is_typed: bool) -> bool {
+    if is_data_url(text) {
+        return true;
+    }
+    let least = if is_typed { LEAST_TYPED } else { LEAST_UNTYPED };
+    text.raw().len() >= least
+        && (is_typed || header_type(text.raw()).is_some())
+        && is_base64(text.raw())
+        && !is_hash(text.raw())
+}
+
+fn is_data_url(text: Text<'_>) -> bool {
+    const LONGEST_HEADER: usize = 200;
+    let raw = text.raw();
+    let beginning = &raw[..raw.floor_char_boundary(LONGEST_HEADER)];
+    text.raw().len() >= LEAST_TYPED && beginning.starts_with("data:") && beginning.contains(";base64,")
+}
+
+/// The kind of data without a media type beside it.
+fn kind_of_data(text: Text<'_>) -> MediaKind {
+    let raw = text.raw();
+    let media_type = match raw.strip_prefix("data:") {
+        Some(url) => url.split([';', ',']).next(),
+        None => header_type(raw),
+    };
+    media_type.map_or(MediaKind::Document, MediaKind::of_type)
+}
+
+/// The media type that the header of Base64 tells.
+fn header_type(base64: &str) -> Option<&'static str> {
+    let bytes = unbase64_beginning(base64, 40);
+    let has = |at: usize, wanted: &[u8]| bytes.get(at..).is_some_and(|bytes| bytes.starts_with(wanted));
+    HEADERS
+        .iter()
+        .find(|(header, at, wanted, _)| has(0, header) && has(*at, wanted))
+        .map(|(.., media_type)| *media_type)
+}
+
+/// Whether a text has only hexadecimal digits, as hashes have.
+fn is_hash(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a text, as JSON spells it, is Base64, also with line ends in it.
+fn is_base64(raw: &str) -> bool {
+    let mut bytes = raw.bytes();
+    while let Some(byte) = bytes.next() {
+        let is_known = byte.is_ascii_alphanumeric() || b"+/=-_\r\n".contains(&byte);
+        let mut is_escape = || byte == b'\\' && matches!(bytes.next(), Some(b'/' | b'n' | b'r'));
+        if !(is_known || is_escape()) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Decodes so many characters of the beginning of Base64, as far as they are Base64. JSON may spell them.
+fn unbase64_beginning(text: &str, most: usize) -> Vec<u8> {
+    let lenient = GeneralPurpose::new(
+        &base64::alphabet::STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_allow_trailing_bits(true)
+            .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
+    );
+    let mut bytes = text.bytes().take(most);
+    let mut digits = Vec::new();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'-' => digits.push(b'+'),
+            b'_' => digits.push(b'/'),
+            b'+' | b'/' => digits.push(byte),
+            _ if byte.is_ascii_alphanumeric() => digits.push(byte),
+            b'\\' => match bytes.next() {
+                Some(b'/') => digits.push(b'/'),
+                Some(b'n' | b'r') => {}
+                _ => break,
+            },
+            _ if byte.is_ascii_whitespace() || byte == b'=' => {}
+            _ => break,
+        }
+    }
+    // One digit more is no byte.
+    if digits.len() % 4 == 1 {
+        digits.pop();
+    }
+    lenient.decode(&digits).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,408 @@
+//! A message as it is read: its role, content, tool calls and results, each with its position in the source.
+//!
+//! A message keeps spans and the few fields that decisions need, and no copy of its text. Its size is what
+//! `tokens` of the root package says.
+
+use std::ops::Range;
+
+use crate::compaction::ProviderCompaction;
+use crate::json::Json;
+use crate::media::MediaKind;
+use crate::status::Denial;
+use crate::text::Text;
+
+/// The role of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Standing instructions.
+    System,
+    /// Standing instructions, as newer models call them.
+    Developer,
+    /// The person, or a program in their place.
+    User,
+    Assistant,
+    /// The result of a tool call.
+    Tool,
+    /// The result of a function call, the predecessor of tool calls.
+    Function,
+    /// A role that no provider knows; tcompact leaves such messages alone.
+    Other,
+}
+
+impl Role {
+    /// The role's name in Chat Completions, which token counting counts.
+    pub fn openai_name(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::Developer => "developer",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+            Role::Function => "function",
+            Role::Other => "other",
+        }
+    }
+
+    /// Whether messages of the role give standing instructions; these are kept unless the user decides otherwise.
+    pub fn is_system(self) -> bool {
+        matches!(self, Role::System | Role::Developer)
+    }
+}
+
+/// One message. A transcript may have a million, so rare fields are boxed and no list has spare capacity.
+#[derive(Debug, Clone)]
+pub struct Message<'a> {
+    /// The message in the source.
+    pub json: Json<'a>,
+    pub role: Role,
+    pub content: Content<'a>,
+    /// Its tool calls, in order.
+    pub calls: Box<[Call<'a>]>,
+    /// Its tool results, in order.
+    pub results: Box<[ResultRef<'a>]>,
+    /// Fields that most messages lack.
+    pub rest: Option<Box<RareFields<'a>>>,
+    /// Whether it is the summary of an earlier compaction: the format marks it as one, or it is `ours`.
+    pub earlier: bool,
+    /// The round of compaction in which tcompact put it there as a summary, counted from 1; 0 for all other messages.
+    /// `plan` decides that. Only the lines of such summaries are read back.
+    pub round: u32,
+    /// What of it was masked before it was read, with `--redact=all`.
+    pub mask: MaskMark,
+}
+
+/// What of a message was masked before it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaskMark {
+    Nothing,
+    /// Some text.
+    Text,
+    /// Thinking too, whose signature no longer fits.
+    SignedThinking,
+}
+
+/// The fields that most messages lack.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RareFields<'a> {
+    /// The role as the source spells it, if it is an unknown one.
+    pub role_name: Option<Text<'a>>,
+    /// The speaker's name, if it is not empty.
+    pub name: Option<Text<'a>>,
+    /// Tokens up to and including this message, as its provider counted them.
+    pub total_tokens: Option<u64>,
+    /// The provider's name, if the message has it.
+    pub provider: Option<Text<'a>>,
+    /// The model's reasoning beside the content: a text, or a list of details.
+    pub reasoning: Option<Json<'a>>,
+}
+
+impl<'a> RareFields<'a> {
+    /// Creates one with nothing but the name of an unknown role.
+    pub(super) fn of_role(role_name: Option<Text<'a>>) -> Option<Box<Self>> {
+        role_name.map(|_| Box::new(RareFields { role_name, ..RareFields::default() }))
+    }
+
+    /// Boxes the fields; `None` if all are empty.
+    pub fn boxed(self) -> Option<Box<Self>> {
+        let RareFields { role_name, name, total_tokens, provider, reasoning } = self;
+        let has_text = [role_name, name, provider].iter().any(Option::is_some);
+        (has_text || total_tokens.is_some() || reasoning.is_some()).then(|| Box::new(self))
+    }
+}
+
+impl<'a> Message<'a> {
+    /// Creates a message without a known role and without content.
+    pub fn empty(json: Json<'a>) -> Self {
+        Message {
+            json,
+            role: Role::Other,
+            content: Content::empty(),
+            calls: Box::default(),
+            results: Box::default(),
+            rest: None,
+            earlier: false,
+            round: 0,
+            mask: MaskMark::Nothing,
+        }
+    }
+
+    /// Whether it is a summary that tcompact put there.
+    pub fn is_ours(&self) -> bool {
+        self.round > 0
+    }
+
+    /// All texts of its content, one a line.
+    pub fn whole_text(&self) -> String {
+        self.content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The fields that most messages lack.
+    pub fn rare_fields(&self) -> RareFields<'a> {
+        self.rest.as_deref().copied().unwrap_or_default()
+    }
+
+    pub fn span(&self) -> Range<usize> {
+        self.json.span()
+    }
+
+    /// A field of the message, wherever the encodings of `LangChain` put it.
+    pub fn field(&self, key: &str) -> Option<Json<'a>> {
+        // Only a message without a role keeps its fields in an envelope.
+        let envelopes: &[&str] = if self.json.get("role").is_some() { &[] } else { &["data", "kwargs"] };
+        let inside = envelopes.iter().find_map(|envelope| self.json.at(&[envelope, key]));
+        inside.or_else(|| self.json.get(key))
+    }
+
+    /// A field of the response metadata.
+    pub fn metadata(&self, key: &str) -> Option<Json<'a>> {
+        self.field("response_metadata")?.get(key)
+    }
+
+    /// A field that the format does not define, wherever `LangChain` and its encodings put it.
+    pub fn additional(&self, key: &str) -> Option<Json<'a>> {
+        let additional = self.field("additional_kwargs").and_then(|additional| additional.get(key));
+        additional.or_else(|| self.json.get(key))
+    }
+
+    /// Whether the message begins as a summary does: with `prefix`, and without calls and results. Trailing white space of
+    /// the prefix does not count. Anybody can write such a text: whether it is a summary is in `earlier`.
+    pub fn opens_with(&self, prefix: &str) -> bool {
+        let prefix = prefix.trim_end();
+        let has_only_content = || self.calls.is_empty() && self.results.is_empty();
+        let has_prefix = || self.content.first_text().is_some_and(|text| text.starts_with(prefix));
+        !prefix.is_empty() && has_only_content() && has_prefix()
+    }
+
+    /// The provider's compaction in the message, if there is one. One that failed says nothing, and its message is like
+    /// any other.
+    pub fn compaction(&self) -> Option<ProviderCompaction<'a>> {
+        let Content::Parts(parts) = &self.content else { return None };
+        let compactions = parts.iter().filter_map(|part| match part.kind {
+            PartKind::Compaction(ProviderCompaction::Failed) => None,
+            PartKind::Compaction(compaction) => Some(compaction),
+            _ => None,
+        });
+        compactions.max_by_key(|compaction| matches!(compaction, ProviderCompaction::Opaque))
+    }
+
+    /// Whether the message holds nothing but a compaction in readable text.
+    pub fn is_readable_compaction(&self) -> bool {
+        let Content::Parts(parts) = &self.content else { return false };
+        let is_readable = |kind: &PartKind<'_>| matches!(kind, PartKind::Compaction(ProviderCompaction::Readable(_)));
+        self.calls.is_empty() && self.results.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
+    }
+
+    /// Whether an agent marks it as written by its program in the user's place, as the text of a slash command is.
+    pub fn is_marked_as_inserted(&self) -> bool {
+        is_marked_as_programs(self.json) || is_truncation_marker(self.json)
+    }
+
+    /// Whether pi's record of an answer says that the user interrupted it.
+    pub fn is_interrupted(&self) -> bool {
+        let stop = || self.json.at(&["message", "stopReason"])?.text();
+        self.role == Role::Assistant && stop().is_some_and(|reason| reason.is("aborted"))
+    }
+
+    /// The command that `SWE-agent` writes beside the text of a message. Events of `OpenHands` have no role.
+    pub fn command_beside(&self) -> Option<Text<'a>> {
+        self.json.get("role").and_then(|_| self.json.get_text("action"))
+    }
+
+    /// Whether this is a turn of the user: a user message with more than tool results.
+    pub fn is_user_turn(&self) -> bool {
+        let is_users = |part: &Part<'_>| !matches!(part.kind, PartKind::Result(_) | PartKind::SaidBy(..));
+        self.role == Role::User
+            && match &self.content {
+                Content::Text(_) => true,
+                Content::Parts(parts) => parts.is_empty() || parts.iter().any(is_users),
+            }
+    }
+
+    /// What another speaker than its own says in it.
+    pub fn asides(&self) -> impl Iterator<Item = (Role, &Content<'a>)> {
+        self.content.parts().iter().filter_map(|part| match &part.kind {
+            PartKind::SaidBy(role, content) => Some((*role, content)),
+            _ => None,
+        })
+    }
+}
+
+/// The content of a message: one string, or a list of parts.
+#[derive(Debug, Clone)]
+pub enum Content<'a> {
+    /// One string; empty if the source has `null`, no content, or another value that is falsy in Python.
+    Text(Text<'a>),
+    /// At least one part.
+    Parts(Box<[Part<'a>]>),
+}
+
+/// One part of a message's content.
+#[derive(Debug, Clone)]
+pub struct Part<'a> {
+    /// The part in the source.
+    pub json: Json<'a>,
+    pub kind: PartKind<'a>,
+}
+
+/// The kind of a part, with its text.
+#[derive(Debug, Clone)]
+pub enum PartKind<'a> {
+    Text(Text<'a>),
+    /// The model's own reasoning.
+    Reasoning(Text<'a>),
+    /// The model's refusal.
+    Refusal(Text<'a>),
+    /// A picture, sound, video or document. Its cost does not depend on its encoding.
+    Media(MediaKind),
+    /// A value that no reader knows, with media in it: the media, and its JSON around them as texts.
+    Mixed(Content<'a>),
+    /// What another speaker than that of the message says: the operator beside the user, or the user while the model works.
+    SaidBy(Role, Content<'a>),
+    /// A tool call in the content; [`Message::calls`] has it too.
+    Call,
+    /// The result of a tool call.
+    Result(Content<'a>),
+    /// A provider's own compaction of the messages before it.
+    Compaction(ProviderCompaction<'a>),
+    /// A known kind without text: content that only its provider can read, a mark, a cache point.
+    Other,
+    /// An unknown kind, as the source spells it.
+    Foreign(Text<'a>),
+}
+
+/// A tool call.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// The call in the source.
+    pub json: Json<'a>,
+    /// The id that its result names, if it has one.
+    pub id: Option<Text<'a>>,
+    /// The tool's name.
+    pub name: Option<Text<'a>>,
+    pub arguments: Arguments<'a>,
+    /// Its place in the message.
+    pub place: CallPlace,
+}
+
+/// The place of a call in its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallPlace {
+    /// In the list of tool calls beside the content.
+    List,
+    /// The single `function_call`, the predecessor of tool calls.
+    FunctionCall,
+    /// Among the parts of the content.
+    Content,
+    /// In the list of calls that could not be parsed.
+    Invalid,
+}
+
+/// The arguments of a call.
+#[derive(Debug, Clone, Copy)]
+pub enum Arguments<'a> {
+    /// JSON inside a string.
+    Text(Text<'a>),
+    /// A JSON value.
+    Value(Json<'a>),
+    /// The call has no arguments.
+    Absent,
+}
+
+/// A tool result, as far as it names its call.
+#[derive(Debug, Clone)]
+pub struct ResultRef<'a> {
+    /// The result in the source: a part of its message, or the message.
+    pub json: Json<'a>,
+    /// The id of the call; `None` if results follow their calls without an id.
+    pub id: Option<Text<'a>>,
+    /// The agent's record beside the result that the user refused the call.
+    pub denial: Option<Box<Denial<'a>>>,
+    /// Other elements of the message that repeat the result.
+    pub duplicates: Box<[Json<'a>]>,
+}
+
+impl<'a> ResultRef<'a> {
+    /// Creates one of a call that nobody refused.
+    pub fn new(json: Json<'a>, id: Option<Text<'a>>) -> Self {
+        ResultRef { json, id, denial: None, duplicates: Box::default() }
+    }
+}
+
+impl<'a> Arguments<'a> {
+    /// Reads arguments from the value that holds them.
+    pub fn of(value: Option<Json<'a>>) -> Self {
+        match value {
+            None => Arguments::Absent,
+            Some(value) => value.text().map_or(Arguments::Value(value), Arguments::Text),
+        }
+    }
+}
+
+impl<'a> Content<'a> {
+    pub fn empty() -> Self {
+        Content::Text(Text::plain(""))
+    }
+
+    /// The parts as content, or the empty string if there are none.
+    pub fn of_parts(parts: Box<[Part<'a>]>) -> Self {
+        if parts.is_empty() { Content::empty() } else { Content::Parts(parts) }
+    }
+
+    /// Whether the content is the empty string, or has no parts.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Content::Text(text) => text.is_empty(),
+            Content::Parts(parts) => parts.is_empty(),
+        }
+    }
+
+    /// The parts; none if the content is a string.
+    pub fn parts(&self) -> &[Part<'a>] {
+        match self {
+            Content::Text(_) => &[],
+            Content::Parts(parts) => parts,
+        }
+    }
+
+    pub fn first_text(&self) -> Option<Text<'a>> {
+        match self {
+            Content::Text(text) => Some(*text),
+            Content::Parts(parts) => parts.iter().find_map(|part| match &part.kind {
+                PartKind::Text(text)
+                | PartKind::Refusal(text)
+                | PartKind::Compaction(ProviderCompaction::Readable(text)) => Some(*text),
+                PartKind::Result(content) | PartKind::Mixed(content) | PartKind::SaidBy(_, content) => {
+                    content.first_text()
+                }
+                _ => None,
+            }),
+        }
+    }
+}
+
+/// Whether Claude Code marks a line, or an attachment, as not typed by the user: as its own, or by where it comes from.
+pub(super) fn is_marked_as_programs(json: Json<'_>) -> bool {
+    let origin = || json.at(&["origin", "kind"])?.text();
+    json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true")
+        || origin().is_some_and(|kind| !kind.is("human"))
+        || json.member_is("promptSource", "system")
+}
+
+/// Whether a message stands in place of messages that Roo Code truncated.
+pub(super) fn is_truncation_marker(message: Json<'_>) -> bool {
+    message.get("isTruncationMarker").is_some_and(|is_marker| is_marker.raw() == "true")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// These are bytes per message beside its text, and there may be a million messages.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_message_in_memory_is_small() {
+        assert!(size_of::<Message<'_>>() <= 96);
+        assert!(size_of::<Call<'_>>() <= 112);
+        assert!(size_of::<ResultRef<'_>>() <= 72);
+    }
+}

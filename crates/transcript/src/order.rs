@@ -1,0 +1,211 @@
+//! The order of messages that a provider demands, as data. Formats fill it in, the planner cuts by it, and violations
+//! are found with it.
+
+use crate::message::{Content, Message, PartKind, Role};
+
+/// The rules of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MessageOrder {
+    /// Where tool results must be.
+    pub results: ResultPlacement,
+    /// Whether the first message after standing instructions must be the user's.
+    pub user_first: bool,
+    /// Whether user and model must alternate.
+    pub alternates: bool,
+    /// Whether only the model may follow a result.
+    pub model_after_results: bool,
+    /// Whether a message of the model with calls must follow a message of the user or results.
+    pub calls_after_user: bool,
+    /// Whether results must come first in their message.
+    pub results_first: bool,
+    /// Whether `user_first` and `calls_after_user` hold only for what is written, because the provider, or some of its
+    /// models, also accepts other orders.
+    pub lenient: bool,
+    /// Whether no two calls may have the same id.
+    pub unique_ids: bool,
+    /// Which texts are accepted.
+    pub texts: Texts,
+    /// Whether the provider stores some calls itself, so that a result may have no call in the transcript.
+    pub calls_elsewhere: bool,
+    /// Which ids of calls are accepted.
+    pub call_ids: Spelling,
+    /// Which names of tools are accepted.
+    pub tool_names: Spelling,
+    /// Whether the input of a call must be an object.
+    pub object_inputs: bool,
+    /// Whether results must be text.
+    pub text_results: bool,
+    /// Whether the number of cache marks is limited.
+    pub few_marks: bool,
+    /// Whether groups that begin with thinking exist because of it. Removing the thinking then dissolves the group.
+    pub groups_by_thinking: bool,
+    /// Whether the provider knows from ids which reasoning led to what the model made, and rejects the one without the
+    /// other.
+    pub binds_reasoning: bool,
+}
+
+/// Which texts are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Texts {
+    /// All, and none.
+    #[default]
+    Any,
+    /// All, but a message must have a content or calls.
+    Some,
+    /// Those with at least one character.
+    NotEmpty,
+    /// Those with at least one character that is not white space.
+    NotBlank,
+}
+
+/// Where tool results must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ResultPlacement {
+    #[default]
+    Unchecked,
+    /// After their call.
+    Behind,
+    /// After their call, with nothing but calls and results between.
+    Grouped,
+    /// Directly after the message with the calls, with nothing but results between.
+    Following,
+    /// All in the one message directly after.
+    Next,
+}
+
+/// What a provider takes as the id of a call or the name of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Spelling {
+    #[default]
+    Any,
+    /// Letters, digits, `_` and `-`, at most so many.
+    Word(usize),
+    /// Dots and colons besides, at most so many.
+    Id(usize),
+    /// The same, behind a letter or `_`.
+    Name(usize),
+}
+
+impl Spelling {
+    /// Whether a provider takes a text.
+    pub fn takes(self, text: &str) -> bool {
+        let begins = || text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let is_first = !matches!(self, Spelling::Name(_)) || begins();
+        is_first && text.len() <= self.most() && text.chars().all(|c| self.takes_char(c))
+    }
+
+    fn most(self) -> usize {
+        match self {
+            Spelling::Any => usize::MAX,
+            Spelling::Word(most) | Spelling::Id(most) | Spelling::Name(most) => most,
+        }
+    }
+
+    fn takes_char(self, c: char) -> bool {
+        let is_word = c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        match self {
+            Spelling::Any => true,
+            Spelling::Word(_) => is_word,
+            Spelling::Id(_) | Spelling::Name(_) => is_word || matches!(c, '.' | ':'),
+        }
+    }
+
+    /// A text that a provider takes, as near to another one as it can be.
+    pub fn nearest(self, text: &str) -> String {
+        let mut near: String = text.chars().map(|c| if self.takes_char(c) { c } else { '_' }).collect();
+        if near.is_empty() || !self.takes(&near) && near.len() <= self.most() {
+            near.insert(0, '_');
+        }
+        near.truncate(near.floor_char_boundary(self.most()));
+        if !self.takes(&near) {
+            near.replace_range(..1, "_");
+        }
+        near
+    }
+}
+
+impl MessageOrder {
+    /// Creates the order of a provider that only wants calls and results together.
+    pub fn of(results: ResultPlacement) -> Self {
+        MessageOrder { results, ..MessageOrder::default() }
+    }
+
+    /// The rules for messages that are read.
+    pub const fn in_reading(self) -> Self {
+        MessageOrder {
+            user_first: self.user_first && !self.lenient,
+            calls_after_user: self.calls_after_user && !self.lenient,
+            ..self
+        }
+    }
+
+    /// The rule that a message with the turn `after` breaks if it follows one with the turn `before`, or comes first.
+    pub fn refuses(&self, before: Option<Turn>, after: Turn) -> Option<&'static str> {
+        let model = |turn: Turn| matches!(turn, Turn::Model | Turn::Calls);
+        // Results with their own role are no one's turn.
+        let results_are_users = self.results == ResultPlacement::Next;
+        let user = |turn: Turn| turn == Turn::User || results_are_users && turn == Turn::Results;
+        let Some(before) = before else {
+            return (self.user_first && model(after)).then_some("the user must speak first");
+        };
+        if self.alternates && (user(before) && user(after) || model(before) && model(after)) {
+            return Some("user and model must take turns");
+        }
+        if self.model_after_results && before == Turn::Results && after == Turn::User {
+            return Some("only the model may speak after a tool's result");
+        }
+        (self.calls_after_user && model(before) && after == Turn::Calls)
+            .then_some("a call must come directly behind a user's message or behind results")
+    }
+}
+
+/// The turn that a message belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// The user's.
+    User,
+    /// Nothing but tool results.
+    Results,
+    /// The model's.
+    Model,
+    /// The model's, with calls.
+    Calls,
+}
+
+impl Turn {
+    /// The turn of a message; `None` for standing instructions and unknown roles.
+    pub fn of(message: &Message<'_>) -> Option<Turn> {
+        match message.role {
+            Role::System | Role::Developer | Role::Other => None,
+            Role::Tool | Role::Function => Some(Turn::Results),
+            Role::User if !message.results.is_empty() && !message.is_user_turn() => Some(Turn::Results),
+            Role::User => Some(Turn::User),
+            Role::Assistant if message.calls.is_empty() => Some(Turn::Model),
+            Role::Assistant => Some(Turn::Calls),
+        }
+    }
+}
+
+/// Whether a result in a message follows a part of another kind.
+pub fn results_come_late(message: &Message<'_>) -> bool {
+    let Content::Parts(parts) = &message.content else { return false };
+    let is_result = |kind: &PartKind<'_>| matches!(kind, PartKind::Result(_));
+    let last = parts.iter().rposition(|part| is_result(&part.kind));
+    message.role == Role::User && last.is_some_and(|last| parts[..last].iter().any(|part| !is_result(&part.kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_text_becomes_the_nearest_accepted_one() {
+        for spelling in [Spelling::Word(64), Spelling::Name(8), Spelling::Id(9), Spelling::Any] {
+            for text in ["", "a", "a b", "é", "1.2", "-x", "functions.search:0", "a|b", &"long".repeat(99)] {
+                let near = spelling.nearest(text);
+                assert!(spelling.takes(&near) && !near.is_empty(), "{spelling:?} {text}: {near}");
+                assert!(text.is_empty() || !spelling.takes(text) || near == text, "{text}: {near}");
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Where agents keep their sessions, and which of their files are sessions.
+
+/// The files of an agent's sessions.
+#[derive(Debug)]
+pub struct SessionFiles {
+    /// The variable that names the agent's own folder; empty where there is none.
+    pub variable: &'static str,
+    /// That folder below the user's, where no variable names it.
+    pub home: &'static str,
+    /// The folder of the sessions below the agent's own.
+    pub folder: &'static str,
+    /// Whether a file with this name is a session: copies, archives and the conversations of sub-agents lie beside them.
+    pub is_session: fn(&str) -> bool,
+}
+
+/// The name of a file without the ending of lines, if the rest is a name that an agent gives.
+pub fn stem_of_lines(name: &str) -> Option<&str> {
+    name.strip_suffix(".jsonl").filter(|stem| !stem.contains('.'))
+}
+
+/// Whether a name ends with a UUID.
+pub fn ends_with_uuid(name: &str) -> bool {
+    const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+    const LENGTH: usize = 36;
+    let Some(start) = name.len().checked_sub(LENGTH) else { return false };
+    let Some(id) = name.get(start..) else { return false };
+    let groups: Vec<&str> = id.split('-').collect();
+    if groups.len() != GROUPS.len() {
+        return false;
+    }
+    for (group, length) in groups.iter().zip(GROUPS) {
+        if group.len() != length || !group.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::by_name;
+
+    #[test]
+    fn sessions_are_told_from_what_lies_beside_them() {
+        const ID: &str = "0196f0e2-1c1b-7c3e-9a53-2f4b7c8d9e0f";
+        for (format, name, is_session) in [
+            ("claude-code", "ID.jsonl", true),
+            ("claude-code", "ID.jsonl.bak", false),
+            ("claude-code", "ID.jsonl.cut.jsonl", false),
+            ("claude-code", "agent-0196f0e2.jsonl", false),
+            ("claude-code", "sessions-index.json", false),
+            ("codex", "rollout-2026-11-02T09-14-03-ID.jsonl", true),
+            ("codex", "rollout-2026-11-02T09-14-03-ID.jsonl.cut.jsonl", false),
+            ("codex", "history.jsonl", false),
+            ("gemini-cli", "session-2026-11-02T09-14-0196f0e2.json", true),
+            ("gemini-cli", "session-2026-11-02T09-14-0196f0e2.jsonl", true),
+            ("gemini-cli", "session-2026-11-02T09-14-0196f0e2.json.cut.jsonl", false),
+            ("gemini-cli", "logs.json", false),
+            ("pi", "2026-11-02T09-14-03-123Z_ID.jsonl", true),
+            ("pi", "2026-11-02T09-14-03-123Z_ID.jsonl.cut.jsonl", false),
+            ("pi", "settings.json", false),
+        ] {
+            let files = by_name(format).and_then(|format| format.session_files()).expect("an agent");
+            assert_eq!((files.is_session)(&name.replace("ID", ID)), is_session, "{format} {name}");
+        }
+        assert!(by_name("openai-chat").expect("a format").session_files().is_none());
+    }
+}

@@ -1,0 +1,302 @@
+//! When a message was written, as its program says beside its content. In microseconds since 1970, in UTC.
+//!
+//! Also: points in time as session files spell them.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::Message;
+use crate::json::{Json, JsonKind};
+use crate::pattern::pattern;
+
+/// A date, with or without a time of day and its offset.
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?(?:[Zz]| ?([+-]\d\d):?(\d\d))?)?$",
+    )
+});
+
+/// The names of the member with the time.
+const NAMES: [&str; 6] = ["timestamp", "createdAt", "created_at", "create_time", "created", "ts"];
+/// The members beside the content that can have it, where the message itself lacks it.
+const BESIDE: &str = "message metadata time info.time data additional_kwargs response_metadata data.response_metadata kwargs.response_metadata";
+
+/// A second.
+pub const SECOND: i64 = 1_000_000;
+const DAY: i64 = 86_400 * SECOND;
+
+/// Parses a time of RFC 3339. One without an offset is in UTC, and a date alone is its midnight.
+pub fn parse(text: &str) -> Option<i64> {
+    let found = TIME.captures(text.trim())?;
+    let number = |group: usize| found.get(group).map_or(Some(0), |digits| digits.as_str().parse::<i64>().ok());
+    let (year, month, day) = (number(1)?, number(2)?, number(3)?);
+    let (hour, minute, second) = (number(4)?, number(5)?, number(6)?);
+    let fraction = found.get(7).map_or(String::new(), |digits| format!("{:0<6}", digits.as_str()));
+    let fraction = fraction.get(..6).map_or(Some(0), |digits| digits.parse::<i64>().ok())?;
+    let offset = number(8)?.abs() * 60 + number(9)?;
+    let offset = if found.get(8).is_some_and(|hours| hours.as_str().starts_with('-')) { -offset } else { offset };
+    let days = days_before(year, month) + day - 1;
+    let is_date = (1..=12).contains(&month) && day >= 1 && days < days_before(year, month + 1);
+    // A minute can have a leap second.
+    let is_time = hour < 24 && minute < 60 && second <= 60 && offset.abs() < 24 * 60;
+    (is_date && is_time).then(|| days * DAY + (((hour * 60 + minute - offset) * 60) + second) * SECOND + fraction)
+}
+
+/// The days from 1970 to a month of the Gregorian calendar; the 13th is the next January.
+fn days_before(year: i64, month: i64) -> i64 {
+    let (year, month) = if month > 12 { (year + 1, month - 12) } else { (year, month) };
+    // Counted from a March, so that the day of a leap year is the last.
+    let (year, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + (months * 153 + 2) / 5 - 719_468
+}
+
+/// Writes a time as RFC 3339.
+pub fn shown(time: i64) -> String {
+    let (days, rest) = (time.div_euclid(DAY), time.rem_euclid(DAY));
+    // Two years too late at most.
+    let mut year = (days * 400).div_euclid(146_097) + 1972;
+    while days_before(year, 1) > days {
+        year -= 1;
+    }
+    let month = (1..=12).rev().find(|&month| days_before(year, month) <= days).unwrap_or(1);
+    let (day, second, micros) = (days - days_before(year, month) + 1, rest / SECOND, rest % SECOND);
+    let fraction = if micros > 0 { format!(".{micros:06}") } else { String::new() };
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
+}
+
+/// When a message was written.
+pub fn of(message: &Message<'_>) -> Option<i64> {
+    // An action of `OpenHands` stands in a list, with its observation behind it.
+    let json = if message.json.kind() == JsonKind::Array { message.json.items().next()? } else { message.json };
+    let in_member = |member: Json<'_>| NAMES.iter().find_map(|name| of_value(member.get(name)?));
+    let at = |path: &str| json.at(&path.split('.').collect::<Vec<_>>());
+    let beside = || BESIDE.split(' ').find_map(|path| in_member(at(path)?));
+    // The parts of Pydantic AI's requests have their own.
+    let of_part = || of_value(json.get("parts")?.items().find(|part| part.get("part_kind").is_some())?.get(NAMES[0])?);
+    in_member(json).or_else(beside).or_else(of_part)
+}
+
+/// Reads a text, or seconds, milliseconds, microseconds or nanoseconds since 1970.
+fn of_value(value: Json<'_>) -> Option<i64> {
+    if let Some(text) = value.text() {
+        // Programs that know no time write that of the year 1 or of 1970.
+        return parse(&text.decode()).filter(|time| *time > 0);
+    }
+    let number: f64 = Some(value).filter(|value| value.kind() == JsonKind::Number)?.raw().parse().ok()?;
+    // The year 5138 in seconds is 1973 in milliseconds: no conversation with a model is older.
+    let units = [(1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (1e20, 1e-3)];
+    let (_, unit) = units.into_iter().find(|(limit, _)| (1.0..*limit).contains(&number))?;
+    Some((number * unit).round() as i64)
+}
+
+/// The first message that was written at a time or later. A message that says no time can be as late as the next one that
+/// says one, and the last ones can be late in any case.
+pub fn first_since(messages: &[Message<'_>], since: i64) -> Option<usize> {
+    let mut first = 0;
+    for (index, message) in messages.iter().enumerate() {
+        match of(message) {
+            Some(time) if time >= since => return Some(first),
+            Some(_) => first = index + 1,
+            None => {}
+        }
+    }
+    (first < messages.len()).then_some(first)
+}
+
+/// The time of the last message that says one.
+pub fn last(messages: &[Message<'_>]) -> Option<i64> {
+    messages.iter().rev().find_map(of)
+}
+
+/// Builds the patterns of this file.
+#[cfg(any(test, feature = "tests"))]
+pub fn patterns() -> Vec<&'static Regex> {
+    vec![&*TIME]
+}
+
+const MS_PER_SECOND: i64 = 1_000;
+const MS_PER_MINUTE: i64 = 60 * MS_PER_SECOND;
+const MS_PER_HOUR: i64 = 60 * MS_PER_MINUTE;
+const MS_PER_DAY: i64 = 24 * MS_PER_HOUR;
+/// The days of 400 years, after which the calendar repeats, and those between its day 0, 1 March of the year 0, and 1970.
+const DAYS_PER_ERA: i64 = 146_097;
+const DAYS_TO_1970: i64 = 719_468;
+
+/// The milliseconds since 1970 of a time such as `2026-03-01T10:00:00.000Z`.
+pub fn milliseconds(time: &str) -> Option<i64> {
+    let (date, clock) = time.split_once(['T', ' '])?;
+    let numbers = |text: &str, between: char| -> Option<[i64; 3]> {
+        let numbers: Vec<i64> = text.split(between).map(|number| number.parse().ok()).collect::<Option<_>>()?;
+        numbers.try_into().ok()
+    };
+    let [year, month, day] = numbers(date, '-')?;
+    if !(0..=9_999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let (clock, zone) = clock.split_at(clock.find(['Z', '+', '-'])?);
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+    let [hours, minutes, seconds] = numbers(clock, ':')?;
+    let fraction: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
+    let zone = match zone.split_once(':') {
+        Some((hours, minutes)) => hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()? * sign(hours),
+        None if zone == "Z" => 0,
+        None => return None,
+    };
+    let in_day = |hours: i64, minutes: i64| hours * MS_PER_HOUR + minutes * MS_PER_MINUTE;
+    let is_time = (0..24).contains(&hours) && (0..60).contains(&minutes) && (0..=60).contains(&seconds);
+    let is_zone = zone.abs() < 24 * 60;
+    (is_time && is_zone).then_some(())?;
+    Some(days(year, month, day) * MS_PER_DAY + in_day(hours, minutes - zone) + seconds * MS_PER_SECOND + fraction)
+}
+
+fn sign(hours: &str) -> i64 {
+    if hours.starts_with('-') { -1 } else { 1 }
+}
+
+/// The days since 1970 of a date. Years begin in March, so that a leap day comes last.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month > 2 { year } else { year - 1 };
+    let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * DAYS_PER_ERA + year * 365 + year / 4 - year / 100 + day_of_year - DAYS_TO_1970
+}
+
+/// A time in UTC, as JavaScript spells it; `None` outside the years of four digits.
+pub fn in_utc(milliseconds: i64) -> Option<String> {
+    let (day, of_day) = (milliseconds.div_euclid(MS_PER_DAY), milliseconds.rem_euclid(MS_PER_DAY));
+    let day = day.checked_add(DAYS_TO_1970)?;
+    let (era, day) = (day.div_euclid(DAYS_PER_ERA), day.rem_euclid(DAYS_PER_ERA));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, (month + 2) % 12 + 1);
+    let year = era * 400 + year + i64::from(month <= 2);
+    let part = |unit: i64, of: i64| of_day / unit % of;
+    (0..=9_999).contains(&year).then(|| {
+        format!(
+            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
+            part(MS_PER_HOUR, 24),
+            part(MS_PER_MINUTE, 60),
+            part(MS_PER_SECOND, 60),
+            part(1, MS_PER_SECOND)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::read_for_test as read;
+
+    #[test]
+    fn times_are_read_and_printed() {
+        let day = 20_413 * DAY;
+        for (text, time) in [
+            ("1970-01-01", 0),
+            ("2025-11-21", day),
+            ("2025-11-21T00:00:00Z", day),
+            ("2025-11-21t01:30:00.25+01:30", day + SECOND / 4),
+            ("2025-11-20 22:00:01,000001999-0200", day + SECOND + 1),
+            ("2025-11-21T00:00", day),
+            ("2024-02-29T23:59:60Z", 19_783 * DAY),
+            ("1969-12-31T23:59:59Z", -SECOND),
+            ("0001-01-01", -719_162 * DAY),
+            ("9999-12-31", 2_932_896 * DAY),
+        ] {
+            assert_eq!(parse(text), Some(time), "{text}");
+            assert_eq!(parse(&shown(time)), Some(time), "{text} is {}", shown(time));
+        }
+        assert_eq!(shown(day + 3_661 * SECOND), "2025-11-21T01:01:01Z");
+        for text in ["", "1d", "2025-02-29", "2025-13-01", "2025-00-01", "2025-01-00", "2025-01-32", "2025-1-1"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        for text in ["2025-01-01T24:00:00Z", "2025-01-01T00:60:00Z", "2025-01-01T00:00:00+99:00", "٢٠٢٥-01-01"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn days_follow_each_other() {
+        for day in (-719_161..2_932_897_i64).step_by(7) {
+            let (before, text) = (shown(day * DAY - DAY), shown(day * DAY));
+            assert_eq!(parse(&text), Some(day * DAY), "{text}");
+            assert!(before < text, "{before} {text}");
+        }
+    }
+
+    #[test]
+    fn times_stand_beside_the_content() {
+        let text = "2025-11-21T00:00:00Z";
+        for (message, time) in [
+            (format!(r#"{{"role":"user","content":"x","timestamp":"{text}"}}"#), Some(20_413 * DAY)),
+            (r#"{"role":"user","content":"x","createdAt":1763683200}"#.to_owned(), Some(20_413 * DAY)),
+            (r#"{"role":"user","content":"x","created_at":1763683200000}"#.to_owned(), Some(20_413 * DAY)),
+            (r#"{"role":"user","content":"x","ts":1763683200000}"#.to_owned(), Some(20_413 * DAY)),
+            (r#"{"role":"user","content":"x","created_at":1763683200.5}"#.to_owned(), Some(20_413 * DAY + SECOND / 2)),
+            (format!(r#"{{"role":"user","content":"x","metadata":{{"timestamp":"{text}"}}}}"#), Some(20_413 * DAY)),
+            (r#"{"role":"user","content":"x","timestamp":0}"#.to_owned(), None),
+            (r#"{"role":"user","content":"x","timestamp":"yesterday"}"#.to_owned(), None),
+            (format!(r#"{{"role":"user","content":"timestamp: {text}"}}"#), None),
+            (format!(r#"{{"role":"user","content":[{{"type":"text","text":"x","timestamp":"{text}"}}]}}"#), None),
+            (r#"{"role":"user","content":"x","timestamp":1e400}"#.to_owned(), None),
+        ] {
+            let source = format!("[{message}]");
+            let document = read(&source, None, None).expect("a transcript");
+            assert_eq!(of(&document.transcripts[0].messages[0]), time, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_message_without_a_time_is_as_late_as_the_next_one() {
+        let at = |time: &i64| match time {
+            0 => r#"{"role":"user","content":"x"}"#.to_owned(),
+            time => format!(r#"{{"role":"user","content":"x","timestamp":{time}}}"#),
+        };
+        let cases = [
+            ([10, 20, 30], 20, Some(1)),
+            ([10, 0, 30], 20, Some(1)),
+            ([0, 20, 30], 15, Some(0)),
+            ([0, 20, 30], 25, Some(2)),
+            ([10, 20, 0], 21, Some(2)),
+            ([10, 20, 30], 31, None),
+            ([0, 0, 10], 10, Some(0)),
+            ([10, 30, 20], 25, Some(1)),
+        ];
+        for (times, since, first) in cases {
+            let source = format!("[{}]", times.iter().map(at).collect::<Vec<_>>().join(","));
+            let document = read(&source, None, None).expect("a transcript");
+            assert_eq!(first_since(&document.transcripts[0].messages, since * SECOND), first, "{times:?}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod times_tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_written_alike() {
+        for (time, expected) in [
+            ("1970-01-01T00:00:00.000Z", 0),
+            ("2026-03-01T10:14:00.000Z", 1_772_360_040_000),
+            ("2000-02-29T23:59:59.999Z", 951_868_799_999),
+            ("1969-12-31T23:59:59.999Z", -1),
+        ] {
+            assert_eq!(milliseconds(time), Some(expected), "{time}");
+            assert_eq!(in_utc(expected).as_deref(), Some(time));
+        }
+        for day in (-700_000..2_900_000).step_by(97) {
+            let written = in_utc(day * MS_PER_DAY + 1);
+            assert!(written.is_none_or(|written| milliseconds(&written) == Some(day * MS_PER_DAY + 1)), "{day}");
+        }
+        assert_eq!(milliseconds("2026-03-01T12:14:00+02:00"), milliseconds("2026-03-01T10:14:00Z"));
+        assert_eq!(milliseconds("2026-03-01T08:44:00.1-01:30"), Some(1_772_360_040_100));
+        for odd in ["t", "", "2026-03-01", "2026-13-01T10:14:00Z", "2026-03-01T10:14:00", "2026-03-01T10:14Z", "é-é"]
+        {
+            assert_eq!(milliseconds(odd), None, "{odd}");
+        }
+        assert_eq!((in_utc(i64::MAX), in_utc(i64::MIN)), (None, None));
+    }
+}

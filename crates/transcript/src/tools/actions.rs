@@ -1,0 +1,166 @@
+//! Determines what a call does with files: not only that it changes them, but how.
+//!
+//! Also: what a call is for: to act outside, to check the work, to look something up.
+
+use std::collections::BTreeSet;
+
+use crate::tools::shell::{SimpleCommand, commands, pipelines};
+use crate::tools::{ToolUse, full_path, words_of_name};
+
+/// What a call does with a file. The name of an action is the word that users read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileAction {
+    Changed,
+    Created,
+    Deleted,
+    Renamed,
+    /// Reset to its committed state.
+    Restored,
+    /// Perhaps changed: nothing is recorded of how it went.
+    Tried,
+    Read,
+}
+
+impl FileAction {
+    pub const ALL: [FileAction; 7] = {
+        use FileAction::{Changed, Created, Deleted, Read, Renamed, Restored, Tried};
+        [Changed, Created, Deleted, Renamed, Restored, Tried, Read]
+    };
+}
+
+/// What a command or a patch does to a file, with the paths as they stand there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) action: FileAction,
+    pub(super) path: String,
+    /// The new path of what is renamed.
+    pub(super) to: Option<String>,
+}
+
+impl Change {
+    pub(super) fn new(action: FileAction, path: &str) -> Self {
+        Change { action, path: path.to_owned(), to: None }
+    }
+
+    /// The same action, with the folder in its paths.
+    pub(super) fn within(self, folder: Option<&str>) -> FileChange {
+        let Change { action, path, to } = self;
+        let path = if path == EVERYTHING { path } else { full_path(folder, &path) };
+        let path = to.map_or(path.clone(), |to| format!("{path}{RENAMED_TO}{}", full_path(folder, &to)));
+        FileChange { action, path }
+    }
+}
+
+/// What a program does to a file, or to the two of a move with [`RENAMED_TO`] between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    pub action: FileAction,
+    pub path: String,
+}
+
+/// The path that stands for all files that git knows.
+pub const EVERYTHING: &str = ".";
+
+/// The sign between the two paths of a move.
+pub const RENAMED_TO: &str = " → ";
+
+/// What a patch in Codex' form does.
+pub(super) fn changes_of_patch(patch: &str) -> Vec<Change> {
+    use FileAction::{Changed, Created, Deleted, Renamed};
+    let mut found: Vec<Change> = Vec::new();
+    for line in patch.lines() {
+        let Some((verb, path)) = line.strip_prefix("*** ").and_then(|line| line.split_once(": ")) else { continue };
+        let action = match verb {
+            "Update File" => Changed,
+            "Add File" => Created,
+            "Delete File" => Deleted,
+            "Move to" => {
+                if let Some(last) = found.last_mut() {
+                    (last.action, last.to) = (Renamed, Some(path.trim().to_owned()));
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        found.push(Change::new(action, path.trim()));
+    }
+    // One patch can take a file away and make it anew.
+    let paths = |action| {
+        let changes = found.iter().filter(move |change| change.action == action);
+        changes.map(|change| change.path.clone()).collect::<BTreeSet<String>>()
+    };
+    let both: BTreeSet<String> = paths(Deleted).intersection(&paths(Created)).cloned().collect();
+    found.iter_mut().filter(|change| both.contains(&change.path)).for_each(|change| change.action = Changed);
+    found
+}
+
+/// What a call is for. What matters more to whoever goes on comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    /// It acts outside: it books, sends, installs, commits.
+    Acts,
+    /// It checks the work: tests, builds, linters.
+    Checks,
+    /// It runs a script.
+    Scripts,
+    /// It looks up values.
+    LooksUp,
+    /// It shows, searches or moves files.
+    Reads,
+}
+
+/// The purpose of a call by its name, or that of its command by the steps.
+pub fn purpose_of(name: &str, tool: &ToolUse, result: &str) -> Purpose {
+    const WEB: &str = "web|websearch|webfetch|browser|fetch";
+    const LOOKS: &str =
+        "get|list|ls|find|search|read|view|show|query|lookup|grep|glob|calculate|open|check|describe|scroll|screenshot";
+    /// Bytes of a result that is a value, and not a text.
+    const VALUE: usize = 200;
+    if let Some(command) = &tool.command {
+        let least = pipelines(&commands(command, None)).map(purpose_of_pipeline).min();
+        return least.filter(|_| !tool.only_reads).unwrap_or(Purpose::Reads);
+    }
+    let words = words_of_name(name);
+    let has = |list: &str| words.iter().any(|word| is_in(word, list));
+    if has(WEB) {
+        Purpose::Reads
+    } else if !has(LOOKS) {
+        Purpose::Acts
+    } else if result.trim_start().starts_with(['{', '[']) || result.len() < VALUE {
+        Purpose::LooksUp
+    } else {
+        Purpose::Reads
+    }
+}
+
+fn purpose_of_pipeline(pipeline: &[SimpleCommand<'_>]) -> Purpose {
+    const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln|open|goto|scroll_down|scroll_up|search_file|search_dir|find_file|view";
+    const GIT_SHOWS: &str = "show|diff|blame";
+    const LISTS: &str = "log|logs|status|branch|info|list|ls|get|show|view|describe|ps|version";
+    const CHECKS: &str = "test|tests|pytest|unittest|build|check|lint|clippy|make|tsc|eslint|ruff|mypy|tox|jest|vitest|mvn|gradle|ctest|rspec|compile|typecheck|flake8";
+    const SCRIPTS: [&str; 6] = ["python", "node", "ruby", "perl", "php", "./"];
+    let first = &pipeline[0];
+    let program = first.words.first().map_or("cd", |program| &**program);
+    let verb = first.operands().find(|word| !word.contains('=')).unwrap_or("");
+    // What was installed is seen by what runs.
+    let shows = is_in(program, SHOWS) || verb == "install" || program == "git" && is_in(verb, GIT_SHOWS);
+    let words = pipeline.iter().flat_map(|command| &command.words);
+    let words = words.flat_map(|word| word.split(|c: char| !c.is_alphanumeric()));
+    let mut words = words.filter(|word| !word.is_empty()).take(12);
+    if shows {
+        Purpose::Reads
+    } else if is_in(verb, LISTS) {
+        Purpose::LooksUp
+    } else if words.any(|word| is_in(word, CHECKS)) {
+        Purpose::Checks
+    } else if SCRIPTS.iter().any(|script| program.starts_with(script)) {
+        Purpose::Scripts
+    } else {
+        Purpose::Acts
+    }
+}
+
+/// Whether a word is one of a list, which has `|` between the words.
+pub fn is_in(word: &str, list: &str) -> bool {
+    list.split('|').any(|known| known == word)
+}

@@ -1,0 +1,161 @@
+//! The tokens that a provider counted for a request, as programs record them beside the answer.
+
+use crate::json::{Json, JsonKind, Object};
+use crate::message::Message;
+use crate::text::Text;
+
+/// More tokens than any request has. A larger number is a mistake, or a sum over many requests.
+const MOST: u64 = 100_000_000;
+
+/// The tokens of a request and its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage<'a> {
+    /// What the model read, from a cache or not.
+    pub read: u64,
+    pub written: u64,
+    /// How much of that is reasoning.
+    pub reasoning: u64,
+    /// Whether it wrote no more. What is recorded while an answer streams is only its beginning.
+    pub is_whole: bool,
+    /// The id of the answer, where each of its parts repeats its usage.
+    pub answer: Option<&'a str>,
+}
+
+/// What an entry beside the messages says of the size of the context.
+#[derive(Debug, Clone, Copy)]
+pub enum SizeNote<'a> {
+    /// The usage of the answer before it.
+    Usage(Usage<'a>),
+    /// From here on the model reads less: what was recorded before no longer holds.
+    Smaller,
+}
+
+/// Reads the sizes that the sessions of a format record.
+pub trait UsageReader {
+    /// The usage that an answer of the model has.
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        Usage::of(message.json.get("usage")?)
+    }
+
+    /// What an entry beside the messages says of the size of the context.
+    fn size_note<'a>(&self, _note: Json<'a>) -> Option<SizeNote<'a>> {
+        None
+    }
+
+    /// Whether an entry that stands behind a summary was also written after it; `None` where nothing tells. Kept messages
+    /// stand behind the summary of what was before them, and are older.
+    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
+        None
+    }
+}
+
+/// The names of the numbers of a usage.
+#[derive(Debug)]
+pub struct Names {
+    /// What the model read.
+    pub read: &'static str,
+    /// What it read from a cache or wrote to it, where `read` does not contain that.
+    pub cached: &'static [&'static str],
+    /// What it wrote.
+    pub written: &'static str,
+    /// The sum of `read` and `written`, by which those who copied names of others show what contains what.
+    pub total: &'static str,
+}
+
+const NAMES: [Names; 7] = [
+    // Chat Completions and all who copy them: the prompt contains what was cached, the completion contains reasoning.
+    Names { read: "prompt_tokens", cached: &[], written: "completion_tokens", total: "total_tokens" },
+    // Anthropic counts what was cached beside the input, and so does Inspect for its models. OpenAI's Responses,
+    // LangChain's own usage and pydantic-ai contain it in the input, and give it other names.
+    Names {
+        read: "input_tokens",
+        cached: &[
+            "cache_read_input_tokens",
+            "cache_creation_input_tokens",
+            "input_tokens_cache_read",
+            "input_tokens_cache_write",
+        ],
+        written: "output_tokens",
+        total: "total_tokens",
+    },
+    // Gemini's prompt contains what was cached. Its thoughts are counted beside the answer, and are not read again.
+    Names { read: "promptTokenCount", cached: &[], written: "candidatesTokenCount", total: "totalTokenCount" },
+    Names { read: "prompt_token_count", cached: &[], written: "candidates_token_count", total: "total_token_count" },
+    // Bedrock counts what was cached beside the input; the AI SDK contains it, and has another name for it.
+    Names {
+        read: "inputTokens",
+        cached: &["cacheReadInputTokens", "cacheWriteInputTokens"],
+        written: "outputTokens",
+        total: "totalTokens",
+    },
+    // pydantic-ai before its version 1.
+    Names { read: "request_tokens", cached: &[], written: "response_tokens", total: "total_tokens" },
+    // The AI SDK before its version 5, and LangChain for JavaScript.
+    Names { read: "promptTokens", cached: &[], written: "completionTokens", total: "totalTokens" },
+];
+
+/// The paths to how much of an answer is reasoning.
+const REASONING: [&[&str]; 8] = [
+    &["completion_tokens_details", "reasoning_tokens"],
+    &["output_tokens_details", "reasoning_tokens"],
+    &["output_tokens_details", "thinking_tokens"],
+    &["output_token_details", "reasoning"],
+    &["outputTokenDetails", "reasoningTokens"],
+    &["details", "reasoning_tokens"],
+    &["reasoning_output_tokens"],
+    &["reasoningTokens"],
+];
+
+impl<'a> Usage<'a> {
+    /// Reads a usage as a provider writes it, or a program that copied its names. What is absurd is none.
+    pub fn of(usage: Json<'a>) -> Option<Self> {
+        let mut members = Object::of(usage);
+        // Cohere has what it bills beside what it counted.
+        if let Some(counted) = members.get("tokens").filter(|tokens| tokens.kind() == JsonKind::Object) {
+            members = Object::of(counted);
+        }
+        let is_named = |names: &&Names| members.get(names.read).is_some_and(|read| read.kind() != JsonKind::Null);
+        let names = NAMES.iter().find(is_named)?;
+        let sum = Usage::named(&members, names)?;
+        // Anthropic's is a sum where the model was asked several times: tools of the provider, or a compaction.
+        match members.get("iterations").and_then(|iterations| iterations.items().last()) {
+            Some(last) if last.member_is("type", "compaction") => None,
+            Some(last) => Usage::named(&Object::of(last), names),
+            None => Some(sum),
+        }
+    }
+
+    /// Reads a usage whose numbers have these names.
+    pub fn named(usage: &Object<'a>, names: &Names) -> Option<Self> {
+        let tokens = |key: &str| tokens(usage.get(key));
+        let (input, written) = (tokens(names.read)?, tokens(names.written)?);
+        let cached = names.cached.iter().try_fold(0, |sum, key| Some(sum + tokens(key)?))?;
+        let is_contained =
+            cached <= input && usage.get(names.total).is_some() && tokens(names.total)? == input + written;
+        let read = if is_contained { input } else { input + cached };
+        let reasoning = REASONING.iter().find_map(|path| usage.at(path)).and_then(tokens_in);
+        let is_possible = read > 0 && read + written <= MOST;
+        let reasoning = reasoning.unwrap_or(0).min(written);
+        is_possible.then_some(Usage { read, written, reasoning, is_whole: true, answer: None })
+    }
+
+    /// The usage as one of this answer.
+    #[must_use]
+    pub fn of_answer(self, id: Option<Text<'a>>) -> Self {
+        Usage { answer: id.map(|id| id.raw()), ..self }
+    }
+
+    pub fn total(&self) -> u64 {
+        self.read + self.written
+    }
+}
+
+/// Reads a number of tokens; `None` if it is absurd. One that is missing or null is 0.
+fn tokens(value: Option<Json<'_>>) -> Option<u64> {
+    value.filter(|value| value.kind() != JsonKind::Null).map_or(Some(0), tokens_in)
+}
+
+fn tokens_in(value: Json<'_>) -> Option<u64> {
+    let tokens = Some(value).filter(|value| value.kind() == JsonKind::Number)?.raw().parse().ok()?;
+    (tokens <= MOST).then_some(tokens)
+}
