@@ -42,14 +42,14 @@
 //! # The modules
 //!
 //! Below this package are others, in `crates/`, each with a README: `base` (errors, wording, hashes, locks: what any module
-//! may use), `json` (JSON as it stands in a text) and `transcript` (transcripts as they are read, and all formats).
+//! may use), `json` (JSON as it stands in a text), `transcript` (transcripts as they are read, and all formats), `tokens`
+//! (the size of a transcript: an estimate, exact tokenizers, the table of models) and `redact` (masks secrets before any text
+//! is cut; and no cut parts a mask).
 //!
 //! A module imports only modules above it in this list. No two modules import each other, except a registry and its rows.
 //!
-//! - `tokens`: the size of a transcript. LangChain's estimate, exact tokenizers, the table of models.
 //! - `plan`: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins. Which rules of its
 //!   provider a transcript violates, what a compaction saves, and after how many turns it has paid.
-//! - `redact`: masks secrets, before any text is cut; and no cut parts a mask.
 //! - `rewrite`: the edits that replace a history by a summary, and their reversal; repairing violations; applying updates
 //!   of `LangGraph`.
 //! - `prune`: what can be removed before anything is summarized, as edits: a file for each rule.
@@ -125,7 +125,6 @@ mod presets;
 #[cfg(feature = "cli")]
 mod program;
 mod prune;
-mod redact;
 #[cfg(feature = "cli")]
 mod report;
 mod rewrite;
@@ -134,8 +133,9 @@ mod settings;
 #[cfg(feature = "cli")]
 mod standard_streams;
 mod summary;
-mod tokens;
 
+use tcompact_redact as redact;
+use tcompact_tokens as tokens;
 use tcompact_transcript as transcript;
 
 use tcompact_base::{diagnostic, exit, fault, hash, pattern, sanitize, sync, wording};

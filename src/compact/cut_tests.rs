@@ -9,7 +9,7 @@ use crate::all_cases::one_in;
 use crate::compact::policy::{CompactionPolicy, Pruning, SummarizerKind};
 use crate::compact::{CompactedText, Compactor, Redaction};
 use crate::plan::size::Size;
-use crate::redact::tests::of_shapes;
+use crate::redact::samples::of_shapes;
 use crate::rewrite::arguments::MARK;
 
 /// A mask, which can share words with the secret.

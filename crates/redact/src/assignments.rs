@@ -1,0 +1,406 @@
+//! Finds secrets by the name before them: `.env` lines, assignments in code, YAML, JSON and XML, command flags,
+//! headers.
+//!
+//! There is one scanner for all of them. It reads the name of a secret, the operator behind it
+//! ([`crate::extents`]) and the value ([`crate::extents`]), and asks whether the value is secret
+//! ([`crate::values`]).
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem;
+use regex::Regex;
+
+use crate::extents::{self, LONGEST_HEADER, LONGEST_NAME, Operator, Quote, ValueStart, is_delimiter, skip_spaces};
+use crate::kinds::AUTHORIZATION;
+use crate::names::{self, NameClass};
+use crate::pattern::pattern;
+use crate::values::{self, SecretCandidate, ValuePlace};
+use crate::{SecretSpan, tables};
+
+/// The most bytes between a value and its name in another member.
+const LONGEST_LABEL: usize = 200;
+
+/// Matches a part of every name for a secret.
+static NAMES: LazyLock<Regex> = LazyLock::new(|| {
+    let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|pw|psw|mdp|dockerconfig|_pat|_pin|salt|dsn|psk|mnemonic|phrase|value";
+    pattern(&format!("(?-u:(?i:{words}))"))
+});
+
+/// The name of the member called `value` that follows.
+static NAME_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
+    let other = r#"(?:\w+\\*["']?\s*[:=]\s*[^\s,{}]{1,40}[\s,]+)?"#;
+    pattern(&format!(
+        r#"{LABEL}\\*["']?(?:</(?:name|key)>)?(?:[\s,;"'<-]|\\+[nrt]){{1,40}}{other}(?:[\w-]{{1,32}}:)?\\*["']?$"#
+    ))
+});
+/// The name of the member called `value` that precedes.
+static NAME_BEHIND: LazyLock<Regex> =
+    LazyLock::new(|| pattern(&format!(r#"^\\*["']?(?:[\s,;-]|\\+[nrt]){{1,40}}\\*["']?{LABEL}"#)));
+/// The member with the name of the variable whose value another member has.
+const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_/][\w./-]{1,63})"#;
+
+/// Values of several words that need no quotes: a password in groups of four letters, and the words of a wallet.
+static GROUPS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("^([a-z]{4}(?:[ -][a-z]{4}){3}|[a-z]{3,8}(?: [a-z]{3,8}){11,23})[ \\t]{0,16}(?:[^a-zA-Z \\t]|$)")
+});
+
+/// What precedes a variable or a flag.
+const EXPORTS: [&str; 9] = ["--", "export ", "set ", "setx ", "-e ", "--env ", "ENV ", "ARG ", "env "];
+
+/// How the names of methods begin whose argument is not the secret but says which, or is one to check.
+const ASKING: [&str; 18] = [
+    "ask", "by", "check", "compare", "contain", "decode", "expect", "find", "forgot", "get", "has", "is", "label",
+    "match", "on", "prompt", "read", "verify",
+];
+
+/// The name of a secret with the start of its value.
+#[derive(Clone, Copy)]
+pub(super) struct Assignment<'t> {
+    /// Where the name begins.
+    pub(super) name: usize,
+    /// What names the secret: the name, or for a member called `value` another.
+    pub(super) label: &'t str,
+    pub(super) class: NameClass,
+    pub(super) operator: Operator,
+    /// Whether the name is in quotes.
+    quoted_name: bool,
+    pub(super) value: ValueStart<'t>,
+}
+
+/// Finds all of them in a text, in no particular order; `placeholders` are those in the text.
+pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<SecretSpan>) {
+    let (mut at, mut row, mut table) = (0, 0, 0);
+    while let Some(word) = NAMES.find_at(text, at) {
+        at = word.end();
+        let secrets = if word.as_str().eq_ignore_ascii_case("bearer") {
+            bearer(text, at).into_iter().collect()
+        } else {
+            let name = name_around(text, word.range());
+            at = name.end.max(at);
+            let secrets = Assignment::of(text, name.clone(), placeholders).map(|own| own.secrets()).unwrap_or_default();
+            if secrets.is_empty() && name.start >= row && tables::is_cell(&text[..name.start], &text[name.end..]) {
+                row = tables::find(text, name.start, &mut table, found);
+            }
+            secrets
+        };
+        at = secrets.iter().map(|secret| secret.range.end).fold(at, usize::max);
+        found.extend(secrets);
+    }
+}
+
+/// The secret in the value of a member, if its name is that of a secret.
+pub(super) fn in_member(label: &str, text: &str) -> Option<SecretSpan> {
+    let quote = Some(Quote { backslashes: 0, mark: b'"' });
+    let value = ValueStart { text, placeholders: &[], start: 0, quote };
+    let class = names::classify(label)?;
+    let member = Assignment { name: 0, label, class, operator: Operator::Colon, quoted_name: true, value };
+    match class {
+        NameClass::Authorization => member.credential(),
+        NameClass::Cookie => member.cookies(),
+        _ => member.verdict(0..text.len(), ValuePlace::Quotes),
+    }
+}
+
+/// Extends a word to the whole name, without the letter of an escape before it.
+fn name_around(text: &str, word: Range<usize>) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let before = bytes[..word.start].iter().rev().take(LONGEST_NAME).take_while(is_name).count();
+    let after = bytes[word.end..].iter().take(LONGEST_NAME).take_while(is_name).count();
+    let mut start = word.start - before;
+    let is_escape = start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't');
+    start += usize::from(is_escape && start < word.start);
+    let whole = &text[start..word.end + after];
+    let name = whole.trim_start_matches(['-', '.']);
+    start += whole.len() - name.len();
+    start..start + name.trim_end_matches(['-', '.']).len()
+}
+
+/// The words that name a secret, and what they tell: a name, or that and the word before it.
+fn classify(text: &str, name: Range<usize>) -> Option<(&str, NameClass)> {
+    let whole = |range: Range<usize>| names::classify(&text[range.clone()]).map(|class| (&text[range], class));
+    whole(name.clone()).or_else(|| {
+        let before = text[..name.start].strip_suffix(' ')?.as_bytes();
+        let word = before.iter().rev().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
+        if word > 0 { whole(before.len() - word..name.end) } else { None }
+    })
+}
+
+/// Whether a member is that of a cookie in a list of them.
+fn is_in_cookies(text: &str, at: usize) -> bool {
+    let before = &text[text.ceil_char_boundary(at.saturating_sub(4 * LONGEST_LABEL))..at];
+    memmem::rfind(before.as_bytes(), b"ookies\"").is_some_and(|list| !before[list..].contains(']'))
+}
+
+/// The name of a member called `value` that begins at `name`: that of another member, or of what it is in.
+fn label<'t>(name: usize, value: ValueStart<'t>) -> Option<&'t str> {
+    let text = value.text;
+    let before = &text[text.ceil_char_boundary(name.saturating_sub(LONGEST_LABEL))..name];
+    let label = NAME_BEFORE.captures(before).or_else(|| {
+        let end = value.in_quotes().map_or_else(|| value.bare_end(is_delimiter), |range| range.end);
+        NAME_BEHIND.captures(&text[end..text.floor_char_boundary(end + LONGEST_LABEL)])
+    });
+    label.and_then(|label| label.get(1)).map(|label| label.as_str()).or_else(|| section(text, name))
+}
+
+/// The name of the section or the object that the name's line is in: the nearest line above that is less indented, or
+/// `[name]`.
+fn section(text: &str, at: usize) -> Option<&str> {
+    let first = text.ceil_char_boundary(at.saturating_sub(LONGEST_LABEL));
+    let mut above = text[first..at].rsplit('\n');
+    let indent = |line: &str| line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let own = indent(above.next()?);
+    let is_header = |line: &&str| !line.trim().is_empty() && (indent(line) < own || line.starts_with('['));
+    let header = above.find(is_header)?.trim();
+    let name = header.strip_prefix('[').and_then(|section| section.strip_suffix(']'));
+    let name = name.or_else(|| header.trim_end_matches(['{', ' ']).strip_suffix(':'))?;
+    Some(name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']))
+}
+
+impl<'t> Assignment<'t> {
+    /// Reads the assignment to a name, if there is one and the name is that of a secret.
+    fn of(text: &'t str, name: Range<usize>, placeholders: &'t [Range<usize>]) -> Option<Self> {
+        let bytes = text.as_bytes();
+        // Asterisks make the name bold in Markdown.
+        let skip_stars = |at: usize| at + bytes[at..].iter().take(2).take_while(|byte| **byte == b'*').count();
+        let mut at = skip_stars(name.end);
+        let closing_quote = Quote::at(bytes, at);
+        let is_in_brackets = text[..name.start].ends_with('[') || text[..name.start].ends_with("[:");
+        if let Some(quote) = closing_quote {
+            at += quote.len();
+            at += usize::from(bytes.get(at) == Some(&b']'));
+        } else if is_in_brackets {
+            let end = extents::behind_visibility(text, at);
+            at = if matches!(&bytes[end..], [b']', b' ', b'=', ..]) { end + 1 } else { at };
+        }
+        at += if bytes[at..].starts_with(b"[]") { 2 } else { 0 };
+        at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
+        let quoted_name = closing_quote.is_some();
+        // Most names have no operator.
+        let (operator, end) = match extents::element_text(text, name.start, at) {
+            Some(end) => (Operator::Tight, end),
+            None => extents::operator(&text[..name.start], bytes, at, quoted_name)?,
+        };
+        let end = if operator == Operator::Equals { extents::behind_dump(text, end) } else { end };
+        let mut start = extents::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
+        if bytes[..end].ends_with(b",") {
+            start = extents::behind_keyword(bytes, start);
+        }
+        start += usize::from(extents::begins_string(&bytes[start..]));
+        let mut value = ValueStart::at(text, placeholders, start);
+        // Three quotes are one.
+        let is_triple = value.quote.is_some_and(|quote| bytes[value.start..].starts_with(&[quote.mark; 2]));
+        value.start += if is_triple { 2 } else { 0 };
+        let own = &text[name.clone()];
+        // In a connection string; elsewhere it is the working directory.
+        let is_pwd = own.eq_ignore_ascii_case("pwd")
+            && (text[..name.start].trim_end_matches(' ').ends_with(';')
+                || value.line().to_ascii_lowercase().contains(";uid="));
+        if is_pwd && bytes.get(start) == Some(&b'{') {
+            value = ValueStart { start: start + 1, quote: Some(Quote { backslashes: 0, mark: b'}' }), ..value };
+        }
+        let (label, class, name) = if own.eq_ignore_ascii_case("value") {
+            let label = label(name.start, value).filter(|label| names::classify(label).is_some());
+            let label = label.or_else(|| is_in_cookies(text, name.start).then_some("cookies.value"))?;
+            (label, names::classify(label)?, name.start)
+        } else if is_pwd {
+            ("Pwd.password", NameClass::Password, name.start)
+        } else {
+            let (label, class) = classify(text, name.clone())?;
+            (label, class, name.end - label.len())
+        };
+        // In the name of a resource, `secret:` is a part of the path.
+        let before = &text[text.ceil_char_boundary(name.saturating_sub(LONGEST_LABEL))..name];
+        let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).next().unwrap_or(before);
+        let is_path = operator == Operator::Colon && word.contains("arn:");
+        (!is_path).then_some(Assignment { name, label, class, operator, quoted_name, value })
+    }
+
+    fn secrets(&self) -> Vec<SecretSpan> {
+        let is_header = matches!(self.class, NameClass::Authorization | NameClass::Cookie);
+        if self.value.quote.is_none()
+            && !is_header
+            && let Some(several) = self.elements().or_else(|| self.block())
+        {
+            return several;
+        }
+        let is_in_header = self.operator == Operator::Colon || self.quoted_name || self.label.ends_with("uthorization");
+        let secret = match self.class {
+            // A JSON value without quotes is not a string.
+            _ if self.quoted_name && self.operator == Operator::Colon && self.value.quote.is_none() => None,
+            _ if self.operator == Operator::Compare => self.secret(),
+            NameClass::Authorization if is_in_header => self.credential(),
+            NameClass::Authorization => Assignment { class: NameClass::Key, ..*self }.secret(),
+            NameClass::Cookie if self.operator == Operator::Colon => self.cookies(),
+            NameClass::Cookie => None,
+            _ => self.secret(),
+        };
+        secret.into_iter().collect()
+    }
+
+    /// The value, if it is secret.
+    fn secret(&self) -> Option<SecretSpan> {
+        let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
+        let value = &self.value.text[range.clone()];
+        let may_be = match self.operator {
+            Operator::Compare => values::is_told(self.class, value),
+            Operator::Beside => self.label == "PASSWORD" || values::is_no_identifier(value),
+            Operator::Call => self.is_setter() && values::is_random(value, 6) && !value.ends_with([':', '?']),
+            _ => true,
+        };
+        self.verdict(range, ValuePlace::Quotes).filter(|_| may_be)
+    }
+
+    /// Whether a call hands the secret over, as those of builders do, and does not ask for it.
+    fn is_setter(&self) -> bool {
+        let name = self.label.rsplit('.').next().unwrap_or(self.label).to_ascii_lowercase();
+        let is_method = name.len() < self.label.len() || self.value.text[..self.name].ends_with(['.', ':', '>']);
+        let asks = ASKING.iter().any(|verb| name.starts_with(verb));
+        ["set", "with"].iter().any(|verb| name.starts_with(verb)) || is_method && !asks
+    }
+
+    /// A part of the text, if it is secret.
+    pub(super) fn verdict(&self, range: Range<usize>, place: ValuePlace) -> Option<SecretSpan> {
+        let value = self.value.text.get(range.clone())?;
+        let candidate = SecretCandidate { class: self.class, name: self.label, value, place };
+        candidate.is_secret().then(|| SecretSpan { range, kind: names::kind(self.class, self.label) })
+    }
+
+    /// The value without quotes, if it is secret.
+    fn bare(&self) -> Option<SecretSpan> {
+        // `PASS: …` is the output of a passing test.
+        if self.operator == Operator::Colon && self.label == "PASS" {
+            return None;
+        }
+        let ValueStart { text, start, .. } = self.value;
+        let is_setting = self.is_setting();
+        let is_connection = self.is_connection();
+        let begins_tag = text.as_bytes().get(start) == Some(&b'<');
+        let is_property = self.is_line_start() && !self.value.line().contains(['=', ' ']);
+        let end = self.value.bare_end(|byte| match byte {
+            b' ' => !is_connection,
+            b'<' => !is_setting && !begins_tag,
+            b'>' => !is_setting,
+            // These end a value in a URL, a form, a connection string or a command, but not in a sentence.
+            b';' | b'&' | b'|' => !is_setting && self.operator != Operator::Colon && !is_property,
+            _ => is_delimiter(byte),
+        });
+        let value = text.get(start..end)?;
+        let punctuation = if is_setting { &[',', ';'][..] } else { &['.', ',', ':', ';', ')', ']', '}'] };
+        let mut last = value.trim_end_matches(punctuation).len();
+        // A bracket that the value opens belongs to it.
+        let opens = [('(', ')'), ('[', ']'), ('{', '}')].into_iter().find(|(open, _)| value[..last].contains(*open));
+        last += usize::from(opens.is_some_and(|(_, close)| value[last..].starts_with(close)));
+        let place = self.place(start + last);
+        self.verdict(start..start + last, place)
+    }
+
+    /// Where an unquoted value stands that ends at `end`.
+    fn place(&self, end: usize) -> ValuePlace {
+        let bytes = self.value.text.as_bytes();
+        let is_in_form = matches!(bytes[..self.name].last(), Some(b'?' | b'&' | b';' | b'<'))
+            || matches!(bytes.get(end), Some(b'&' | b';'));
+        if self.is_setting() {
+            ValuePlace::Setting
+        } else if self.operator == Operator::Tight && is_in_form {
+            ValuePlace::Form
+        } else if matches!(self.operator, Operator::Colon | Operator::Tight) && self.is_alone(end) {
+            ValuePlace::Line
+        } else {
+            ValuePlace::Anywhere
+        }
+    }
+
+    /// The rest of the line, if it is a value of several words: behind a command that sets a variable, and in YAML.
+    fn words(&self) -> Option<SecretSpan> {
+        let is_line = match self.operator {
+            Operator::Command => true,
+            Operator::Colon => self.is_line_start() && !self.is_setting() && !self.quoted_name,
+            _ => false,
+        };
+        if self.class != NameClass::Password {
+            return None;
+        }
+        let line = self.value.line();
+        if !is_line {
+            let groups = GROUPS.captures(line).and_then(|captures| captures.get(1))?;
+            return self.verdict(self.value.start..self.value.start + groups.end(), ValuePlace::Quotes);
+        }
+        let ends = [" #", " //", " &&", " ||", " | ", "; ", "\\n"];
+        let end = ends.iter().filter_map(|end| line.find(end)).chain(end_of_string(line)).min();
+        let value = line[..end.unwrap_or(line.len())].trim_end();
+        let range = self.value.start..self.value.start + value.len();
+        self.verdict(range, ValuePlace::Quotes).filter(|_| value.contains(' '))
+    }
+
+    /// Whether the value is that of an environment variable or a flag, so that it is not code.
+    fn is_setting(&self) -> bool {
+        let is_variable = names::is_environment(self.label);
+        let before = &self.value.text[..self.name];
+        match self.operator {
+            Operator::Tight => is_variable || EXPORTS.iter().any(|word| before.ends_with(word)),
+            Operator::Colon => is_variable && self.is_line_start(),
+            Operator::Make => is_variable,
+            Operator::Command => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it is part of a connection string, `Password=…;`, whose values may have spaces.
+    fn is_connection(&self) -> bool {
+        let mut rest = self.value.text.as_bytes()[self.value.start..].iter().take(LONGEST_NAME);
+        let end = rest.find(|byte| matches!(byte, b';' | b'=' | b'\\') || (**byte != b' ' && is_delimiter(**byte)));
+        let is_capital = self.label.starts_with(|c: char| c.is_ascii_uppercase()) && !names::is_environment(self.label);
+        self.operator == Operator::Tight && is_capital && end == Some(&b';')
+    }
+
+    /// Whether nothing else is on the line of a value that ends at `end`.
+    pub(super) fn is_alone(&self, end: usize) -> bool {
+        let bytes = self.value.text.as_bytes();
+        let behind = &bytes[skip_spaces(bytes, end)..];
+        let is_end =
+            matches!(behind, [] | [b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'#', ..] | [b'\\', b'n' | b'r' | b'"', ..]);
+        is_end && self.is_line_start()
+    }
+
+    /// Whether the name is the first on its line, except for marks of items and changes.
+    fn is_line_start(&self) -> bool {
+        let before = self.value.text.as_bytes()[..self.name].iter().rev().take(LONGEST_NAME);
+        let mut rest = before.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'+' | b'>' | b'*'));
+        match rest.next() {
+            None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'{') => true,
+            Some(b'n') => rest.next() == Some(&b'\\'),
+            _ => false,
+        }
+    }
+}
+
+/// Where a string of JSON ends that the line may be in.
+fn end_of_string(line: &str) -> Option<usize> {
+    let is_end = |(at, _): &(usize, &str)| {
+        let rest = line[at + 1..].trim_start();
+        rest.is_empty() || rest.starts_with([',', '}', ']', ':'])
+    };
+    let (at, _) = line.match_indices('"').find(is_end)?;
+    Some(line[..at].trim_end_matches('\\').len())
+}
+
+/// The secret after the word `bearer`, which ends at `at`, outside a named header.
+fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
+    let ends = |c: char| u8::try_from(c).is_ok_and(is_delimiter) || !c.is_ascii() || ",;<>()\\}".contains(c);
+    let rest = text[at..].trim_start_matches(' ');
+    let start = text.len() - rest.len();
+    let credential = &rest[..rest.find(ends).unwrap_or(rest.len()).min(LONGEST_HEADER)];
+    let value = credential.trim_end_matches(['.', ':']);
+    let may_be = start > at && (values::is_random(value, 12) || value.len() >= 24);
+    let candidate = SecretCandidate { class: NameClass::Authorization, name: "bearer", value, place: ValuePlace::Line };
+    let range = start..start + value.len();
+    (may_be && candidate.is_secret()).then_some(SecretSpan { range, kind: AUTHORIZATION })
+}
+
+/// Builds the patterns of this file.
+#[cfg(any(test, feature = "tests"))]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*NAMES, &*GROUPS, &*extents::NEXT_ELEMENT, &*extents::DUMPED_STRING, &*NAME_BEFORE, &*NAME_BEHIND]
+}

@@ -1,0 +1,185 @@
+//! Finds secrets by the command, the statement or the file around them: a row each.
+
+use std::sync::LazyLock;
+
+use regex::{Regex, bytes};
+
+use crate::extents::{LONGEST_NAME, LONGEST_VALUE, is_delimiter};
+use crate::kinds::{COOKIE, PASSWORD, SECRET, URL_PASSWORD};
+use crate::names::NameClass;
+use crate::pattern::{ascii_pattern, pattern};
+use crate::values::ValuePlace::{self, Anywhere, Command, Line, Quotes, Sentence, Setting};
+use crate::{SecretSpan, values};
+
+/// The kind, what the value can be, and its place. Without quotes it can be any word (`Command`), what looks random
+/// (`Anywhere`), or nothing (`Quotes`); in `Setting` it must look random in quotes too, and in `Line` there it must, and be in
+/// quotes. In the place, `<>` is the value, and between these what else the quotes hold before it. `~` is what is between a command
+/// and a flag.
+#[rustfmt::skip]
+const PLACES: &[(&str, ValuePlace, &str)] = &[
+    (PASSWORD, Command, r#"(?:oracle:(?:thin|oci8?):|(?i:\bconn(?:ect)?)[ \t(]+)\\*["']?[\w.$#-]+"?/<>@"#),
+    (PASSWORD, Command, r#"\b(?:sqlplus|impdp|expdp|sqlldr|rman)[ \t]+(?:-\w+[ \t]+)*\\*["']?[\w.$#-]+/<>"#),
+    (PASSWORD, Command, r"(?:(?:^|default\s+|machine\s+\S+\s+)login\s+\S+\s+(?:account\s+\S+\s+)?|\b(?:nmcli|rclone)\b~[ \t])(?:password|pass|(?:[\w-]+\.)?psk|secret_access_key)\s+<>"),
+    (PASSWORD, Command, r#"(?:\bcurl\b~[ \t](?:-[A-Za-z]*[uUE]|--(?:proxy-)?user|--cert)|\b(?:https?|xh|hey|ab|l?ftp)[ \t]~-[aAu]|--(?:src-|dest-)?creds)[ \t=]*<[^\s"':,]*[:,]>"#),
+    (SECRET, Anywhere, r#"\bcurl\b~[ \t]-[A-Za-z]*u[ \t]*["']?<>:["'\s]"#),
+    (PASSWORD, Command, r"\b(?:mysql\w*|mariadb[\w-]*|7z[ar]*|unrar|mongo)\b~[ \t]-h?p<>"),
+    (PASSWORD, Command, r"(?:[ \t]login|\btwine[ \t]upload|\b(?:mongo\w*|my?cli|cqlsh|cypher-shell|smbmap|crackmapexec|netexec|evil-winrm|rdesktop|racadm|snowsql|hydra))\b~[ \t]-p[ \t]+<>"),
+    (PASSWORD, Anywhere, r"[ \t]-(?:u|l|-user(?:name)?)[ \t=]+[^\s-]\S*[ \t](?:[^\n|;]{0,80}[ \t])?-p[ \t]+<>"),
+    (PASSWORD, Command, r"\b(?:(?:un)?zip|sqlcmd|bcp|isql|osql|mssql-cli|ipmitool|mosquitto_\w+)\b~[ \t]-P[ \t]*<>"),
+    (PASSWORD, Command, r"\b(?:redis-cli\b~[ \t]-a|ldap\w+[ \t]~[ \t]-w|ssh-keygen\b~[ \t]-[NP]|snmp\w*\b~[ \t]-[cAX]|swaks\b~[ \t]-ap|ldappasswd\b~[ \t]-s|schtasks\b~[ \t]/rp|encrypt_string|\brclone[ \t]obscure|\bsecurity[ \t][\w-]+keychain\b~[ \t]-[pP]|\bsecurity[ \t]add-\w+-password\b~[ \t]-w|\bsigntool\b~[ \t]/p|\bopenssl[ \t]passwd(?:[ \t]-[\w-]+)*[ \t]|openssl\b~[ \t]-k|p(?:link|scp|sftp)\b~[ \t]-pw|(?:sudo|cryptsetup|login|passwd|kinit|su|pass[ \t]insert|secret-tool|secret[ \t]put|env[ \t]add)\b~<<<|\buser(?:add|mod)\b~[ \t]-p)[ \t]*<>"),
+    (PASSWORD, Command, r"\b(?:ht|mosquitto_)passwd[ \t]+(?:-\w+[ \t]+)*-[a-zA-Z]*b[a-zA-Z]*[ \t]+(?:-\w+[ \t]+)*(?:[^\s|]+[ \t]+){1,2}<>"),
+    (PASSWORD, Command, r#"\b(?:smbclient|rpcclient|wbinfo|net[ \t]r\w+)\b~-[Ua][ \t]*<[^\s"'%]+%>"#),
+    (PASSWORD, Command, r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?<(?:\w+:)?>[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:-S|chpasswd|passwd|kinit|cryptsetup|[\w.-]+[ \t]~login|[\w-]+[ \t]~secrets?[ \t])"),
+    (PASSWORD, Setting, r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)*<>[ \t]*>+[ \t]*\S*(?i:passw|vault_pass|secret|token|credential)"),
+    (PASSWORD, Anywhere, r"\bbw[ \t]+(?:login[ \t]+\S+@\S+|unlock(?:[ \t]+--raw)?)[ \t]+<>"),
+    (PASSWORD, Anywhere, r"\b(?i:setuser|user)[ \t]+\S+[ \t]+on[ \t]+>?>[ \t]*<>"),
+    (PASSWORD, Command, r"\bWIFI:(?:[TSH]:[^;\n]*;)*P:<>;"),
+    (PASSWORD, Line, r#"(?i:password|passwd|pwd|secret|token|key)[ \t]+As[ \t]+String[ \t]*=[ \t]*<>"#),
+    (PASSWORD, Line, r#"\.load\([^"'\n]*,\s*<>\.toCharArray"#),
+    (PASSWORD, Anywhere, r"assword to proceed to installation:\s+<>"),
+    (PASSWORD, Command, r"(?i:\b(?:create|alter)\s+user\s+\S+\s+identified\s+by)\s+<>"),
+    (PASSWORD, Anywhere, r#"(?:(?i:\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|with\s+(?:encrypted\s+)?password|options\s*\([^()\n]*password|poll\s[^\n]*\spass(?:word)?)\s+|\bset\s+password\s+for\s+\S+\s*=\s*(?:password\()?)|(?:^|>[ \t])AUTH[ \t]+(?:\w+[ \t]+)?)<>"#),
+    (PASSWORD, Anywhere, r#"(?:(?:\bprintenv |\becho ["']?[$%]\{?|\$env:|-field[= ]|config(?::|[ \t]+(?:--)?)get|\boutput )[^\n]*?(?i:pass|secret|token|key|pwd)|\b(?:pass show|op read|vault kv get -field|bw get|secrets versions access|secret-tool lookup|doppler secrets get|keyvault secret show|find-generic-password) |SecretString |\bget secrets? [^\n]*jsonpath)[^\n]*\n<>[ \t]*$"#),
+    (PASSWORD, Command, r"(?:\bsshpass[ \t]+-p[ \t]*|[ \t]-(?:src|dest)?(?:store|key)pass[ \t]+|[ \t]-pass(?:in|out)?[ \t]+pass:|\bx?freerdp\b~/p:|[pP]?assword[^\n]{0,80}\bsend[ \t]+(?:--[ \t]+)?)<>"),
+    (PASSWORD, Command, r"\b(?:requirepass|masterauth|wpa_passphrase[ \t]+\S+|net[ \t]use[ \t][^\n]*?/user:\S+|net[ \t]user[ \t]+\w+|mc[ \t]+alias[ \t]+set[ \t]+\S+[ \t]+\S+[ \t]+\S+|(?:add_user|change_password|http-basic\.\w+)[ \t]+\S+|reset-admin-password|\w+ctl[ \t]+register[ \t]+\S+[ \t]+\S+)[ \t]+<>"),
+    (PASSWORD, Command, r"\bnet[ \t]use[ \t]+(?:\w:[ \t]+)?\\\S+[ \t]+<>[ \t]+/u"),
+    (PASSWORD, Anywhere, r"^(?:[\w.*-]+:(?:[0-9]{4,5}|\*):[\w*-]+:[\w.-]+|\[[\w.-]+\](?::[0-9]+)?[ \t]+[\w.@-]+):<>$"),
+    (PASSWORD, Quotes, r#"(?:(?i:password|secret|token|api_?key)\s*[:=]\s*(?:String::from|Some|\w*Secret\w*(?:::new)?)|\bPASSWORD|[cC]hange(?:User)?Password|\.auth|\.log[iI]n|BasicAuth|NetworkCredential|[pP]lainText)\((?:["'][^"'\n]*["'],\s*)?<>"#),
+    (PASSWORD, Line, r#"(?:\blog[iI]n|\.(?:auth|basic|authenticate)|\b[aA]uthBasic|\w*Credentials?(?:\.(?:basic|create))?|\.credentials|WiFi\.begin|basic_auth|PasswordAuthentication|StaticCredentials\w*|\b(?:auth|creds?|credentials?)\s*[=:]\s*)[(\[]["'][^"'\n]*["'],\s*(?:Some\()?<>"#),
+    (PASSWORD, Line, r#",[ \t]*(?i:pass(?:word|wd)?|pwd)\)?[ \t]*=[ \t]*\(?["'][^"'\n]*["'],[ \t]*<>"#),
+    (SECRET, Line, r#"(?:\b(?i:jwt)\.(?:sign|verify|encode|decode)\((?:["'][^"'\n]*["']|[^"'\n]*?),\s*|\b(?:hmac\.new|Fernet)\(b?|[cC]reateHmac\(["'][\w-]+["'],\s*|\b(?:from_secret|new_from_slice|\w*KeyCredential|SymmetricSecurityKey\([\w.]+|SecretKeySpec)\(b?)<>"#),
+    (SECRET, Setting, r#"(?i:secret|password|token|(?:jwt|sign|signing|private|api)_?key)\s*:?=\s*(?:\[\]byte|Buffer\.from|bytes)\(<>"#),
+    (PASSWORD, Line, r#"(?i:password|secret|token|api_?key)\((?:Some|Secret\w*(?:::\w+)?|String::from)\(\s*<>"#),
+    (SECRET, Line, r#"\b(?:resValue|buildConfigField)[ (]+["']\w+["'],[ \t]*["']\w*(?i:key|secret|token|password)\w*["'],[ \t]*(?:["']\\*)?<>"#),
+    (PASSWORD, Line, r#"\b(?i:password|pwd|secret)\s*=\s*(?i:md5|sha[0-9]{0,3}|password|crypt|encrypt|hash)\(\s*<>"#),
+    (PASSWORD, Line, r#"(?:\bPDO|PlainAuth|mysqli(?:_connect)?|getConnection|ftp_login|ldap_bind|imap_open|DBI->connect|ClientSecretCredential)\((?:[^"'\n,()]*(?:["'][^"'\n]*["'])?,\s*){2}<>"#),
+    (PASSWORD, Line, r#"\bparam\s+\w*(?i:password|secret|token|key)\s+string\s*=\s*<>"#),
+    (PASSWORD, Setting, r"(?:Password|Secret|Token):[ \t]*\n(?:[ \t]+(?:Type|Description|NoEcho|MinLength|MaxLength|AllowedPattern):[^\n]*\n)*[ \t]+Default:[ \t]*<>"),
+    (PASSWORD, Line, r#"\b(?:variable|output|resource\s+"\w+")\s+"\w*(?i:passw(?:or)?d|pass|secret|secret_key|token|api_?key|private_key|credential)"\s*\{[^{}]*?\b(?:default|value|result|secret_string)\s*=\s*<>"#),
+    (PASSWORD, Line, r#"(?:(?i:passw(?:or)?d|secret|token|_key)(?:["'\])]*\s*(?:\|\||\?\?)|["'\])]+\s*(?:or\b|\{)|[ \t]+by[ \t]+lazy[ \t]*\{)\s*|ConvertTo-SecureString\s+(?:-String\s+)?)<>"#),
+    (PASSWORD, Line, r#"["']--?[\w-]*(?i:passw(?:or)?d|passphrase|secret|token|key)["'][^()\n]*?\bdefault\s*=\s*<>"#),
+    (PASSWORD, Line, r"\b(?i:replace)[ \t]+<>[ \t]*(?:;|$)"),
+    (PASSWORD, Setting, r"(?:^[ \t]*(?:(?:admin|auth|bind|cert|client|db|http|imap|key|ldap|mail|proxy|root|server|smtp|ssl|tls)[\w.-]*[_-](?:password|passphrase|secret)|auth_pass|[\w ]*plain-text-password-value|wpa-psk)|\busername[ \t]+\S+[ \t]+(?:privilege[ \t]+[0-9]+[ \t]+)?(?:password|secret)(?:[ \t]+[0-9])?|\benable[ \t]+(?:password|secret)(?:[ \t]+[0-9])?|\bsnmp-server[ \t]+community|temporary password is generated for \S+:|^New value:|^[ \t]*(?:rootpw|bindpw|r[ow]community|radius-server[ \t]+key|neighbor[ \t]+\S+[ \t]+password))[ \t]+<>"),
+    (SECRET, Anywhere, r"\b(?:(?:config(?:ure)?(?:[ \t]+set)?|user-secrets[ \t]+set|(?:kv|etcdctl)[ \t]+put|env:set)[ \t]+(?:--\w+[ \t]+)?\S*(?i:secret|token|passw|_key)\S*|doctl[ \t]auth\b~[ \t]-t|nuget[ \t]push\b~[ \t]-k|(?:secret|variable)[ \t]+set[ \t]+\w+[ \t]+(?:-b|--body)|(?:secret[ \t]+(?:set|add)|SecureString)\b~--(?:value|data)|snyk[ \t]+auth|(?:vault|cargo)[ \t]+login[ \t]|wandb[ \t]+login|authtoken|\bsonar\.login)[ \t=]*<>"),
+    (SECRET, Command, r"(?:--from-literal[= \t]|\bvault[ \t](?:kv[ \t]+put|write)\b~[ \t])<\w[\w.-]*=>"),
+    (COOKIE, Command, r#"(?:\bcurl\b~[ \t](?:-b|--cookie)[ =]|document\.cookie\s*=\s*)<[\w.-]+=>"#),
+    (COOKIE, Quotes, r#"\bcookies["']?\s*[:=]\s*\{\s*<["'][\w.-]+["']\s*:\s*>"#),
+    (COOKIE, Command, r"\t(?:TRUE|FALSE)\t/[^\t\n]*\t(?:TRUE|FALSE)\t[0-9]+\t[^\t\n]+\t<>"),
+];
+/// The most bytes of a place that are searched again where it has no secret, so that the time is linear.
+const SHORT_PLACE: usize = 160;
+static ALL: LazyLock<bytes::Regex> = LazyLock::new(|| {
+    let row = |(_, _, place): &(&str, ValuePlace, &'static str)| {
+        let (before, rest) = place.rsplit_once('<').expect("a value");
+        let (inside, behind) = rest.split_once('>').expect("the end of a value");
+        let bare = if before.ends_with('/') { r#"[^\s"'`\\@]+"# } else { r#"[^\s"'`\\]+"# };
+        let quote =
+            |mark: &str| format!(r"(?:\\*{mark}{inside}|{inside}\\*{mark})((?:[^{mark}\n\\]|\\[^{mark}\n])+)\\*{mark}");
+        format!("{before}(?:{}|{}|{inside}({bare})){behind}", quote("\""), quote("'"))
+    };
+    // What is left of a command.
+    let rows = PLACES.iter().map(row).collect::<Vec<_>>().join("|").replace('~', r"(?:[^\n|;]|\\\n)*?");
+    ascii_pattern(&format!("(?m:{rows})"))
+});
+
+/// Finds all of them in a text, part by part: the beginning of a command keeps a search going up to the end of its line.
+pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
+    let mut at = 0;
+    while at < text.len() {
+        let end = text.floor_char_boundary(at + 2 * LONGEST_VALUE);
+        let captures = ALL.captures_at(&text.as_bytes()[..end], at);
+        let place = captures.as_ref().and_then(|captures| captures.get(0)).map_or(end..end, |place| place.range());
+        let is_cut = place.end == end && end < text.len();
+        if is_cut && place.start > at {
+            at = text.ceil_char_boundary(place.start.min(end - LONGEST_VALUE / 4));
+            continue;
+        }
+        let (start, is_short) = (place.start, place.len() <= SHORT_PLACE);
+        at = place.end.max(at + 1);
+        let Some(captures) = captures else { continue };
+        let mut groups = captures.iter().skip(1).enumerate();
+        let Some((index, group)) = groups.find_map(|(index, group)| Some((index, group?))) else { continue };
+        let (kind, place, ..) = PLACES[index / 3];
+        let is_bare = index % 3 == 2;
+        let (place, may_be) = match place {
+            Quotes => (Command, !is_bare),
+            Line => (Anywhere, !is_bare),
+            Setting => (Anywhere, true),
+            place if is_bare => (place, true),
+            _ => (Command, true),
+        };
+        let value = text.get(group.range()).unwrap_or_default().trim_end_matches([';', ',']);
+        let candidate = values::SecretCandidate { class: NameClass::Password, name: "", value, place };
+        let may_be = may_be && !is_stand_in(value);
+        if may_be && candidate.is_secret() && !values::is_nothing(value) && !value.starts_with(['-', ':', '/']) {
+            found.push(SecretSpan { range: group.start()..group.start() + value.len(), kind });
+        } else if is_short {
+            // The first words of one row can hide those of another.
+            at = start + 1;
+        }
+    }
+}
+
+/// Whether a value is the word for what would stand there, as in `curl -u user:password`.
+pub(super) fn is_stand_in(value: &str) -> bool {
+    ["pass", "passwd", "password", "secret", "token"].contains(&value)
+}
+
+/// What follows an address in which `user:password@` needs no scheme: a host with its protocol, its number or its port.
+static HOSTS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?-u:(?:tcp|unix)\(|/\w+[?\x22'`]|[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|[a-z][\w-]*(?:\.[\w-]+)+:[0-9]{2,5}\b)",
+    )
+});
+
+/// Finds passwords in `user:password@host` without a scheme.
+pub(super) fn find_logins(text: &str, found: &mut Vec<SecretSpan>) {
+    for at in memchr::memchr_iter(b'@', text.as_bytes()) {
+        if !HOSTS.is_match(&text[at + 1..text.floor_char_boundary(at + 1 + LONGEST_NAME)]) {
+            continue;
+        }
+        let login = &text[text.ceil_char_boundary(at.saturating_sub(2 * LONGEST_NAME))..at];
+        let login = login.rsplit(|c: char| u8::try_from(c).is_ok_and(is_delimiter)).next().unwrap_or(login);
+        let Some((_, value)) = login.split_once(':').filter(|(_, value)| !value.starts_with('/')) else { continue };
+        let candidate = values::SecretCandidate { class: NameClass::Password, name: "", value, place: Sentence };
+        if candidate.is_secret() {
+            found.push(SecretSpan { range: at - value.len()..at, kind: URL_PASSWORD });
+        }
+    }
+}
+
+/// Finds passwords in `scheme://user:password@host`, and tokens in place of the user.
+pub(super) fn find_urls(text: &str, found: &mut Vec<SecretSpan>) {
+    let ends = |c: char| u8::try_from(c).is_ok_and(is_delimiter) || matches!(c, '\\' | '<' | '>');
+    for (mark, _) in text.match_indices("://") {
+        let start = mark + "://".len();
+        let rest = &text[start..text.floor_char_boundary(start + LONGEST_VALUE)];
+        let rest = &rest[..rest.find("://").unwrap_or(rest.len())];
+        let address = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        let Some(last) = address.rfind('@') else { continue };
+        let authority = &address[..address.find(['/', '?', '#']).unwrap_or(address.len())];
+        let colon = authority.find(':').filter(|colon| *colon < last);
+        // Without `@` before the first slash it is a host, a port and a path, unless the port is missing.
+        let is_port = |colon: usize| authority[colon + 1..].bytes().all(|byte| byte.is_ascii_digit());
+        let is_scope =
+            address[..last].ends_with('/') || !address[last + 1..].starts_with(|c: char| c.is_ascii_alphanumeric());
+        if !authority.contains('@') && (address.starts_with('[') || colon.is_none_or(is_port) || is_scope) {
+            continue;
+        }
+        let user = &address[..colon.or_else(|| authority.find('@')).unwrap_or(last)];
+        if values::is_dense(user, 16) && !values::is_reference(user) {
+            found.push(SecretSpan { range: start..start + user.len(), kind: URL_PASSWORD });
+        }
+        let Some(password) = colon.map(|colon| colon + 1..last) else { continue };
+        let value = &address[password.clone()];
+        if !password.is_empty() && !values::is_reference(value) && !is_stand_in(value) {
+            found.push(SecretSpan { range: start + password.start..start + password.end, kind: URL_PASSWORD });
+        }
+    }
+}
+
+/// Builds the pattern of this file that is one of texts.
+#[cfg(any(test, feature = "tests"))]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*HOSTS]
+}
