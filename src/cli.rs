@@ -31,8 +31,11 @@ use help::{ARCHIVE, CUT, LOOK, MANY, MEND, MODELS, OUTPUT, PRUNE, RARE_COUNTS, R
 pub(crate) use help::{BRIEF, asks_briefly, asks_for_all};
 pub(crate) use retry::{Typed, value_at};
 pub(crate) use shared::{CountingFlags, GeneralFlags, PlaceFlags, ReadingFlags, WorkFlags};
-pub(crate) use values::{Clause, Facts, MANUAL, RequestJson, Shell, Table, TrimTokens, When, is_variable_name};
-use values::{SUMMARY_ROLES, archive_note, named, number, seconds, shell_command, summary_size, tool_name};
+use values::{
+    ACCEPTS, ON_ERROR, REDACTIONS, REPAIRS, SUMMARY_ROLES, THINKING, archive_note, named, number, seconds,
+    shell_command, summary_size, tool_name,
+};
+pub(crate) use values::{Clause, EMITS, Facts, MANUAL, RequestJson, Shell, Table, TrimTokens, When, is_variable_name};
 
 /// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
 pub(crate) const NO_SUFFIX: &str = "\0";
@@ -109,7 +112,7 @@ pub(crate) struct CompactArguments {
     pub(crate) focus: Option<String>,
 
     /// What to do when the summarizer fails for good.
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "fail", help_heading = MODELS)]
+    #[arg(long, value_parser = named(&ON_ERROR), value_name = "WHAT", default_value = "fail", help_heading = MODELS)]
     pub(crate) on_error: OnError,
 
     /// What to remove: `results[:SIZE]`, `reads`, `cap[:N]`, `thinking`, `media[:SIZE]`, `arguments[:N]`, `all` or
@@ -123,7 +126,7 @@ pub(crate) struct CompactArguments {
 
     /// What to do with Claude's signed thinking in the kept messages: the newest models refuse it when the history
     /// before it has changed.
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "auto", help_heading = PRUNE)]
+    #[arg(long, value_parser = named(&THINKING), value_name = "WHAT", default_value = "auto", help_heading = PRUNE)]
     pub(crate) thinking: Thinking,
 
     #[command(flatten)]
@@ -138,7 +141,7 @@ pub(crate) struct CompactArguments {
     pub(crate) output_dir: Option<PathBuf>,
 
     /// What to write.
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = OUTPUT)]
+    #[arg(long, value_parser = named(&EMITS), value_name = "WHAT", default_value = "messages", help_heading = OUTPUT)]
     pub(crate) emit: Emit,
 
     /// Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, tokens
@@ -186,7 +189,7 @@ pub(crate) struct CompactArguments {
     pub(crate) archive_note: Option<ArchiveNote>,
 
     /// Repair what the command check finds: what to do with calls without a result. The command repair does only that.
-    #[arg(long, value_enum, value_name = "HOW", help_heading = MEND)]
+    #[arg(long, value_parser = named(&REPAIRS), value_name = "HOW", help_heading = MEND)]
     pub(crate) repair: Option<Repair>,
 
     /// Mend a session that can no longer be resumed: --repair synthesize, --fit half of the context window of its model
@@ -197,7 +200,7 @@ pub(crate) struct CompactArguments {
     /// Mask secrets in what a summarizer is sent and in the summary; with =all, in everything that is written. An
     /// archive holds what was there. The command redact does only that.
     #[arg(
-        long, value_enum, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
+        long, value_parser = named(&REDACTIONS), value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
         help_heading = MEND
     )]
     pub(crate) redact: Option<Redaction>,
@@ -303,7 +306,7 @@ pub(crate) struct CompactArguments {
     pub(crate) ledger: Facts,
 
     /// Which summaries to accept.
-    #[arg(long, value_enum, value_name = "WHICH", default_value = "smaller", help_heading = RARE_SUMMARY)]
+    #[arg(long, value_parser = named(&ACCEPTS), value_name = "WHICH", default_value = "smaller", help_heading = RARE_SUMMARY)]
     pub(crate) accept: Accept,
 }
 

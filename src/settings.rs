@@ -16,10 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
 
-use crate::cli::{CompactArguments, GeneralFlags, NO_SUFFIX, PlaceFlags, When};
+use crate::cli::{CompactArguments, EMITS, GeneralFlags, NO_SUFFIX, PlaceFlags, When};
 use crate::compact::{CompactionPolicy, Emit, Redaction, SummarizerKind};
 use crate::diagnostic::Advice;
 use crate::exit::Failure;
@@ -416,8 +414,7 @@ fn destination(arguments: &CompactArguments) -> Result<Destination> {
     let destination = place(&arguments.place, arguments.output_dir.as_deref())?;
     match &destination {
         Destination::InPlace(_) if arguments.emit != Emit::Messages => {
-            let what = arguments.emit.to_possible_value();
-            let what = what.as_ref().map_or("", PossibleValue::get_name);
+            let what = EMITS.iter().find(|(.., emit)| *emit == arguments.emit).map_or("", |(name, ..)| name);
             let why = "with --in-place it would take the place of the transcript; write it to --output-dir";
             Err(Failure::usage(format!("--emit {what}: {why}")).about("emit").into())
         }

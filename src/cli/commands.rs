@@ -14,7 +14,7 @@ use crate::cli::help::{self, OUTPUT, RARE_COUNTS, READING};
 use crate::cli::places::Places;
 use crate::cli::search_pattern::search_pattern;
 use crate::cli::shared::{CountingFlags, GeneralFlags, PlaceFlags, ReadingFlags, WorkFlags};
-use crate::cli::values::{Shell, Sort, Table, number, seconds};
+use crate::cli::values::{REDACTIONS, REPAIRS, Shell, Sort, THINKING, Table, named, number, seconds};
 use crate::compact::Redaction;
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
@@ -221,7 +221,7 @@ pub(crate) struct ReaderFlags {
 
     /// What becomes of Claude's signed thinking behind a compaction, which the newest models refuse; with `keep`, it is
     /// not a violation.
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "auto")]
+    #[arg(long, value_parser = named(&THINKING), value_name = "WHAT", default_value = "auto")]
     pub(crate) thinking: Thinking,
 }
 
@@ -232,7 +232,7 @@ pub(crate) struct ReaderFlags {
 )]
 pub(crate) struct RepairArguments {
     /// What to do with calls without a result.
-    #[arg(value_enum, value_name = "HOW")]
+    #[arg(value_parser = named(&REPAIRS), value_name = "HOW")]
     pub(crate) how: Repair,
 
     #[command(flatten)]
@@ -240,7 +240,7 @@ pub(crate) struct RepairArguments {
 
     /// With =all, also mask secrets in everything that is written.
     #[arg(
-        long, value_enum, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
+        long, value_parser = named(&REDACTIONS), value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
         hide_possible_values = true
     )]
     pub(crate) redact: Option<Redaction>,
@@ -385,7 +385,7 @@ pub(crate) struct LookupFlags {
 pub(crate) struct MaskingFlags {
     /// Mask secrets in what is shown.
     #[arg(
-        long, value_enum, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
+        long, value_parser = named(&REDACTIONS), value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
         hide_possible_values = true
     )]
     pub(crate) redact: Option<Redaction>,

@@ -237,6 +237,53 @@ pub(crate) const LINES: [(&str, &str, Lines); 2] = [
     ("conversations", "One conversation a line: a list of messages, or an object around one", Lines::Conversations),
 ];
 
+/// The values of `--repair`.
+pub(crate) const REPAIRS: [(&str, &str, Repair); 2] =
+    [("drop", "Remove them", Repair::Drop), ("synthesize", "Add a result that says there is none", Repair::Synthesize)];
+
+/// The values of `--thinking`.
+pub(crate) const THINKING: [(&str, &str, Thinking); 3] = [
+    ("auto", "Remove it if its model binds it to the messages before it", Thinking::Auto),
+    ("keep", "It stays", Thinking::Keep),
+    ("drop", "It is removed", Thinking::Drop),
+];
+
+/// The values of `--on-error`.
+pub(crate) const ON_ERROR: [(&str, &str, OnError); 4] = [
+    ("fail", "Exit with 4 or 5 and write nothing", OnError::Fail),
+    ("passthrough", "Write the input unchanged", OnError::Passthrough),
+    ("extractive", "Use the embedded summarizer", OnError::Extractive),
+    ("embed", "Put the text of the error in the summary; the history is lost", OnError::Embed),
+];
+
+/// The values of `--redact`.
+pub(crate) const REDACTIONS: [(&str, &str, Redaction); 2] = [
+    ("sent", "What a summarizer is sent, and the summary", Redaction::Sent),
+    ("all", "All that is written, kept messages too", Redaction::All),
+];
+
+/// The values of `--accept`.
+pub(crate) const ACCEPTS: [(&str, &str, Accept); 2] = [
+    (
+        "smaller",
+        "Summaries that are whole and at least a tenth smaller than the replaced messages: no JSON, web page or error",
+        Accept::Smaller,
+    ),
+    ("any", "All", Accept::Any),
+];
+
+/// The values of `--emit`.
+pub(crate) const EMITS: [(&str, &str, Emit); 4] = [
+    ("messages", "The transcript in its own format", Emit::Messages),
+    ("update", "`{\"messages\": [remove-all, summary, kept…]}`, or null", Emit::Update),
+    ("summary", "Only the text of the summary; with --json an object, or null", Emit::Summary),
+    (
+        "handoff",
+        "Plain text for a paste elsewhere, within --fit: the summary, and the messages that stay, without system prompts",
+        Emit::Handoff,
+    ),
+];
+
 /// A parser of values of a type that knows no flags: each with its name and its help.
 pub(crate) fn named<T>(values: &'static [(&'static str, &'static str, T)]) -> impl TypedValueParser<Value = T>
 where
@@ -247,58 +294,4 @@ where
         let found = values.iter().find(|(name, ..)| *name == given);
         found.map(|(.., value)| value.clone()).ok_or("it is none of these")
     })
-}
-
-/// Implements `ValueEnum` for a type of a module that knows no flags: each value with its name and its help, `without`
-/// the one that counts where the flag is not given.
-macro_rules! values_of {
-    ($type:ident $(without $unnamed:path)?: $($value:path => $name:literal, $help:literal;)+) => {
-        impl ValueEnum for $type {
-            fn value_variants<'a>() -> &'a [Self] {
-                &[$($value),+]
-            }
-
-            fn to_possible_value(&self) -> Option<PossibleValue> {
-                Some(match self {
-                    $($value => PossibleValue::new($name).help($help),)+
-                    $($unnamed => return None,)?
-                })
-            }
-        }
-    };
-}
-
-values_of! { Repair:
-    Repair::Drop => "drop", "Remove them";
-    Repair::Synthesize => "synthesize", "Add a result that says there is none";
-}
-
-values_of! { Thinking:
-    Thinking::Auto => "auto", "Remove it if its model binds it to the messages before it";
-    Thinking::Keep => "keep", "It stays";
-    Thinking::Drop => "drop", "It is removed";
-}
-
-values_of! { OnError:
-    OnError::Fail => "fail", "Exit with 4 or 5 and write nothing";
-    OnError::Passthrough => "passthrough", "Write the input unchanged";
-    OnError::Extractive => "extractive", "Use the embedded summarizer";
-    OnError::Embed => "embed", "Put the text of the error in the summary; the history is lost";
-}
-
-values_of! { Redaction without Redaction::Off:
-    Redaction::Sent => "sent", "What a summarizer is sent, and the summary";
-    Redaction::All => "all", "All that is written, kept messages too";
-}
-
-values_of! { Accept:
-    Accept::Smaller => "smaller", "Summaries that are whole and at least a tenth smaller than the replaced messages: no JSON, web page or error";
-    Accept::Any => "any", "All";
-}
-
-values_of! { Emit:
-    Emit::Messages => "messages", "The transcript in its own format";
-    Emit::Update => "update", "`{\"messages\": [remove-all, summary, kept…]}`, or null";
-    Emit::Summary => "summary", "Only the text of the summary; with --json an object, or null";
-    Emit::Handoff => "handoff", "Plain text for a paste elsewhere, within --fit: the summary, and the messages that stay, without system prompts";
 }

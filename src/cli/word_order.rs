@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use clap::ValueEnum;
-
 use crate::cli::commands::CommandName;
 use crate::cli::places::Places;
 use crate::cli::retry::{Correction, Typed, may_hold_a_secret, parsed};
-use crate::rewrite::repair::Repair;
+use crate::cli::values::REPAIRS;
 
 /// A command line that was typed, in two parts.
 struct Words {
@@ -69,7 +67,7 @@ pub(crate) fn reordered(typed: &Typed) -> Option<(String, Vec<String>)> {
 fn is_first_word(name: CommandName, word: &str) -> bool {
     match name {
         CommandName::Show => word.parse::<Places>().is_ok() && !Path::new(word).exists(),
-        CommandName::Repair => Repair::from_str(word, false).is_ok(),
+        CommandName::Repair => REPAIRS.iter().any(|(name, ..)| *name == word),
         _ => false,
     }
 }

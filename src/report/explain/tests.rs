@@ -5,12 +5,15 @@ use proptest::prelude::*;
 
 use crate::plan::plan;
 use crate::plan::size::Size;
-use crate::plan::tests::policy;
 use crate::presets::recipe::moved_cut;
 use crate::report::explain::*;
 use crate::tokens::Counter;
 use crate::transcript::formats::by_name;
 use crate::transcript::framing::read_for_test as read;
+
+fn policy() -> CutPolicy {
+    CutPolicy { summary_prefix: "Summary:\n\n".to_owned(), ..CutPolicy::keeping(Size::Messages(20)) }
+}
 
 fn message(role: &str, text: &str) -> String {
     format!(r#"{{"role":"{role}","content":"{text}"}}"#)

@@ -1,0 +1,281 @@
+//! The compaction of a conversation in four steps, each a function of the value of the one before:
+//!
+//! | step | value | decides |
+//! |---|---|---|
+//! | [`decide()`] | [`Decided`] | whether to compact, and where `--keep` cuts |
+//! | `fit` | [`Fitted`] | what is pruned, and where the cut is so that the result fits |
+//! | `summarize` | [`Summarized`] | what takes the place of the history |
+//! | `rewrite` | [`Compaction`] | the edits, the archive, what it saved |
+//!
+//! Several steps read the conversation with some of its messages shortened. Those edits are made on a view. The result
+//! is always made from the source, with the edits in messages that stay.
+//!
+//! What is not here: where conversations come from and results go, who answers a summarizer's requests, and who listens
+//! to events.
+
+mod advice;
+mod archive;
+mod ask;
+mod compaction;
+mod compactor;
+mod context;
+mod decide;
+mod driver;
+mod earlier;
+mod fit;
+mod handoff;
+mod limit;
+mod masks;
+mod message;
+mod policy;
+mod record_ids;
+mod rewriting;
+mod summarize;
+
+use std::rc::Rc;
+
+use anyhow::Result;
+
+use crate::plan::economy::Economy;
+use crate::plan::size::Size;
+use crate::redact::Redactor;
+use crate::rewrite::Masked;
+use crate::transcript::Transcript;
+use crate::transcript::compaction::ResetCounts;
+use crate::transcript::view::Arena;
+use crate::wording::counted;
+
+pub use archive::{Archived, ChangedConversation, Record, Section, archive_contents, archive_line};
+pub use compaction::{Compaction, estimated_economy};
+pub use compactor::{CompactedText, Compactor, restore};
+
+pub use context::{CompactionContext, CompactionEvent};
+pub use decide::{Decided, decide};
+pub use driver::{Changes, Original, Watch, read};
+pub use earlier::EarlierSummary;
+pub use fit::Fitted;
+pub use masks::{FileMasks, masked, redactor};
+pub use policy::{Accept, CompactionPolicy, OnError, Pruning, Redaction, SummaryPolicy};
+pub use policy::{
+    ArchiveNote, EXTRACTIVE, Emit, NOBODY, SUMMARY_TOKENS, SummarizerKind, SummarizerModel, archive_extension,
+    is_lines, is_no_model, ledger_room,
+};
+pub use record_ids::assign_record_ids;
+pub use rewriting::certain_files;
+pub use summarize::{Summary, SummarySource};
+
+use compaction::Edits;
+use earlier::earlier_summaries;
+use limit::bytes_failure;
+use message::message_bytes;
+use summarize::{SummaryAttempt, attempt};
+
+/// The result of the third step: a plan, and what came of asking for its summary.
+pub struct Summarized<'t> {
+    fitted: Fitted<'t>,
+    attempt: SummaryAttempt,
+}
+
+impl<'c> CompactionContext<'c> {
+    /// The first two steps: plans the compaction of a conversation. `unmasked` is the same before all of its secrets were
+    /// masked.
+    ///
+    /// # Errors
+    /// The conversation cannot be read with the early edits; or it has no place for the cut that the policy names.
+    pub fn plan<'t>(
+        &self,
+        transcript: &'t Transcript<'t>,
+        unmasked: &'t Transcript<'t>,
+        arena: &'t Arena<'t>,
+    ) -> Result<Fitted<'t>>
+    where
+        'c: 't,
+    {
+        let decided = Rc::new(decide(transcript, unmasked, self.policy, arena)?);
+        decided.check_rules()?;
+        let silent = CompactionContext { listen: &|_, _| (), counts: false, counts_savings: false, ..*self };
+        let draft = |fitted: &Fitted<'t>| {
+            attempt(&silent, "", fitted).summary.map(|Summary { text, tokens, .. }| fit::Draft { text, tokens })
+        };
+        let fit_tokens = |tokens| fit::fit(decided.clone(), Some(tokens), draft);
+        let is_asked = matches!(self.policy.summary.summarizer, SummarizerKind::Model | SummarizerKind::Command);
+        let is_handoff = self.policy.emit == Emit::Handoff && !is_asked;
+        Ok(match self.policy.fit {
+            Some(Size::Bytes(limit)) => fit::fit_bytes(decided.clone(), limit, fit_tokens, |fitted| {
+                if is_handoff { silent.handoff_size(fitted).1 } else { silent.written_bytes(fitted) }
+            }),
+            _ => match fit::limit_of(self.policy) {
+                Some(limit) if is_handoff => silent.fit_handoff(limit, fit_tokens),
+                limit => fit::fit(decided, limit, draft),
+            },
+        })
+    }
+
+    /// The last two steps: asks for the summary of a plan, and makes the edits.
+    pub fn carry_out<'t>(&self, source: &str, fitted: Fitted<'t>) -> Compaction<'t> {
+        let fitted = if self.policy.emit == Emit::Handoff { self.with_room_for_headings(fitted) } else { fitted };
+        let mut done = self.rewrite(source, self.summarize(source, fitted));
+        let checked = if done.failure.is_some() {
+            Ok(())
+        } else if self.policy.emit == Emit::Handoff {
+            handoff::handoff(self.policy, source, &mut done).map(|text| done.handoff = Some(text))
+        } else {
+            self.check_bytes(source, &done)
+        };
+        if let Err(failure) = checked {
+            (done.error, done.failure) = (Some(failure.to_string()), Some(failure));
+        }
+        done
+    }
+
+    /// The third step: asks for the summary of a plan that needs one.
+    fn summarize<'t>(&self, source: &str, fitted: Fitted<'t>) -> Summarized<'t> {
+        let attempt = match fitted.check(source) {
+            Err(failure) => SummaryAttempt { failure: Some(failure.into()), ..SummaryAttempt::default() },
+            Ok(()) if fitted.plan.cutoff > 0 => attempt(self, source, &fitted),
+            Ok(()) => SummaryAttempt::default(),
+        };
+        let has_none = self.policy.summary.is_embedded() && attempt.summary.is_none() && attempt.failure.is_none();
+        Summarized { fitted: if has_none { fitted.or_pruned_alone() } else { fitted }, attempt }
+    }
+
+    /// Tells what will become of the earlier summaries that a plan replaces, without asking a model.
+    pub fn earlier_of_plan(&self, fitted: &Fitted<'_>) -> Vec<EarlierSummary> {
+        if fitted.plan.cutoff == 0 || earlier_summaries(fitted, None).is_empty() {
+            return Vec::new();
+        }
+        match self.policy.summary.summarizer {
+            SummarizerKind::Model | SummarizerKind::Command => earlier_summaries(fitted, None),
+            SummarizerKind::Off => earlier_summaries(fitted, Some("")),
+            SummarizerKind::Embedded => {
+                let silent = CompactionContext { listen: &|_, _| (), ..*self };
+                let summary = attempt(&silent, "", fitted).summary;
+                summary.map_or(Vec::new(), |summary| earlier_summaries(fitted, Some(&summary.text)))
+            }
+        }
+    }
+
+    /// The compaction of a plan that is not carried out, because of a failure.
+    pub fn refused<'t>(&self, fitted: Fitted<'t>, failure: anyhow::Error) -> Compaction<'t> {
+        let attempt = SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() };
+        self.rewrite("", Summarized { fitted, attempt })
+    }
+
+    /// The last step: makes the edits, and counts what they cost and save.
+    fn rewrite<'t>(&self, source: &str, summarized: Summarized<'t>) -> Compaction<'t> {
+        let Summarized { fitted, attempt: SummaryAttempt { summary, mut archived, session, left, error, failure } } =
+            summarized;
+        let rewritten = failure.map_or_else(|| self.edits(source, &fitted, summary.as_ref()), Err);
+        let (edits, failure) = match rewritten {
+            Ok(edits) => (edits, None),
+            Err(failure) => (Edits { plan: fitted.plan.clone(), ..Edits::default() }, Some(failure)),
+        };
+        let transcript = fitted.decided.transcript;
+        let mut masks = self.count_masks(source, &fitted, session.redactor, &edits);
+        let redacted = masks.as_ref().map(|masks| masks.counts().clone());
+        let mut error = failure.as_ref().map(ToString::to_string).or(error);
+        if self.policy.redact.is_on() {
+            // An error message of a server or a command can quote the conversation.
+            error = error.map(|error| {
+                let masks = masks.get_or_insert_with(|| redactor(transcript));
+                masks.mask(&error).into_owned()
+            });
+        }
+        let placed = summary.as_ref().map(|summary| &summary.placed);
+        let is_change = failure.is_none() && (summary.is_some() || !edits.edits.is_empty());
+        let result_tokens = || rewriting::result_tokens(self.policy, transcript, &edits, placed);
+        let tokens_after = (self.counts && is_change).then(result_tokens);
+        if failure.is_none() {
+            self.check_window(source, &fitted, tokens_after, result_tokens);
+        }
+        let resets = if is_change && self.policy.emit == Emit::Messages {
+            rewriting::resets(transcript, &edits.plan, placed, &result_tokens)
+        } else {
+            Vec::new()
+        };
+        self.report(source, CompactionEvent::Reset(ResetCounts::of(&resets), transcript.format.name()));
+        let earlier = summary.as_ref().map_or(Vec::new(), |summary| {
+            let is_by_model = summary.by == SummarySource::Summarizer && !self.policy.summary.is_embedded();
+            earlier_summaries(&fitted, (!is_by_model).then_some(&summary.text))
+        });
+        self.report(source, CompactionEvent::Earlier(&earlier));
+        archived.files.extend(edits.files);
+        archived.sections.extend(edits.sections);
+        let done = Compaction {
+            plan: edits.plan,
+            summary,
+            edits: edits.edits,
+            resets,
+            earlier,
+            archived,
+            bill: session.bill,
+            tokens_before: self.counts.then(|| fitted.tokens()),
+            tokens_after,
+            economy: None,
+            redacted,
+            masked: 0,
+            left,
+            error,
+            redactor: masks,
+            failure,
+            handoff: None,
+            fitted,
+        };
+        Compaction { economy: self.economy(source, &done), ..done }
+    }
+
+    /// Checks that the messages have no more bytes than `--fit bytes:N` says: a model's summary can be long.
+    fn check_bytes(&self, source: &str, done: &Compaction<'_>) -> Result<()> {
+        let Some(Size::Bytes(limit)) = self.policy.fit.filter(|_| done.is_change()) else { return Ok(()) };
+        let bytes = done.written_bytes();
+        if bytes > limit {
+            let what = format!("the result would have {}, more than --fit bytes:{limit}", counted(bytes, "byte"));
+            let present = message_bytes(done.fitted.decided.transcript);
+            return Err(bytes_failure(source, &what, bytes, present).into());
+        }
+        Ok(())
+    }
+
+    /// Counts the secrets that were masked: in the history, and in texts of the result that were cut.
+    fn count_masks(
+        &self,
+        source: &str,
+        fitted: &Fitted<'_>,
+        of_history: Option<Redactor>,
+        edits: &Edits,
+    ) -> Option<Redactor> {
+        let mut redactor = of_history.or_else(|| fitted.decided.masked.as_ref().map(Masked::redactor))?;
+        redactor.count_masks(edits.edits.iter().map(|edit| &*edit.text));
+        self.report(source, CompactionEvent::Redacted(redactor.counts()));
+        Some(redactor)
+    }
+
+    /// Reports a result that does not fit the window.
+    fn check_window(
+        &self,
+        source: &str,
+        fitted: &Fitted<'_>,
+        tokens_after: Option<u64>,
+        result_tokens: impl FnOnce() -> u64,
+    ) {
+        let Some(window) = self.policy.cut.context_window else { return };
+        if fitted.tokens() > window {
+            let tokens = tokens_after.unwrap_or_else(result_tokens);
+            if tokens > window {
+                self.report(source, CompactionEvent::TooLarge { tokens, window });
+            }
+        }
+    }
+
+    /// Reports what a compaction is worth, and returns it; none where nothing was saved or counted.
+    fn economy(&self, source: &str, done: &Compaction<'_>) -> Option<Economy> {
+        let (before, after) = done.tokens_before.zip(done.tokens_after)?;
+        let has_saved = done.summary.is_some() || done.is_pruned();
+        let economy = has_saved.then(|| compaction::actual_economy(self.policy, before, after, &done.bill))?;
+        self.report(source, CompactionEvent::Economy(&economy));
+        Some(economy)
+    }
+}
+
+#[cfg(test)]
+mod cut_tests;

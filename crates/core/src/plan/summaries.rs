@@ -1,0 +1,208 @@
+//! Tells which messages are summaries of earlier compactions. The format marks them, or they stand where tcompact puts
+//! them. A text that only looks like a summary is not one: a page, a program or a model can repeat every word of it.
+//!
+//! Also: the note of `--model none` in the place of removed messages: how many were removed, by all runs.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::plan::pins::PinRules;
+use crate::plan::{CutPolicy, carried};
+use crate::transcript::formats::SummaryRole;
+use crate::transcript::text_calls::shell_block;
+use crate::transcript::{Content, Message, Role, Transcript, fence};
+use crate::wording::{NOTE, counted};
+
+/// Marks the summary that tcompact put into a transcript. `role` is that of summaries by this policy. Where the role
+/// changed between two runs, the summaries of both can stand one behind the other.
+pub fn mark_summaries(transcript: &mut Transcript<'_>, policy: &CutPolicy, role: SummaryRole) {
+    for index in ours(transcript, policy, role) {
+        let message = &mut transcript.messages[index];
+        (message.earlier, message.round) = (true, 1);
+    }
+    number_rounds(transcript, policy, |_| None);
+}
+
+/// Sets the round of each summary that tcompact put into a transcript: what `known` says of its text, or else what it
+/// says itself. One that says nothing is of the first round.
+pub fn number_rounds(transcript: &mut Transcript<'_>, policy: &CutPolicy, known: impl Fn(&str) -> Option<u32>) {
+    let round_of = |text: &str| known(text).or_else(|| fence::round(text)).unwrap_or(1).max(1);
+    for message in transcript.messages.iter_mut().filter(|message| !message.is_ours()) {
+        // What an archive knows by its whole text is a summary of ours, whatever stands around it.
+        let is_text = message.calls.is_empty() && message.results.is_empty();
+        if is_text && known(&message.whole_text()).is_some() {
+            (message.earlier, message.round) = (true, 1);
+        }
+    }
+    let beside = carried::place(transcript).filter(|_| policy.rules.carries).and_then(|place| place.text());
+    let beside = beside.map(|text| text.decode()).filter(|text| !text.is_empty());
+    let mut earlier_rounds = beside.map_or(0, |text| round_of(&text));
+    for message in transcript.messages.iter_mut().filter(|message| message.is_ours()) {
+        let noted = RemovalNote::of(message).map(|note| note.rounds);
+        message.round = noted.unwrap_or_else(|| round_of(&message.whole_text()));
+        earlier_rounds = earlier_rounds.max(message.round);
+    }
+    transcript.earlier_rounds = earlier_rounds;
+}
+
+/// The message that tcompact put there: the first that begins as a summary, behind messages of the system, pinned ones,
+/// and summaries of agents. If it has the user's role, words of the user may stand before it too: rules of pins can
+/// change between two runs.
+fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> Range<usize> {
+    let messages = &transcript.messages;
+    let opens = |index: usize| {
+        let message = &messages[index];
+        let may_be_ours =
+            if message.earlier { transcript.format.marks_summaries() } else { may_have_been_given(message, role) };
+        let opens = message.opens_with(&policy.summary_prefix)
+            || RemovalNote::of(message).is_some()
+            || message.opens_with(fence::WRAPPED) && is_whole(message);
+        may_be_ours && opens && !follows_command(messages, index)
+    };
+    if !(0..messages.len()).any(opens) {
+        return 0..0;
+    }
+    // What is of another role than the summaries of this run is pinned where a rule says so: it stays as it is.
+    let is_earlier = |index: usize| messages[index].earlier || opens(index) && has_role(&messages[index], role);
+    let rules = PinRules { transcript, policy, carried: None, tally: None };
+    let pinned = rules.pinned_besides(messages.len(), &is_earlier);
+    let mut found = None;
+    let (mut follows_user, mut follows_speaker) = (false, false);
+    for (index, message) in messages.iter().enumerate() {
+        let stays = pinned.binary_search(&index).is_ok();
+        let is_by_user = message.is_user_turn() && message.results.is_empty() && !follows_command(messages, index);
+        let is_of_this_role = message.earlier || has_role(message, role);
+        // A model can answer the user's first words, pinned or not, with all that a summary of ours has.
+        let may_be_a_models = message.role == Role::Assistant && follows_speaker;
+        let is_of_other_role = !stays && found.is_none() && !may_be_a_models;
+        if opens(index) && (!follows_user || is_by_user) && (is_of_this_role || is_of_other_role) {
+            found = Some(index);
+        }
+        follows_speaker |= !message.earlier && !message.role.is_system();
+        // One of the first messages can be pinned, and begin like the summary behind it.
+        let may_precede = message.earlier || message.role.is_system() || is_by_user;
+        if !stays && (found.is_some() || !may_precede) {
+            break;
+        }
+        follows_user |= !stays && is_by_user;
+    }
+    let Some(first) = found else { return 0..0 };
+    let stays = |index: &usize| pinned.binary_search(index).is_ok();
+    let follows = |index: &usize| !stays(index) && opens(*index) && is_whole(&messages[*index]);
+    first..first + 1 + (first + 1..messages.len()).take_while(follows).count()
+}
+
+/// Whether a message has the role of a summary. Users can write into their own words what they like.
+fn has_role(message: &Message<'_>, role: SummaryRole) -> bool {
+    match message.role {
+        Role::User => true,
+        Role::Assistant => role == SummaryRole::Assistant,
+        other => other.is_system() && role == SummaryRole::System,
+    }
+}
+
+/// Whether a message can be a summary by this policy, or by one with another `--summary-role`. The fence tells the latter
+/// from what only looks like one.
+fn may_have_been_given(message: &Message<'_>, role: SummaryRole) -> bool {
+    let may_be_given = message.role == Role::Assistant || message.role.is_system();
+    has_role(message, role) || may_be_given && is_whole(message)
+}
+
+/// Whether a message has the form of ours from the beginning to the end.
+fn is_whole(message: &Message<'_>) -> bool {
+    message.content.first_text().is_some_and(|text| fence::is_whole(&text.decode()))
+        || RemovalNote::of(message).is_some()
+}
+
+/// Whether the message before one has the command of an agent without tools. The output follows as a message of the user.
+fn follows_command(messages: &[Message<'_>], index: usize) -> bool {
+    let Some(before) = index.checked_sub(1).map(|before| &messages[before]) else { return false };
+    let has_command = || before.content.texts().iter().any(|text| shell_block(&text.decode(), || true).is_some());
+    before.role == Role::Assistant && before.calls.is_empty() && (before.command_beside().is_some() || has_command())
+}
+
+pub(super) const OPENING: &str = NOTE;
+/// The end of an argument that was cut.
+pub const TRUNCATED: &str = "...(argument truncated)";
+const REMOVED: &str = " removed";
+const ROUNDS: (&str, &str) = (" in ", " rounds");
+const ARCHIVE: &str = "; ";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemovalNote {
+    pub messages: u64,
+    pub tokens: u64,
+    /// How many rounds of compaction removed them.
+    pub rounds: u32,
+    /// What it says of the archive that keeps them, where there is one.
+    pub archive: Option<String>,
+}
+
+impl fmt::Display for RemovalNote {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (messages, tokens) = (counted(self.messages, "earlier message"), counted(self.tokens, "token"));
+        write!(out, "{OPENING}{messages}{REMOVED}")?;
+        if self.rounds > 1 {
+            write!(out, "{}{}{}", ROUNDS.0, self.rounds, ROUNDS.1)?;
+        }
+        write!(out, ", {tokens}")?;
+        self.archive.iter().try_for_each(|archive| write!(out, "{ARCHIVE}{archive}"))?;
+        out.write_str("]")
+    }
+}
+
+impl RemovalNote {
+    /// Reads a message that is such a note, and nothing else.
+    pub fn of(message: &Message<'_>) -> Option<Self> {
+        let text = match &message.content {
+            Content::Text(text) => *text,
+            Content::Parts(parts) if parts.len() == 1 => message.content.first_text()?,
+            Content::Parts(_) => return None,
+        };
+        let has_only_content = message.calls.is_empty() && message.results.is_empty();
+        (has_only_content && text.starts_with(OPENING)).then(|| RemovalNote::read(&text.decode()))?
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let inside = text.trim().strip_prefix(OPENING)?.strip_suffix(']')?;
+        let (messages, rest) = inside.split_once(REMOVED)?;
+        let (rounds, rest) = rest.split_once(", ")?;
+        let rounds = match rounds {
+            "" => 1,
+            rounds => rounds.strip_prefix(ROUNDS.0)?.strip_suffix(ROUNDS.1)?.parse().ok()?,
+        };
+        let (tokens, archive) = rest.split_once(ARCHIVE).map_or((rest, None), |(tokens, kept)| (tokens, Some(kept)));
+        let number =
+            |counted: &str, noun: &str| counted.strip_suffix(['s']).unwrap_or(counted).strip_suffix(noun)?.parse().ok();
+        Some(RemovalNote {
+            messages: number(messages, " earlier message")?,
+            tokens: number(tokens, " token")?,
+            rounds,
+            archive: archive.map(str::to_owned),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_as_it_is_written() {
+        for (messages, tokens, rounds, archive) in
+            [(1, 1, 1, None), (2, 0, 2, Some("they are kept in a; they are kept in b].md")), (25, 2036, 14, None)]
+        {
+            let note = RemovalNote { messages, tokens, rounds, archive: archive.map(str::to_owned) };
+            assert_eq!(RemovalNote::read(&note.to_string()), Some(note));
+        }
+        let one = RemovalNote { messages: 1, tokens: 1, rounds: 1, archive: None };
+        assert_eq!(one.to_string(), "[tcompact: 1 earlier message removed, 1 token]");
+        // Notes of earlier versions count, too.
+        assert_eq!(RemovalNote::read("[tcompact: 1 earlier messages removed, 1 tokens]"), Some(one));
+        for other in
+            ["", "[tcompact: 1 earlier message removed, 1 token", "[tcompact: x earlier messages removed, 1 token]"]
+        {
+            assert_eq!(RemovalNote::read(other), None);
+        }
+    }
+}

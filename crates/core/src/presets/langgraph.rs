@@ -1,0 +1,270 @@
+//! Messages as `LangChain` and `LangGraph` take them.
+//!
+//! A compaction as an update of a `LangGraph` state removes all messages, then adds the current ones. `update_state`
+//! converts each with `convert_to_messages` of langchain-core, which takes a flat object with `role` or `type` and
+//! `content`. So the envelopes of `messages_to_dict` and `dumps` are opened.
+//!
+//! What that conversion rejects, the presets of `LangChain` reject too. LangChain's own messages were converted before; of
+//! these, only a text block without a text is still rejected.
+
+use serde_json::Value;
+
+use crate::plan::{Plan, carried};
+use crate::rewrite::{Edit, Placed, Style, remaining};
+use crate::transcript::format::{Coercion, Format};
+use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::message::{Content, Message, Role};
+use crate::transcript::source::Source;
+use crate::transcript::{Transcript, compaction};
+
+/// The update for a run without changes.
+pub const NO_UPDATE: &str = "null\n";
+
+/// `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Members of kept messages stay unchanged to the
+/// byte, except for `edits`. A summary beside the messages is written beside them, under its key; an event that stands
+/// for removed messages becomes null.
+pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
+    let format = transcript.format;
+    let remove_all = format.remove_all().map(|entry| Style::spaced().write(&entry));
+    let stay = remaining(transcript, plan, summary, edits).into_iter().map(|text| in_state(format, text));
+    let messages: Vec<String> = remove_all.into_iter().chain(stay).collect();
+    let beside = match summary {
+        Some(Placed::Beside(text)) => format!(", \"{}\": {}", carried::KEY, Value::from(text.as_str())),
+        _ => String::new(),
+    };
+    let event = transcript.state.and_then(compaction::event_place);
+    let event = event.map_or_else(String::new, |_| format!(", \"{}\": null", compaction::EVENT_KEY));
+    format!("{{\"messages\": [{}]{beside}{event}}}\n", messages.join(", "))
+}
+
+/// Converts a message to the form that `update_state` takes.
+fn in_state(format: &dyn Format, text: String) -> String {
+    let source = Source::of(&text).ok();
+    let message = source.as_ref().and_then(Source::first);
+    message.and_then(|message| format.in_state(&Object::of(message))).unwrap_or(text)
+}
+
+/// The index of the first kept message that `update_state` rejects in any form, and why, to follow "message 3".
+pub fn refused_by_state(transcript: &Transcript<'_>, plan: &Plan) -> Option<(usize, String)> {
+    let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
+    stay.map(|index| (index, &transcript.messages[index])).find_map(|(index, message)| {
+        let why = match transcript.format.in_state(&Object::of(message.json)) {
+            None => state_refusal(message.role, &Object::of(message.json)),
+            Some(text) => state_refusal(message.role, &Object::of(Source::of(&text).ok()?.first()?)),
+        };
+        Some((index, why?))
+    })
+}
+
+/// Why `LangChain` rejects a message, to follow "message 3"; `None` if it accepts it.
+pub fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<String> {
+    let object = Object::of(message.json);
+    match format.coercion() {
+        Coercion::Unchecked => None,
+        Coercion::Done => check_texts(message),
+        Coercion::Converted => {
+            let Some(content) = object.get("content") else {
+                return Some("has no content, which LangChain requires".to_owned());
+            };
+            let wrong = check_content(message.role, content).or_else(|| check_texts(message));
+            wrong.or_else(|| check_fields(message.role, &object))
+        }
+        Coercion::Unknown => Some(format!("is of the format {}, which LangChain does not read", format.name())),
+    }
+}
+
+/// Why `update_state` of `LangGraph` rejects a message in the form for a state, to follow "message 3"; `None` if it
+/// accepts it. It converts messages by the rules that [`refusal`] applies to Chat Completions.
+fn state_refusal(role: Role, object: &Object<'_>) -> Option<String> {
+    let content = object.get("content").and_then(|content| check_content(role, content));
+    content.or_else(|| check_fields(role, object))
+}
+
+fn check_content(role: Role, content: Json<'_>) -> Option<String> {
+    if content.is_falsy() || role == Role::Tool {
+        return None;
+    }
+    match content.kind() {
+        JsonKind::String => None,
+        JsonKind::Array => content
+            .items()
+            .find(|item| !matches!(item.kind(), JsonKind::String | JsonKind::Object))
+            .map(|item| format!("has {} in its content, where LangChain takes texts and objects", item.kind().noun())),
+        kind => Some(format!("has {} for its content, where LangChain takes a text or a list", kind.noun())),
+    }
+}
+
+/// Rejects text blocks whose text is not a string, list or object: `LangChain` cannot count them.
+fn check_texts(message: &Message<'_>) -> Option<String> {
+    let Content::Parts(parts) = &message.content else { return None };
+    parts.iter().find_map(|part| {
+        let is_text = part.json.get_text("type").is_some_and(|kind| kind.is("text"));
+        let text = part.json.get("text").filter(|_| is_text)?;
+        let wrong = !matches!(text.kind(), JsonKind::String | JsonKind::Array | JsonKind::Object);
+        wrong.then(|| format!("has {} for a text, which LangChain cannot count", text.kind().noun()))
+    })
+}
+
+fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
+    if role == Role::Other {
+        return Some("has a role that LangChain does not know".to_owned());
+    }
+    if object.get("message_type").is_some() {
+        return Some("has a message_type, which clashes with LangChain's own argument of that name".to_owned());
+    }
+    let object_or_none = |key: &&str| {
+        let value = object.get(key).filter(|value| *key == "additional_kwargs" || !value.is_falsy());
+        value.is_some_and(|value| value.kind() != JsonKind::Object)
+    };
+    if object.get("id").is_some_and(|id| !matches!(id.kind(), JsonKind::Null | JsonKind::String | JsonKind::Number)) {
+        return Some("has an id that is not a text".to_owned());
+    }
+    if let Some(key) = ["additional_kwargs", "response_metadata"].into_iter().find(object_or_none) {
+        return Some(format!("has {key} that are not an object"));
+    }
+    let name = object.get("name").filter(|name| name.kind() != JsonKind::Null);
+    if let Some(name) = name.filter(|name| name.kind() != JsonKind::String) {
+        return Some(format!("has {} for its name, where LangChain takes a text", name.kind().noun()));
+    }
+    match role {
+        Role::Function if name.is_none() => Some("answers a function and has no name".to_owned()),
+        Role::Tool => {
+            let id = object.get("tool_call_id").filter(|id| id.kind() != JsonKind::Null);
+            let status = object.get("status").filter(|status| status.kind() != JsonKind::Null);
+            let known =
+                |status: Json<'_>| status.text().is_some_and(|status| status.is("success") || status.is("error"));
+            match id.map(|id| id.kind()) {
+                None => Some("is a result and has no tool_call_id".to_owned()),
+                Some(JsonKind::Array | JsonKind::Object) => Some("has a tool_call_id that is not a text".to_owned()),
+                Some(_) => status
+                    .filter(|status| !known(*status))
+                    .map(|_| "has a status that is neither success nor error".to_owned()),
+            }
+        }
+        Role::Assistant => {
+            let calls = object.get("tool_calls");
+            if calls.is_some_and(|calls| !calls.is_falsy() && calls.kind() != JsonKind::Array) {
+                return Some("has tool_calls that are not a list".to_owned());
+            }
+            let calls = calls.into_iter().flat_map(|calls| calls.items());
+            calls.enumerate().find_map(|(index, call)| check_call(index, call))
+        }
+        _ => None,
+    }
+}
+
+const NO_OBJECT: &str = "has arguments that are not a JSON object";
+
+fn check_call(index: usize, call: Json<'_>) -> Option<String> {
+    let no_name = || Some("has no name".to_owned());
+    let is_wrong_id = |id: Json<'_>| !matches!(id.kind(), JsonKind::Null | JsonKind::String);
+    let what = match call.get("function") {
+        _ if call.kind() != JsonKind::Object => Some(format!("is {}", call.kind().noun())),
+        _ if call.get("id").is_some_and(is_wrong_id) => Some("has an id that is not a text".to_owned()),
+        Some(_) if call.get("id").is_none() => Some("has no id".to_owned()),
+        Some(function) if function.get_text("name").is_none() => no_name(),
+        Some(function) => check_arguments(function.get("arguments")),
+        None => {
+            let missing = ["name", "args", "id"].into_iter().find(|key| call.get(key).is_none());
+            let known = ["name", "args", "id", "type", "extras"];
+            let extra = || call.entries().find(|(key, _)| !known.iter().any(|known| key.is(known)));
+            match missing {
+                Some(key) => Some(format!("has neither function nor {key}")),
+                None if call.get("args").is_some_and(|args| args.kind() != JsonKind::Object) => {
+                    Some(NO_OBJECT.to_owned())
+                }
+                None if call.get_text("name").is_none() => no_name(),
+                None => extra().map(|(key, _)| format!("has {}, which LangChain does not know there", key.decode())),
+            }
+        }
+    };
+    what.map(|what| format!("calls a tool (call {index}) and the call {what}"))
+}
+
+fn check_arguments(arguments: Option<Json<'_>>) -> Option<String> {
+    let Some(arguments) = arguments else { return Some("has no arguments".to_owned()) };
+    let is_object = |json: Json<'_>| json.kind() == JsonKind::Object;
+    let object = match arguments.text() {
+        Some(text) => {
+            Source::of_arguments(&text.decode_json()).is_some_and(|source| source.first().is_some_and(is_object))
+        }
+        None => is_object(arguments),
+    };
+    (!object).then(|| NO_OBJECT.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::formats;
+    use crate::transcript::framing::read_for_test as read;
+
+    fn refused(message: &str) -> Option<String> {
+        let source = format!("[{message}]");
+        let document = read(&source, formats::by_name("openai-chat"), None).expect("a transcript");
+        refusal(document.transcripts[0].format, &document.transcripts[0].messages[0])
+    }
+
+    /// Tried with `convert_to_messages` of langchain-core 1.7.2: each of these raises.
+    #[test]
+    fn what_langchain_refuses() {
+        for (message, why) in [
+            (r#"{"role":"assistant","tool_calls":[]}"#, "no content"),
+            (r#"{"role":"user","content":3}"#, "a number for its content"),
+            (r#"{"role":"user","content":[3]}"#, "a number in its content"),
+            (r#"{"role":"user","content":[{"type":"text","text":null}]}"#, "null for a text"),
+            (r#"{"role":"user","content":"","name":3}"#, "a number for its name"),
+            (r#"{"role":"function","content":""}"#, "no name"),
+            (r#"{"role":"tool","content":""}"#, "no tool_call_id"),
+            (r#"{"role":"tool","content":"","tool_call_id":"a","status":3}"#, "neither success nor error"),
+            (r#"{"role":"tool","content":"","tool_call_id":"a","status":"odd"}"#, "neither success nor error"),
+            (r#"{"role":"user","content":"","message_type":"a"}"#, "a message_type"),
+            (r#"{"role":"user","content":"","additional_kwargs":null}"#, "additional_kwargs that are not an object"),
+            (r#"{"role":"user","content":"","response_metadata":"s"}"#, "response_metadata that are not an object"),
+            (r#"{"role":"user","content":"","id":true}"#, "an id that is not a text"),
+            (r#"{"role":"assistant","content":"","tool_calls":"s"}"#, "not a list"),
+            (r#"{"role":"assistant","content":"","tool_calls":["s"]}"#, "is a string"),
+            (
+                r#"{"role":"assistant","content":"","tool_calls":[{"id":3,"name":"f","args":{}}]}"#,
+                "an id that is not a text",
+            ),
+            (r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","name":null,"args":{}}]}"#, "has no name"),
+            (
+                r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","name":"f","args":"{}"}]}"#,
+                "not a JSON object",
+            ),
+            (
+                r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"arguments":"{}"}}]}"#,
+                "has no name",
+            ),
+            (r#"{"role":"tool","content":"","tool_call_id":{}}"#, "a tool_call_id that is not a text"),
+            (r#"{"role":"exit","content":""}"#, "a role that LangChain does not know"),
+            (r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#, "no id"),
+            (
+                r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}}]}"#,
+                "not a JSON object",
+            ),
+            (
+                r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"[]"}}]}"#,
+                "not a JSON object",
+            ),
+            (r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","custom":{"name":"f"}}]}"#, "nor name"),
+        ] {
+            let found = refused(message).unwrap_or_else(|| panic!("{message} is taken"));
+            assert!(found.contains(why), "{message}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_langchain_takes() {
+        for message in [
+            r#"{"role":"user","content":null}"#,
+            r#"{"role":"user","content":["a",{"type":"text"}]}"#,
+            r#"{"role":"tool","content":{"a":1},"tool_call_id":3}"#,
+            r#"{"role":"assistant","content":"","tool_calls":null,"name":null}"#,
+            r#"{"role":"assistant","content":"","tool_calls":[{"id":null,"name":"f","args":{},"type":"tool_call"}]}"#,
+        ] {
+            assert_eq!(refused(message), None, "{message}");
+        }
+    }
+}

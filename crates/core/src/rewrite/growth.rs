@@ -1,0 +1,305 @@
+//! Puts back what a run took from a text that has grown since: entries stand behind those that the run left.
+//!
+//! Nothing is looked for. The text must begin with what the run left, value for value, and what the run changed beside its
+//! lists must be as it was left. What is put back is proved too: by the hash of the original text where the bytes are still
+//! those of the run, else by the hash of what the record holds.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::hash::sha256;
+use crate::rewrite::elements::removal_edits;
+use crate::rewrite::lists::{EntryBefore, OutsideValue, hash_before, only_value, value_at};
+use crate::rewrite::restoring::{Record, RestoreError, restore_original};
+use crate::rewrite::value_hash::{ListHash, value_hash};
+use crate::rewrite::{Edit, apply, sort};
+use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::source::Source;
+
+/// A list of a text, with the hash of each entry.
+#[derive(Debug, Default)]
+pub struct HashedList<'a> {
+    pub entries: Vec<Json<'a>>,
+    pub hashes: Vec<String>,
+}
+
+/// The lists of a text at some pointers.
+pub struct TextLists<'a> {
+    /// The text itself: its source hides broken lines.
+    text: &'a str,
+    source: &'a Source<'a>,
+    root: Option<Json<'a>>,
+    lists: HashMap<Option<String>, HashedList<'a>>,
+}
+
+/// The first thing in a text that is not as a run left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The number of entries in front of it that are.
+    pub same: usize,
+    /// Its name, such as `entry 3 of /messages`.
+    pub what: String,
+    /// Whether it is gone, rather than changed.
+    pub is_missing: bool,
+}
+
+impl Difference {
+    fn changed(same: usize, what: String) -> Self {
+        Difference { same, what, is_missing: false }
+    }
+
+    /// Describes it, for a run of this time.
+    pub fn sentence(&self, time: &str) -> String {
+        let Difference { what, is_missing, .. } = self;
+        if *is_missing {
+            format!("{what}, which the run of {time} left, is missing")
+        } else {
+            format!("{what} is not as the run of {time} left it")
+        }
+    }
+}
+
+impl<'a> TextLists<'a> {
+    pub fn new(text: &'a str, source: &'a Source<'a>) -> Self {
+        TextLists { text, source, root: only_value(source), lists: HashMap::new() }
+    }
+
+    /// The list at a pointer; the values of the text where there is none. It is empty where no list stands there.
+    pub fn at(&mut self, pointer: Option<&str>) -> &HashedList<'a> {
+        let (source, root) = (self.source, self.root);
+        self.lists.entry(pointer.map(str::to_owned)).or_insert_with(|| {
+            let entries: Vec<Json<'_>> = match pointer {
+                None => source.values().collect(),
+                Some(pointer) => {
+                    root.and_then(|root| value_at(root, pointer)).into_iter().flat_map(|at| at.items()).collect()
+                }
+            };
+            let hashes = entries.iter().map(|entry| value_hash(*entry)).collect();
+            HashedList { entries, hashes }
+        })
+    }
+
+    /// Tells whether the text begins with what a run left, whose records these are.
+    ///
+    /// # Errors
+    /// The first thing that differs.
+    pub fn check(&mut self, records: &[Record]) -> Result<(), Difference> {
+        for record in records {
+            let Some(changed) = &record.changed else { continue };
+            let pointer = changed.list.as_deref();
+            let place = pointer.filter(|pointer| !pointer.is_empty()).map(|pointer| format!(" of {pointer}"));
+            let place = place.unwrap_or_default();
+            let list = self.at(pointer);
+            let (mut whole, mut proved) = (ListHash::default(), false);
+            for (index, left) in changed.left.iter().enumerate() {
+                let found = list.hashes.get(index);
+                let is_left = match (found, left) {
+                    (None, _) => false,
+                    (Some(_), None) => true,
+                    (Some(found), Some(left)) => found.starts_with(&**left),
+                };
+                if !is_left && is_without_system(&changed.left, &list.hashes) {
+                    let what = format!("the system message in front{place}");
+                    return Err(Difference { same: index, what, is_missing: true });
+                }
+                if !is_left {
+                    return Err(Difference::changed(index, format!("entry {index}{place}")));
+                }
+                if let Some(found) = found.filter(|_| left.is_some()) {
+                    whole.add(found);
+                    proved = true;
+                }
+            }
+            if !proved || whole.end() != changed.left_sha256 {
+                return Err(Difference::changed(0, format!("the list{place}")));
+            }
+            for value in &changed.outside {
+                if self.root.and_then(|root| value_at(root, &value.pointer)).map(value_hash) != value.left {
+                    return Err(Difference::changed(changed.left.len(), format!("the value at {}", value.pointer)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the text begins with what stood there before a run, so that nothing is to be put back.
+    pub fn begins_with_original(&mut self, record: &Record) -> bool {
+        let Some(changed) = &record.changed else { return false };
+        let list = self.at(changed.list.as_deref());
+        let mut index = 0;
+        for before in &changed.before {
+            let texts: Vec<&str> = match before {
+                // What the run left stands in the text already, but perhaps at another place.
+                EntryBefore::Left(left) => {
+                    let Some(wanted) = changed.left.get(*left) else { return false };
+                    let found = list.hashes.get(index);
+                    let is_it = match (found, wanted) {
+                        (None, _) => false,
+                        (Some(_), None) => true,
+                        (Some(found), Some(wanted)) => found.starts_with(&**wanted),
+                    };
+                    if !is_it {
+                        return false;
+                    }
+                    index += 1;
+                    continue;
+                }
+                EntryBefore::Text(text) => vec![text],
+                EntryBefore::Messages([first, count]) => {
+                    let messages = record.messages.get(*first..first.saturating_add(*count)).unwrap_or_default();
+                    messages.iter().map(String::as_str).collect()
+                }
+            };
+            for text in texts {
+                let hash = Source::of(text).ok().and_then(|source| source.first().map(value_hash));
+                if hash.is_none() || list.hashes.get(index) != hash.as_ref() {
+                    return false;
+                }
+                index += 1;
+            }
+        }
+        changed.outside.iter().all(|value| {
+            let now = self.root.and_then(|root| value_at(root, &value.pointer)).map(value_hash);
+            let before = value.before.as_ref().and_then(|text| Source::of(text).ok()?.first().map(value_hash));
+            now == before
+        })
+    }
+
+    /// Puts back what a run took, whose records these are. The text must begin with what the run left. Returns the text before
+    /// the run, and what has grown since behind it.
+    ///
+    /// # Errors
+    /// The records do not fit, or do not give the original.
+    pub fn put_back(&mut self, records: &[Record]) -> Result<String, RestoreError> {
+        match self.put_back_bytes(records) {
+            Some(text) => Ok(text),
+            None => self.put_back_values(records),
+        }
+    }
+
+    /// Puts back to the byte: without what has grown, the text is the one that the run wrote.
+    fn put_back_bytes(&mut self, records: &[Record]) -> Option<String> {
+        let text = self.text;
+        let mut grown: Vec<(Option<String>, Range<usize>)> = Vec::new();
+        for record in records {
+            let changed = record.changed.as_ref()?;
+            let list = self.at(changed.list.as_deref());
+            let (last_left, last) = (list.entries.get(changed.left.len().checked_sub(1)?)?, list.entries.last()?);
+            grown.push((changed.list.clone(), last_left.span().end..last.span().end));
+        }
+        let mut cut: Vec<Edit> =
+            grown.iter().map(|(_, range)| Edit { range: range.clone(), text: String::new() }).collect();
+        sort(&mut cut);
+        let without = apply(text, &cut);
+        let first = records.first()?;
+        if sha256(without.as_bytes()) != first.result_sha256 {
+            return None;
+        }
+        let original =
+            String::from_utf8(restore_original(without.as_bytes(), first.line, records.to_vec()).ok()?).ok()?;
+        let source = Source::of_file(&original).ok()?;
+        let mut lists = TextLists::new(&original, &source);
+        let mut back = Vec::new();
+        for (pointer, range) in grown {
+            let end = lists.at(pointer.as_deref()).entries.last()?.span().end;
+            back.push(Edit { range: end..end, text: text[range].to_owned() });
+        }
+        sort(&mut back);
+        Some(apply(&original, &back))
+    }
+
+    /// Puts back value for value: a client wrote the document anew.
+    fn put_back_values(&mut self, records: &[Record]) -> Result<String, RestoreError> {
+        let text = self.text;
+        let mut edits = Vec::new();
+        for record in records {
+            let changed = record.changed.as_ref().ok_or(RestoreError::DoesNotFit)?;
+            let message = |index: usize| record.messages.get(index).map(String::as_str);
+            if hash_before(&changed.before, &changed.outside, message).as_ref() != Some(&changed.before_sha256) {
+                return Err(RestoreError::NotTheOriginal);
+            }
+            let list = self.at(changed.list.as_deref());
+            let spans: Vec<Range<usize>> = list.entries.iter().map(|entry| entry.span()).collect();
+            let of_left = changed.left.len();
+            let spans = spans.get(..of_left).ok_or(RestoreError::DoesNotFit)?;
+            let gap = separator(text, &list.entries, changed.list.is_some()).ok_or(RestoreError::DoesNotFit)?;
+            let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+                return Err(RestoreError::DoesNotFit);
+            };
+            let entries = entries_before(record, text, spans).ok_or(RestoreError::DoesNotFit)?;
+            edits.push(Edit { range: first.start..last.end, text: entries.join(gap) });
+            for value in &changed.outside {
+                edits.extend(self.put_back_outside(value).ok_or(RestoreError::DoesNotFit)?);
+            }
+        }
+        sort(&mut edits);
+        if !edits.windows(2).all(|two| two[0].range.end <= two[1].range.start) {
+            return Err(RestoreError::DoesNotFit);
+        }
+        Ok(apply(text, &edits))
+    }
+
+    /// The edits that make a value outside of the lists as it was.
+    fn put_back_outside(&self, value: &OutsideValue) -> Option<Vec<Edit>> {
+        let root = self.root?;
+        match (value_at(root, &value.pointer), &value.before) {
+            (Some(now), Some(before)) => Some(vec![Edit { range: now.span(), text: before.clone() }]),
+            (Some(now), None) => Some(removal_edits(self.text, &[now.span()])),
+            (None, None) => Some(Vec::new()),
+            (None, Some(before)) => {
+                let (around, key) = value.pointer.rsplit_once('/')?;
+                let around = value_at(root, around).filter(|around| around.kind() == JsonKind::Object)?;
+                let key = serde_json::Value::from(key.replace("~1", "/").replace("~0", "~"));
+                let (at, comma) = match around.entries().last() {
+                    Some((_, last)) => (last.span().end, ", "),
+                    None => (around.span().start + 1, ""),
+                };
+                Some(vec![Edit { range: at..at, text: format!("{comma}{key}: {before}") }])
+            }
+        }
+    }
+}
+
+/// Whether a list begins with what a run left behind a system message that may differ.
+fn is_without_system(left: &[Option<String>], hashes: &[String]) -> bool {
+    let [None, Some(second), ..] = left else { return false };
+    hashes.first().is_some_and(|first| first.starts_with(&**second))
+}
+
+/// What separates the entries of a list in a text; nothing where something else stands between two of them, such as a broken
+/// line.
+fn separator<'a>(text: &'a str, entries: &[Json<'_>], is_array: bool) -> Option<&'a str> {
+    let (comma, default) = if is_array { (",", ", ") } else { ("", "\n") };
+    let mut first = None;
+    for two in entries.windows(2) {
+        let gap = &text[two[0].span().end..two[1].span().start];
+        if gap.is_empty() || gap.trim_ascii() != comma {
+            return None;
+        }
+        first = first.or(Some(gap));
+    }
+    Some(first.unwrap_or(default))
+}
+
+/// The entries of a list before a run: some stand in the text still, the record has the others. Nothing where tcompact cannot
+/// have written the record: each entry stands there once, and in order.
+fn entries_before<'r>(record: &'r Record, text: &'r str, left: &[Range<usize>]) -> Option<Vec<&'r str>> {
+    let changed = record.changed.as_ref()?;
+    let mut entries = Vec::with_capacity(changed.before.len());
+    let (mut next_left, mut next_message) = (0, 0);
+    for before in &changed.before {
+        match before {
+            EntryBefore::Left(index) if *index >= next_left => {
+                entries.push(&text[left.get(*index)?.clone()]);
+                next_left = index + 1;
+            }
+            EntryBefore::Messages([first, count]) if *first >= next_message => {
+                next_message = first.checked_add(*count)?;
+                entries.extend(record.messages.get(*first..next_message)?.iter().map(String::as_str));
+            }
+            EntryBefore::Text(entry) => entries.push(entry),
+            EntryBefore::Left(_) | EntryBefore::Messages(_) => return None,
+        }
+    }
+    (!entries.is_empty()).then_some(entries)
+}

@@ -1,0 +1,261 @@
+//! Restores the original of a compacted text from the records of an archive.
+//!
+//! A text is a line if conversations stand one a line, and otherwise a whole source. Its hash proves that the text at
+//! hand is the one that was written. Nothing here trusts a record: a forged one leads nowhere.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Component, Path};
+
+use serde::Deserialize;
+
+use crate::hash::Hasher;
+use crate::rewrite::lists::{ChangedList, EntryBefore};
+use crate::rewrite::way_back::{EntryRun, MessageRun, Replacement, RestoredPiece};
+use crate::rewrite::{self, Replaces};
+
+/// The fields of a record that restoring needs.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Record {
+    /// The name of the conversation: its file and, if the file holds one a line, its line.
+    #[serde(default)]
+    pub source: String,
+    /// What names the record in the notes of its run; empty where an older version wrote it.
+    #[serde(default)]
+    pub id: String,
+    /// The line that was changed.
+    pub line: Option<usize>,
+    /// The hash of the text before.
+    pub original_sha256: String,
+    /// The round of compaction; 0 where an older version wrote the record.
+    #[serde(default)]
+    pub round: u32,
+    /// The time, which all records of one file in one run share.
+    #[serde(default)]
+    pub summarized_at: String,
+    /// The line of the record in its archive.
+    #[serde(skip)]
+    pub number: usize,
+    /// The hash of the text after.
+    pub result_sha256: String,
+    put_back: Vec<Replacement>,
+    pub messages: Vec<String>,
+    /// What was changed in the list of the conversation, where it stands in one. (A flattened field would be read twice.)
+    #[serde(skip)]
+    pub changed: Option<ChangedList>,
+}
+
+/// The reason why a text cannot be restored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RestoreError {
+    /// The records do not fit the text.
+    DoesNotFit,
+    /// The restored text is not the original.
+    NotTheOriginal,
+    /// Different originals became this text; these are their names.
+    Ambiguous(Vec<String>),
+}
+
+impl fmt::Display for RestoreError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RestoreError::DoesNotFit => {
+                out.write_str("its record does not match this text; the archive was changed")
+            }
+            RestoreError::NotTheOriginal => out.write_str(
+                "its record does not give the original of this text back: the hash differs; the archive was changed, or part of it is missing",
+            ),
+            RestoreError::Ambiguous(names) => {
+                const MOST: usize = 5;
+                let shown = names[..names.len().min(MOST)].join(", ");
+                let more = names.len().saturating_sub(MOST);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                write!(
+                    out,
+                    "different texts were compacted to this one ({shown}{more}); use a copy of the archive with only the records of this file"
+                )
+            }
+        }
+    }
+}
+
+/// The edits that restore the original of `text`, by the records that name it as their result. They are in order and do
+/// not overlap, and their result has the hash of the original. `line` is the line of the text in its file, if it is one.
+/// Repeated records count once. Of different originals, the one counts whose record names the same line.
+///
+/// # Errors
+/// The records do not fit, do not yield the original, or yield several originals.
+pub fn edits_to_original(text: &[u8], line: Option<usize>, records: Vec<Record>) -> Result<Vec<PutBack>, RestoreError> {
+    let records = of_one_original(records, line)?;
+    let Some(hash) = records.first().map(|record| record.original_sha256.clone()) else {
+        return Err(RestoreError::DoesNotFit);
+    };
+    let mut edits: Vec<Vec<PutBack>> =
+        records.iter().map(Record::edits).collect::<Option<_>>().ok_or(RestoreError::DoesNotFit)?;
+    edits.sort_by_key(|own| own.first().map(|edit| edit.range.start));
+    edits.dedup();
+    let mut edits: Vec<PutBack> = edits.into_iter().flatten().collect();
+    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    let in_order = edits.windows(2).all(|two| two[0].range.end <= two[1].range.start);
+    if !in_order || edits.iter().any(|edit| text.get(edit.range.clone()).is_none()) {
+        return Err(RestoreError::DoesNotFit);
+    }
+    let mut hasher = Hasher::default();
+    rewrite::pieces(text, &edits).for_each(|piece| hasher.add(piece));
+    if hasher.end() == hash { Ok(edits) } else { Err(RestoreError::NotTheOriginal) }
+}
+
+/// The records of one original; of several, those that name this line.
+///
+/// # Errors
+/// They are still of different originals.
+fn of_one_original(mut records: Vec<Record>, line: Option<usize>) -> Result<Vec<Record>, RestoreError> {
+    let is_one = |records: &[Record]| records.windows(2).all(|two| two[0].original_sha256 == two[1].original_sha256);
+    let names: Vec<String> = records.iter().map(Record::name).collect();
+    if !is_one(&records)
+        && let Some(last) = last_at_the_end(&records)
+    {
+        let original = last.original_sha256.clone();
+        records.retain(|record| record.original_sha256 == original);
+    }
+    if !is_one(&records) {
+        records.retain(|record| record.line == line && line.is_some());
+    }
+    if !records.is_empty() && is_one(&records) {
+        return Ok(records);
+    }
+    Err(RestoreError::ambiguous(names))
+}
+
+/// Of the records of several runs on one file, that of the last run, if it only removed entries behind those that it left: what
+/// it puts back begins with what the others left, so that these follow.
+pub fn last_at_the_end(records: &[Record]) -> Option<&Record> {
+    let last = records.iter().max_by(|one, other| one.summarized_at.cmp(&other.summarized_at))?;
+    let same_time = records.iter().filter(|record| record.summarized_at == last.summarized_at);
+    let is_last = same_time.clone().all(|record| record.original_sha256 == last.original_sha256);
+    let is_of_file = records.iter().all(|record| record.file() == last.file());
+    let changed = last.changed.as_ref()?;
+    let stays = changed.before.iter().take(changed.left.len()).enumerate();
+    let mut stays = stays.map(|(index, before)| *before == EntryBefore::Left(index));
+    let is_at_end = changed.before.len() > changed.left.len() && stays.all(|stays| stays);
+    (is_last && is_of_file && is_at_end).then_some(last)
+}
+
+impl RestoreError {
+    /// Says that these records are of different originals.
+    pub fn ambiguous(mut names: Vec<String>) -> Self {
+        names.sort();
+        names.dedup();
+        RestoreError::Ambiguous(names)
+    }
+}
+
+/// Restores the original of `text`, as [`edits_to_original`] does.
+///
+/// # Errors
+/// The same.
+pub fn restore_original(text: &[u8], line: Option<usize>, records: Vec<Record>) -> Result<Vec<u8>, RestoreError> {
+    let edits = edits_to_original(text, line, records)?;
+    Ok(rewrite::pieces(text, &edits).collect::<Vec<_>>().concat())
+}
+
+/// A range of the result, and the bytes that it was before.
+#[derive(Debug, PartialEq)]
+pub struct PutBack {
+    pub range: Range<usize>,
+    pub bytes: Vec<u8>,
+}
+
+impl PutBack {
+    pub fn has_line_end(&self) -> bool {
+        self.bytes.contains(&b'\n')
+    }
+}
+
+impl Replaces for PutBack {
+    fn range(&self) -> &Range<usize> {
+        &self.range
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The components of a path. `./a` and `a` are the same.
+pub fn path_components(path: &str) -> Vec<Component<'_>> {
+    Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
+}
+
+/// The path of the file that a record's source names. The source of a conversation on a line ends with the line's number, and
+/// its own number on the line.
+pub fn file_of_source(source: &str) -> &str {
+    let is_line = |text: &str| {
+        let (line, number) = text.split_once('#').unwrap_or((text, "1"));
+        line.parse::<usize>().is_ok() && number.parse::<usize>().is_ok()
+    };
+    match source.rsplit_once(':') {
+        Some((file, end)) if is_line(end) => file,
+        _ => source,
+    }
+}
+
+impl Record {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// It is not as tcompact writes them.
+    pub fn read(text: &[u8]) -> serde_json::Result<Self> {
+        let mut record: Record = serde_json::from_slice(text)?;
+        record.changed = serde_json::from_slice(text).ok();
+        Ok(record)
+    }
+
+    /// Its source, with its line in the archive, where it is known.
+    pub fn name(&self) -> String {
+        match self.number {
+            0 => self.source.clone(),
+            number => format!("{} in line {number} of the archive", self.source),
+        }
+    }
+
+    /// The path of its source file.
+    pub fn file(&self) -> &str {
+        file_of_source(&self.source)
+    }
+
+    /// The edits that restore the original; `None` if tcompact cannot have written the record.
+    fn edits(&self) -> Option<Vec<PutBack>> {
+        // Each message at most once and in order, so a short record cannot grow without bounds.
+        let (mut next, mut next_entry) = (0, 0);
+        let mut edit = |put_back: &Replacement| {
+            let mut bytes = Vec::new();
+            for piece in &put_back.pieces {
+                match piece {
+                    RestoredPiece::Text(piece) => bytes.extend(piece.as_bytes()),
+                    RestoredPiece::Bytes(piece) => bytes.extend(piece),
+                    RestoredPiece::Message(index) if *index >= next => {
+                        bytes.extend(self.messages.get(*index)?.as_bytes());
+                        next = *index + 1;
+                    }
+                    RestoredPiece::Messages(MessageRun { first, count, between }) if *first >= next => {
+                        next = first.checked_add(*count)?;
+                        let messages = self.messages.get(*first..next)?;
+                        bytes.extend(messages.join(between).as_bytes());
+                    }
+                    RestoredPiece::Entries(EntryRun { entry, count, between }) if *entry >= next_entry => {
+                        next_entry = entry.checked_add(*count)?;
+                        for (at, before) in self.changed.as_ref()?.before.get(*entry..next_entry)?.iter().enumerate() {
+                            let EntryBefore::Text(text) = before else { return None };
+                            bytes.extend(if at > 0 { between.as_bytes() } else { &[] });
+                            bytes.extend(text.as_bytes());
+                        }
+                    }
+                    RestoredPiece::Message(_) | RestoredPiece::Messages(_) | RestoredPiece::Entries(_) => return None,
+                }
+            }
+            Some(PutBack { range: put_back.offset..put_back.offset.checked_add(put_back.bytes)?, bytes })
+        };
+        self.put_back.iter().map(&mut edit).collect()
+    }
+}

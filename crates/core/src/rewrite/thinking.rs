@@ -1,0 +1,286 @@
+//! Removes thinking from kept messages once the messages before them have changed: a model signs its thinking for those
+//! messages.
+//!
+//! The provider then rejects all thinking, and also the rest of it if only some is removed. A signed block is removed
+//! or left alone, never edited.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::tokens::models::binds_thinking;
+use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole};
+use crate::transcript::named_models::{model_of, own_model};
+use crate::transcript::thoughts::{Thought, ThoughtMark, thoughts};
+use crate::transcript::{MaskMark, Message, Transcript};
+
+use crate::rewrite::repair::{NO_ANSWER, bounds, is_all};
+use crate::rewrite::{Edit, Style, arguments, elements};
+
+/// What to do with thinking after changed history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thinking {
+    /// Remove it if its model binds thinking to the messages before it.
+    Auto,
+    /// Keep it.
+    Keep,
+    /// Remove it.
+    Drop,
+}
+
+/// The thinking to remove from the kept messages.
+#[derive(Debug, Default)]
+pub struct Removal {
+    /// The edits within messages, in order.
+    pub edits: Vec<Edit>,
+    /// The messages that are removed whole because nothing is left of them, in order.
+    pub emptied: Vec<usize>,
+    /// All messages that lose thinking, including the emptied ones, in order.
+    pub messages: Vec<usize>,
+    /// The number of removed pieces of thinking.
+    pub blocks: usize,
+    /// A model that binds its thinking, if some is removed for that reason.
+    pub model: Option<String>,
+    /// The number of messages whose signed thinking stays because their model is unknown.
+    pub unknown: usize,
+}
+
+/// The messages whose thinking no longer fits the messages before it, in order: those behind the first that was masked
+/// or is `edited`, and those with masks in their signed thinking.
+pub fn behind_change(transcript: &Transcript<'_>, edited: Option<usize>) -> impl Iterator<Item = usize> {
+    let masked = transcript.messages.iter().position(|message| message.mask != MaskMark::Nothing);
+    let first = [edited, masked].into_iter().flatten().min().unwrap_or(transcript.messages.len());
+    let all = first..transcript.messages.len();
+    all.filter(move |index| *index > first || has_broken_thinking(transcript, *index))
+}
+
+/// Whether a mask has broken the signature of a message's thinking.
+fn has_broken_thinking(transcript: &Transcript<'_>, index: usize) -> bool {
+    transcript.messages[index].mask == MaskMark::SignedThinking
+}
+
+/// Finds the thinking to remove from the messages at `indices`. `reader` is the model that reads on, if the user names
+/// it; otherwise the model of each message is the one that the message or its transcript names.
+pub fn removal(
+    transcript: &Transcript<'_>,
+    indices: impl Iterator<Item = usize>,
+    policy: Thinking,
+    reader: Option<&str>,
+) -> Removal {
+    let mut removal = Removal::default();
+    let indices = indices.filter(|index| policy != Thinking::Keep || has_broken_thinking(transcript, *index));
+    for (index, all, author) in messages_with_thinking(transcript, indices) {
+        let model = reader.or(author.as_deref());
+        let removed = if has_broken_thinking(transcript, index) {
+            all.iter().collect()
+        } else if is_required(transcript, index, &all, author.as_deref()) {
+            Vec::new()
+        } else {
+            thoughts_to_remove(&all, policy, model, author.as_deref())
+        };
+        if removed.is_empty() {
+            let is_signed = all.iter().any(|thought| thought.mark == ThoughtMark::Signed);
+            removal.unknown += usize::from(model.is_none() && is_signed);
+            continue;
+        }
+        removal.model = removal.model.or_else(|| model.filter(|model| binds_thinking(model)).map(str::to_owned));
+        removal.remove(transcript, index, &all, &removed);
+    }
+    crate::rewrite::sort(&mut removal.edits);
+    removal
+}
+
+/// Removes all thinking from the messages at `indices`, except thinking that its maker requires back.
+pub fn removal_of_all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) -> Removal {
+    let mut removal = Removal::default();
+    for (index, all, author) in messages_with_thinking(transcript, indices) {
+        if !is_required(transcript, index, &all, author.as_deref()) {
+            removal.remove(transcript, index, &all, &all.iter().collect::<Vec<_>>());
+        }
+    }
+    crate::rewrite::sort(&mut removal.edits);
+    removal
+}
+
+/// The messages with thinking among those at `indices`: the index, the thoughts, and the model that wrote it.
+fn messages_with_thinking<'a>(
+    transcript: &Transcript<'a>,
+    indices: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = (usize, Vec<Thought<'a>>, Option<String>)> {
+    let transcript_model: OnceCell<Option<String>> = OnceCell::new();
+    indices.filter_map(move |index| {
+        let message = &transcript.messages[index];
+        let thoughts = Some(thoughts(message)).filter(|thoughts| !thoughts.is_empty())?;
+        let author = own_model(message).or_else(|| transcript_model.get_or_init(|| model_of(transcript)).clone());
+        Some((index, thoughts, author))
+    })
+}
+
+/// Dissolves groups that exist only for thinking that is removed wherever the transcript is cut.
+pub fn release(transcript: &mut Transcript<'_>, policy: Thinking, reader: Option<&str>) {
+    if !transcript.order.groups_by_thinking || transcript.groups.is_empty() {
+        return;
+    }
+    let mut first: Vec<usize> = transcript.groups.iter().map(|group| group.0).collect();
+    first.sort_unstable();
+    first.dedup();
+    let changed = removal(transcript, first.into_iter(), policy, reader).messages;
+    transcript.groups.retain(|group| changed.binary_search(&group.0).is_err());
+}
+
+impl Removal {
+    /// Removes some of the thoughts of a message.
+    fn remove(&mut self, transcript: &Transcript<'_>, index: usize, all: &[Thought<'_>], removed: &[&Thought<'_>]) {
+        let message = &transcript.messages[index];
+        self.blocks += removed.len();
+        self.messages.push(index);
+        let spans: BTreeSet<(usize, usize)> = removed.iter().map(|thought| bounds(thought.json)).collect();
+        if !is_all(message, &spans) {
+            self.edits.extend(edits_without(transcript.source, all, &spans));
+        } else if transcript.order.alternates {
+            self.edits.push(answer_placeholder(transcript, index));
+        } else {
+            self.emptied.push(index);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// All edits in order, including those that remove whole messages. Valid only if nothing else edits the transcript.
+    pub fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        if self.edits.is_empty() && self.emptied.is_empty() {
+            return Vec::new();
+        }
+        let mut copies = crate::rewrite::without_copies(transcript);
+        crate::rewrite::sort(&mut copies);
+        let (mut edits, mut emptied) = (self.edits, self.emptied);
+        emptied.sort_unstable();
+        emptied.dedup();
+        let mut gone: Vec<Range<usize>> = Vec::new();
+        let mut done = 0;
+        for index in emptied {
+            let span = transcript.messages[index].span();
+            let first = copies.partition_point(|edit| edit.range.start < span.start);
+            let inside = copies[first..].iter().take_while(|edit| edit.range.end <= span.end).count();
+            match bridge(transcript, index, &copies[first..first + inside]) {
+                Some(bridged) => edits.push(bridged),
+                None => gone.push(span),
+            }
+            edits.extend_from_slice(&copies[done..first]);
+            done = first + inside;
+        }
+        edits.extend_from_slice(&copies[done..]);
+        edits.extend(elements::removal_edits(transcript.source, &gone));
+        crate::rewrite::sort(&mut edits);
+        edits
+    }
+}
+
+/// The edit that replaces a message with an empty entry, if later entries refer to it as their parent. `changed` are the
+/// edits of members that the empty entry has, too.
+pub fn bridge(transcript: &Transcript<'_>, index: usize, changed: &[Edit]) -> Option<Edit> {
+    let message = transcript.messages[index].json;
+    let mut entry = transcript.format.placeholder(message)?;
+    for edit in changed {
+        let member = message.entries().find(|(_, value)| value.span() == edit.range);
+        if let (Some((key, _)), Ok(value)) = (member, serde_json::from_str(&edit.text)) {
+            entry[&*key.decode()] = value;
+        }
+    }
+    let text = Style::beside(transcript, index, transcript.is_ascii()).write(&entry);
+    Some(Edit { range: message.span(), text })
+}
+
+/// The index of the message that an edit is in, or comes before.
+pub fn message_at(transcript: &Transcript<'_>, edit: &Edit) -> usize {
+    transcript.messages.partition_point(|message| message.span().end <= edit.range.start)
+}
+
+/// The index of the first message that a compaction by tcompact has left.
+pub fn compacted(transcript: &Transcript<'_>) -> Option<usize> {
+    transcript.messages.iter().position(is_compacted)
+}
+
+/// Whether a message shows a compaction by tcompact: a summary, or a call with a cut argument. Summaries of agents do not
+/// count, because they existed when the messages after them were signed.
+fn is_compacted(message: &Message<'_>) -> bool {
+    message.is_ours() || !message.calls.is_empty() && message.json.raw().contains(arguments::MARK)
+}
+
+/// The thoughts of a message that are removed.
+fn thoughts_to_remove<'t, 'a>(
+    all: &'t [Thought<'a>],
+    policy: Thinking,
+    model: Option<&str>,
+    author: Option<&str>,
+) -> Vec<&'t Thought<'a>> {
+    let removes = match policy {
+        Thinking::Auto => model.is_some_and(binds_thinking),
+        Thinking::Drop => true,
+        Thinking::Keep => false,
+    };
+    if !removes {
+        return Vec::new();
+    }
+    // A text beside the content is Claude's if Claude wrote the message.
+    let by_claude = is_by_claude(all, author);
+    all.iter().filter(|thought| by_claude || thought.mark != ThoughtMark::Beside).collect()
+}
+
+/// Whether Claude wrote a message with these thoughts.
+fn is_by_claude(all: &[Thought<'_>], author: Option<&str>) -> bool {
+    author.is_some_and(|author| author.to_ascii_lowercase().contains("claude"))
+        || all.iter().any(|thought| thought.mark == ThoughtMark::Signed)
+}
+
+/// Whether the maker of a message's thoughts rejects what follows without them. OpenAI does so for items with ids, and
+/// the name of a deployment does not tell whose model it is. Taking the ids as well would edit items that stay, and the
+/// model would still lose reasoning that only its maker can read.
+fn is_required(transcript: &Transcript<'_>, index: usize, all: &[Thought<'_>], author: Option<&str>) -> bool {
+    is_of_others(&transcript.messages[index], author) || transcript.order.binds_reasoning && !is_by_claude(all, author)
+}
+
+/// Whether a model of OpenAI or Google wrote a message. They reject calls without the reasoning before them.
+fn is_of_others(message: &Message<'_>, author: Option<&str>) -> bool {
+    let provider = || message.rare_fields().provider.map(|provider| provider.decode().into_owned());
+    let Some(name) = author.map(str::to_owned).or_else(provider) else { return false };
+    let name = name.to_ascii_lowercase();
+    let last = name.rsplit(['/', ':']).next().unwrap_or_default();
+    let is_numbered = || last.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    !name.contains("claude")
+        && (["gemini", "google", "gpt", "openai", "codex"].iter().any(|other| name.contains(other)) || is_numbered())
+}
+
+/// The edits that remove these thoughts from a message that is not emptied.
+fn edits_without(source: &str, all: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    let mut spans: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for thought in all.iter().filter(|thought| gone.contains(&bounds(thought.json))) {
+        let emptied = thought.list.filter(|list| list.items().all(|item| gone.contains(&bounds(item))));
+        match (emptied, thought.emptied) {
+            (None, _) => _ = spans.insert(bounds(thought.json)),
+            (Some(list), None) => _ = spans.insert(bounds(list)),
+            (Some(list), Some(text)) => {
+                let edit = Edit { range: list.span(), text: text.to_owned() };
+                if edits.last() != Some(&edit) {
+                    edits.push(edit);
+                }
+            }
+        }
+    }
+    let spans: Vec<Range<usize>> = spans.into_iter().map(|(start, end)| start..end).collect();
+    edits.extend(elements::removal_edits(source, &spans));
+    edits
+}
+
+/// The edit that replaces a message with a placeholder answer, for providers whose speakers must alternate.
+fn answer_placeholder(transcript: &Transcript<'_>, index: usize) -> Edit {
+    let place = InsertionPoint::new(transcript, index);
+    let message = SummaryMessage { text: NO_ANSWER, role: SummaryRole::Assistant, name: None, marked: false };
+    let style = Style::beside(transcript, index, transcript.is_ascii());
+    let entries = transcript.format.summary(&message, &place);
+    let text = entries.iter().map(|entry| style.write(entry)).collect::<Vec<_>>().join(", ");
+    Edit { range: transcript.messages[index].span(), text }
+}
