@@ -10,6 +10,7 @@ use crate::transcript::json::Json;
 use crate::transcript::media::MediaKind;
 use crate::transcript::status::Denial;
 use crate::transcript::text::Text;
+use crate::transcript::thin_list::ThinList;
 
 /// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,9 +58,9 @@ pub(crate) struct Message<'a> {
     pub(crate) role: Role,
     pub(crate) content: Content<'a>,
     /// Its tool calls, in order.
-    pub(crate) calls: Box<[Call<'a>]>,
+    pub(crate) calls: ThinList<Call<'a>>,
     /// Its tool results, in order.
-    pub(crate) results: Box<[ResultRef<'a>]>,
+    pub(crate) results: ThinList<ResultRef<'a>>,
     /// Fields that most messages lack.
     pub(crate) rest: Option<Box<RareFields<'a>>>,
     /// Whether it is the summary of an earlier compaction: the format marks it as one, or it is `ours`.
@@ -117,8 +118,8 @@ impl<'a> Message<'a> {
             json,
             role: Role::Other,
             content: Content::empty(),
-            calls: Box::default(),
-            results: Box::default(),
+            calls: ThinList::default(),
+            results: ThinList::default(),
             rest: None,
             earlier: false,
             round: 0,
@@ -401,7 +402,7 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_message_in_memory_is_small() {
-        assert!(size_of::<Message<'_>>() <= 96);
+        assert!(size_of::<Message<'_>>() <= 80);
         assert!(size_of::<Call<'_>>() <= 112);
         assert!(size_of::<ResultRef<'_>>() <= 72);
     }

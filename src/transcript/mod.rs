@@ -39,6 +39,7 @@ pub(crate) mod speaker;
 pub(crate) mod status;
 pub(crate) mod text;
 pub(crate) mod text_calls;
+pub(crate) mod thin_list;
 pub(crate) mod thoughts;
 pub(crate) mod time;
 pub(crate) mod tools;
