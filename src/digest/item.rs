@@ -214,3 +214,15 @@ fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
         Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A digest has one for each message, and there may be a million.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn an_item_in_memory_is_small() {
+        assert!(size_of::<Item<'_>>() <= 64);
+    }
+}

@@ -69,8 +69,8 @@ struct UserKey {
 
 /// The hash by which a call or a text of the assistant is known to be equal to others but for digits.
 struct AlikeKey {
-    /// The place of its item in the list.
-    item: usize,
+    /// The place of its item in the list, which is no longer than memory allows.
+    item: u32,
     without_digits: u64,
     /// The kind of its item, which can change until all messages are read.
     kind: Kind,
@@ -279,7 +279,7 @@ impl<'a> HistoryReader<'a, '_> {
         let mut key = DefaultHasher::new();
         hash_without_digits(text.trim(), &mut key);
         let kind = Kind::Step;
-        self.alike.push(AlikeKey { item: self.digest.items.len(), without_digits: key.finish(), kind });
+        self.alike.push(AlikeKey { item: self.digest.items.len() as u32, without_digits: key.finish(), kind });
     }
 
     /// A message to which the assistant agreed in a few words, without a call, says what is to hold from then on.

@@ -205,7 +205,7 @@ impl<'a> HistoryReader<'a, '_> {
         }
         standing.push(items.len());
         self.runs.insert(key.exact, standing);
-        self.alike.push(AlikeKey { item: items.len(), without_digits: key.without_digits, kind });
+        self.alike.push(AlikeKey { item: items.len() as u32, without_digits: key.without_digits, kind });
         items.push(Item::new(kind, place, Body::Call(Box::new(call))));
     }
 }

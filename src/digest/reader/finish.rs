@@ -55,15 +55,15 @@ impl<'a> HistoryReader<'a, '_> {
     /// Of several calls, and of several texts of the assistant, that are equal but for digits the last stands for all.
     fn join_alike_items(&mut self) {
         let mut keys = std::mem::take(&mut self.alike);
-        keys.retain(|key| !self.digest.items[key.item].is_replaced);
+        keys.retain(|key| !self.digest.items[key.item as usize].is_replaced);
         for key in &mut keys {
-            let item = &self.digest.items[key.item];
+            let item = &self.digest.items[key.item as usize];
             // A text that an earlier digest told may have been a report.
             key.kind = if matches!(item.body, Body::Said(_)) { Kind::Step } else { item.kind };
         }
         keys.sort_unstable_by_key(|key| (key.without_digits, key.kind, key.item));
         for group in keys.chunk_by(|one, next| (one.without_digits, one.kind) == (next.without_digits, next.kind)) {
-            self.join(group.iter().map(|key| key.item).collect());
+            self.join(group.iter().map(|key| key.item as usize).collect());
         }
     }
 
