@@ -14,7 +14,7 @@ pub struct Tally<'m, 'a> {
     counter: MessageCounter,
     messages: &'m [Message<'a>],
     /// The count of each message, or [`UNKNOWN`].
-    known: Vec<Cell<u64>>,
+    known: Vec<Cell<u32>>,
     /// The first message behind the last one of the user.
     last_turn: OnceCell<usize>,
     /// The conversation whose requests send more than these messages, where that counts.
@@ -22,8 +22,8 @@ pub struct Tally<'m, 'a> {
     overhead: OnceCell<u64>,
 }
 
-/// More tokens than any message has.
-const UNKNOWN: u64 = u64::MAX;
+/// Stands for a count that is not known. So many tokens or more are counted each time.
+const UNKNOWN: u32 = u32::MAX;
 
 impl<'m, 'a> Tally<'m, 'a> {
     /// Nothing is counted yet.
@@ -62,11 +62,13 @@ impl<'m, 'a> Tally<'m, 'a> {
 
     /// The tokens of a message.
     pub fn message(&self, index: usize) -> u64 {
-        let known = &self.known[index];
-        if known.get() == UNKNOWN {
-            known.set(self.edited(index, &self.messages[index]));
+        let known = self.known[index].get();
+        if known != UNKNOWN {
+            return known.into();
         }
-        known.get()
+        let tokens = self.edited(index, &self.messages[index]);
+        self.known[index].set(u32::try_from(tokens).unwrap_or(UNKNOWN));
+        tokens
     }
 
     /// The tokens of the message at `index` as edits leave it.

@@ -6,19 +6,26 @@ use crate::media::without_data;
 use crate::message::{Arguments, Message};
 use crate::pieces::Piece;
 use crate::text::Text;
+use crate::thin_list::ThinList;
 
-/// A text of the source, or an owned one.
+/// A text of the source, or an owned one. A digest has one for each message, so none of its variants is a wide pointer.
 #[derive(Debug, Clone)]
 pub enum LazyText<'a> {
+    /// The texts of a message, one per line, without those of its results and thoughts. They are looked up each time.
+    Message(&'a Message<'a>),
     /// Strings of the source, one per line.
-    Source(Box<[Text<'a>]>),
+    Source(ThinList<Text<'a>>),
     /// A text that is not in the source as it is.
-    Owned(Box<str>),
+    Owned(Box<Box<str>>),
 }
 
 impl<'a> LazyText<'a> {
     pub fn new(texts: Vec<Text<'a>>) -> Self {
         LazyText::Source(texts.into())
+    }
+
+    pub fn owned(text: impl Into<Box<str>>) -> Self {
+        LazyText::Owned(Box::new(text.into()))
     }
 
     pub fn of_arguments(arguments: Arguments<'a>) -> Self {
@@ -29,55 +36,56 @@ impl<'a> LazyText<'a> {
         })
     }
 
+    /// Its strings in the source; an owned text as one.
+    fn texts(&self) -> Cow<'_, [Text<'_>]> {
+        match self {
+            LazyText::Message(message) => Cow::Owned(texts_of(message).0),
+            LazyText::Source(texts) => Cow::Borrowed(texts),
+            LazyText::Owned(text) => Cow::Owned(vec![Text::plain(text)]),
+        }
+    }
+
     /// The text, without the data of media in it.
     pub fn read(&self) -> Cow<'_, str> {
-        match self {
-            LazyText::Source(texts) => match &**texts {
-                [] => Cow::Borrowed(""),
-                [text] => readable(text),
-                texts => Cow::Owned(texts.iter().map(readable).collect::<Vec<_>>().join("\n")),
-            },
-            LazyText::Owned(text) => Cow::Borrowed(text),
+        if let LazyText::Owned(text) = self {
+            return Cow::Borrowed(text);
+        }
+        match &*self.texts() {
+            [] => Cow::Borrowed(""),
+            [text] => readable(text),
+            texts => Cow::Owned(texts.iter().map(readable).collect::<Vec<_>>().join("\n")),
         }
     }
 
     /// Its strings, one by one, without the data of media in them.
     pub fn strings(&self) -> Vec<Cow<'_, str>> {
-        match self {
-            LazyText::Source(texts) => texts.iter().map(readable).collect(),
-            LazyText::Owned(text) => vec![Cow::Borrowed(text)],
+        if let LazyText::Owned(text) = self {
+            return vec![Cow::Borrowed(text)];
         }
+        self.texts().iter().map(readable).collect()
     }
 
     /// An upper bound of its bytes.
     pub fn bytes(&self) -> usize {
-        match self {
-            LazyText::Source(texts) => texts.iter().map(|text| text.raw().len() + 1).sum(),
-            LazyText::Owned(text) => text.len(),
+        if let LazyText::Owned(text) = self {
+            return text.len();
         }
+        self.texts().iter().map(|text| text.raw().len() + 1).sum()
     }
 
     pub fn is_blank(&self) -> bool {
-        match self {
-            LazyText::Source(texts) => texts.iter().all(|text| text.decode().trim().is_empty()),
-            LazyText::Owned(text) => text.trim().is_empty(),
-        }
+        self.texts().iter().all(|text| text.decode().trim().is_empty())
     }
 
     /// Its beginning, of at most `most` characters.
     pub fn opening(&self, most: usize) -> String {
-        match self {
-            LazyText::Source(texts) => texts.first().map_or(String::new(), |text| text.decode_start(most)),
-            LazyText::Owned(text) => Text::plain(text).decode_start(most),
-        }
+        self.texts().first().map_or(String::new(), |text| text.decode_start(most))
     }
 
     /// Its first and its last `most` bytes as the source spells them, with escapes: a look that decodes nothing.
     pub fn edges(&self, most: usize) -> (&str, &str) {
-        let (first, last) = match self {
-            LazyText::Source(texts) => (texts.first().map_or("", Text::raw), texts.last().map_or("", Text::raw)),
-            LazyText::Owned(text) => (&**text, &**text),
-        };
+        let texts = self.texts();
+        let (first, last) = (texts.first().map_or("", Text::raw), texts.last().map_or("", Text::raw));
         (&first[..first.floor_char_boundary(most)], &last[last.ceil_char_boundary(last.len().saturating_sub(most))..])
     }
 }

@@ -39,6 +39,7 @@ pub mod session_files;
 pub mod speaker;
 pub mod status;
 pub mod text_calls;
+pub mod thin_list;
 pub mod thoughts;
 pub mod time;
 pub mod tools;

@@ -10,6 +10,7 @@ use crate::json::Json;
 use crate::media::MediaKind;
 use crate::status::Denial;
 use crate::text::Text;
+use crate::thin_list::ThinList;
 
 /// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,9 +58,9 @@ pub struct Message<'a> {
     pub role: Role,
     pub content: Content<'a>,
     /// Its tool calls, in order.
-    pub calls: Box<[Call<'a>]>,
+    pub calls: ThinList<Call<'a>>,
     /// Its tool results, in order.
-    pub results: Box<[ResultRef<'a>]>,
+    pub results: ThinList<ResultRef<'a>>,
     /// Fields that most messages lack.
     pub rest: Option<Box<RareFields<'a>>>,
     /// Whether it is the summary of an earlier compaction: the format marks it as one, or it is `ours`.
@@ -117,8 +118,8 @@ impl<'a> Message<'a> {
             json,
             role: Role::Other,
             content: Content::empty(),
-            calls: Box::default(),
-            results: Box::default(),
+            calls: ThinList::default(),
+            results: ThinList::default(),
             rest: None,
             earlier: false,
             round: 0,
@@ -401,7 +402,7 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_message_in_memory_is_small() {
-        assert!(size_of::<Message<'_>>() <= 96);
+        assert!(size_of::<Message<'_>>() <= 80);
         assert!(size_of::<Call<'_>>() <= 112);
         assert!(size_of::<ResultRef<'_>>() <= 72);
     }

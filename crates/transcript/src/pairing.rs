@@ -56,7 +56,7 @@ impl Pairing {
     /// one of `groups`.
     pub fn allowed_cuts(&self, groups: &[(usize, usize)]) -> Vec<bool> {
         let messages = self.orphaned.len();
-        let mut change = vec![0i64; messages + 2];
+        let mut change = vec![0i32; messages + 2];
         for &(first, last) in self.pairs.iter().chain(groups) {
             change[first + 1] += 1;
             change[last + 1] -= 1;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::Value;
 
 use crate::diagnostic::{PROGRAM, quoted};
@@ -104,18 +104,20 @@ pub fn archive_contents(records: bool, source: &[u8], changed: Vec<ChangedConver
     }
     let (mut changes, mut records) = (Vec::new(), Vec::new());
     for ChangedConversation { transcript, source, edits, changed, summary, archived } in changed {
-        records.push(Record::new(transcript, source, changed.clone(), summary.as_deref()));
         changes.push(ConversationChange::new(transcript, edits, &changed));
+        records.push(Record::new(transcript, source, changed, summary.as_deref()));
         contents.files.extend(archived.files);
     }
-    for (record, way) in records.into_iter().zip(restore_infos(source, &changes)) {
+    let ways = restore_infos(source, &changes);
+    drop(changes);
+    for (record, way) in records.into_iter().zip(ways) {
         contents.sections.push(Record { way: Some(way), ..record }.section());
     }
     contents
 }
 
 /// An archive's record of one change of a conversation.
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 pub struct Record<'t> {
     source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,8 +126,8 @@ pub struct Record<'t> {
     format: Option<&'static str>,
     round: u32,
     /// The messages that were removed or changed.
-    indices: Vec<usize>,
-    messages: Vec<&'t str>,
+    #[serde(flatten)]
+    messages: RecordedMessages<'t>,
     /// The hash of the text of the summary that stands for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary_sha256: Option<String>,
@@ -134,16 +136,40 @@ pub struct Record<'t> {
     way: Option<RestoreInfo>,
 }
 
+/// Some messages of a conversation. They are looked up when the record is written.
+struct RecordedMessages<'t> {
+    all: &'t [Message<'t>],
+    indices: Vec<usize>,
+}
+
+impl Serialize for RecordedMessages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("RecordedMessages", 2)?;
+        fields.serialize_field("indices", &self.indices)?;
+        fields.serialize_field("messages", &MessageTexts(self))?;
+        fields.end()
+    }
+}
+
+/// The messages as their source spells them.
+struct MessageTexts<'r>(&'r RecordedMessages<'r>);
+
+impl Serialize for MessageTexts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let texts = self.0.indices.iter().map(|&index| self.0.all[index].json.raw());
+        serializer.collect_seq(texts)
+    }
+}
+
 impl<'t> Record<'t> {
     /// The record of the messages with these indices, and of the summary that stands for them.
-    pub fn new(transcript: &Transcript<'t>, source: String, indices: Vec<usize>, summary: Option<&str>) -> Self {
+    pub fn new(transcript: &'t Transcript<'_>, source: String, indices: Vec<usize>, summary: Option<&str>) -> Self {
         Record {
             source,
             id: transcript.record_id.map(|id| id.to_string()),
             format: Some(transcript.format.name()),
             round: transcript.this_round(),
-            messages: indices.iter().map(|&index| transcript.messages[index].json.raw()).collect(),
-            indices,
+            messages: RecordedMessages { all: &transcript.messages, indices },
             summary_sha256: summary.map(|summary| sha256(summary.as_bytes())),
             way: None,
         }
@@ -156,8 +182,7 @@ impl<'t> Record<'t> {
             id: Some(id.to_string()),
             format: None,
             round: 0,
-            indices: Vec::new(),
-            messages: Vec::new(),
+            messages: RecordedMessages { all: &[], indices: Vec::new() },
             summary_sha256: None,
             way: Some(way),
         }

@@ -164,10 +164,10 @@ fn with_resets(edits: impl Iterator<Item = Edit>, resets: &[Reset]) -> Vec<Edit>
 impl<'t, 'a> ChangedConversation<'t, 'a> {
     pub fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
         let Compaction { plan, summary, edits, resets, archived, .. } = done;
+        let placed = summary.as_ref().map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
         // What a plan would have replaced stays where there is no summary.
         let replaced = if summary.is_some() || plan.cutoff == 0 { plan.replaced() } else { Vec::new() };
         let changed = changed_messages(transcript, replaced, &edits);
-        let placed = summary.as_ref().map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
         let edits = with_resets(placed.into_iter().flatten().chain(edits), &resets);
         let summary = summary.and_then(|summary| whole_text(transcript, &summary.placed));
         ChangedConversation { transcript, source, edits, changed, summary, archived }

@@ -304,7 +304,7 @@ impl Summarization<'_, '_> {
         let sent = self.sent(&shorter);
         let text = match (self.is_embedded(), policy.recipe.nothing_left) {
             (true, Some(canned)) if sent.is_empty() && policy.recipe.trim == Trim::LangChain => Err(canned),
-            (true, _) => return self.extractive(&sent),
+            (true, _) => return self.extractive(sent),
             (false, _)
                 if policy.recipe.overflow == Overflow::Parts && !sent.is_empty() && self.too_large_last().is_none() =>
             {

@@ -117,8 +117,13 @@ impl Files {
             }
             self.commands.push(CommandWords { program, has_failed, place, words });
         }
+        let mut found = 0;
         for change in tool.changes.iter().filter(|change| change.action != FileAction::Read) {
-            let Some(path) = clean(&change.path).filter(|path| command.contains(path.as_str())) else { continue };
+            let Some(path) = clean(&change.path) else { continue };
+            // Most changes are in the order of the command, so that a long one is not searched for each from its beginning.
+            let behind = command[found..].find(&path).map(|at| found + at);
+            let Some(at) = behind.or_else(|| command.find(&path)) else { continue };
+            found = at;
             if !path.contains(char::is_alphanumeric) {
                 continue;
             }

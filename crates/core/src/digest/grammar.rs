@@ -101,7 +101,7 @@ pub(super) const ARROW: &str = " → ";
 pub(super) struct Place {
     is_new: bool,
     /// Its place among messages that are new, or that are carried on. Indices of several earlier rounds are in no order.
-    order: usize,
+    order: u32,
     pub(super) source: SourcePlace,
 }
 
@@ -110,19 +110,19 @@ pub(super) struct Place {
 pub(super) struct SourcePlace {
     /// The round, where it is not this one; 0 for an earlier one that is not known.
     pub(super) round: Option<u32>,
-    index: usize,
+    index: u32,
     /// The index behind the last one.
-    end: usize,
+    end: u32,
 }
 
 impl SourcePlace {
     /// Reads a place: an index or a range of these, alone or behind the number of an earlier round. In digests of older
     /// versions, `~` marks an earlier round, and the end of `3..6` is not part of it. `None` if it is not a place.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let number = |text: &str| text.parse::<usize>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let number = |text: &str| text.parse::<u32>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
         let (round, indices) = match (text.strip_prefix('~'), text.split_once(':')) {
             (Some(indices), _) => (Some(0), indices),
-            (_, Some((round, indices))) => (Some(number(round)?.try_into().ok()?), indices),
+            (_, Some((round, indices))) => (Some(number(round)?), indices),
             _ => (None, text),
         };
         let (index, end) = if let Some((index, end)) = indices.split_once("..") {
@@ -140,12 +140,12 @@ impl SourcePlace {
     }
 
     /// The order of places: of this round last.
-    pub(super) fn order(&self) -> (u32, usize, usize) {
+    pub(super) fn order(&self) -> (u32, u32, u32) {
         (self.round.unwrap_or(u32::MAX), self.index, self.end)
     }
 
     /// How many messages stand between two places; none where they are of different rounds.
-    fn gap(&self, next: &Self) -> Option<usize> {
+    fn gap(&self, next: &Self) -> Option<u32> {
         (self.round == next.round).then(|| next.index.saturating_sub(self.end))
     }
 
@@ -168,7 +168,7 @@ impl std::fmt::Display for SourcePlace {
 }
 
 /// What stands between two calls that follow each other: a result.
-const BETWEEN: usize = 1;
+const BETWEEN: u32 = 1;
 
 /// All places in brackets as at most `most` ranges: the narrowest gaps between them are closed. The oldest rounds are
 /// left out where these are more.
@@ -182,7 +182,7 @@ pub(super) fn covered(mut places: Vec<SourcePlace>, most: usize) -> String {
 }
 
 /// The last places in brackets, as at most `most` ranges without gaps of more than `closed` messages.
-fn within(mut places: Vec<SourcePlace>, most: usize, closed: usize) -> String {
+fn within(mut places: Vec<SourcePlace>, most: usize, closed: u32) -> String {
     places.sort_unstable_by_key(SourcePlace::order);
     let mut ranges: Vec<SourcePlace> = Vec::new();
     for place in places {
@@ -198,11 +198,13 @@ fn within(mut places: Vec<SourcePlace>, most: usize, closed: usize) -> String {
 impl Place {
     /// The place of a message of the history.
     pub(super) fn new(index: usize) -> Self {
+        // No memory holds more messages than that.
+        let index = index as u32;
         Place { is_new: true, order: index, source: SourcePlace { round: None, index, end: index + 1 } }
     }
 
     /// The place of a message that an earlier digest tells, the `order`-th that is read back.
-    pub(super) fn carried(order: usize, source: SourcePlace) -> Self {
+    pub(super) fn carried(order: u32, source: SourcePlace) -> Self {
         Place { is_new: false, order, source }
     }
 
@@ -231,7 +233,7 @@ impl Place {
     }
 
     /// Its order among the messages of this history; 0 for what an earlier digest told.
-    pub(super) fn age_order(self) -> usize {
+    pub(super) fn age_order(self) -> u32 {
         if self.is_new { self.source.index + 1 } else { 0 }
     }
 

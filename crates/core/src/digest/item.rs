@@ -24,6 +24,8 @@ pub(super) struct Item<'a> {
     pub(super) weight: f32,
     /// How many items it stands for: the last of several that are equal but for digits.
     pub(super) alike: u32,
+    /// Whether a later item stands for it, so that it is not told.
+    pub(super) is_replaced: bool,
     /// The bytes of its text, or some more.
     bytes: u32,
     pub(super) body: Body<'a>,
@@ -47,10 +49,17 @@ pub(super) enum Body<'a> {
     Plan(Box<Plan>),
     File(Box<FileCalls>),
     Task(Box<Task>),
-    /// Names behind a label: loaded tools, files that were only read. The first are told first.
-    Names(&'static str, Box<[String]>),
+    Names(Box<Names>),
     /// A line of an earlier digest as it stands there.
     Line(Box<str>),
+}
+
+/// Names behind a label: loaded tools, files that were only read.
+#[derive(Debug)]
+pub(super) struct Names {
+    pub(super) label: &'static str,
+    /// The first are told first.
+    pub(super) names: Vec<String>,
 }
 
 /// What a short answer of the user answers.
@@ -63,7 +72,7 @@ pub(super) struct Question {
 impl<'a> Item<'a> {
     pub(super) fn new(kind: Kind, place: Place, body: Body<'a>) -> Self {
         let bytes = u32::try_from(body.bytes()).unwrap_or(u32::MAX);
-        Item { kind, place, weight: 1.0, alike: 1, bytes, body }
+        Item { kind, place, weight: 1.0, alike: 1, is_replaced: false, bytes, body }
     }
 
     /// Creates a message of the user. `words` are those that a person wrote.
@@ -127,8 +136,8 @@ impl<'a> Item<'a> {
             Body::Plan(plan) => RankedText::of_separate_lines(plan.ranked_lines()),
             Body::File(file) => RankedText::of_lines(file.ranked_calls(), ", "),
             Body::Task(task) => RankedText::of_lines(vec![Line::new(0, task.line())], ""),
-            Body::Names(_, names) => {
-                let names = names.iter().map(|name| Line::new(0, name.clone())).collect();
+            Body::Names(names) => {
+                let names = names.names.iter().map(|name| Line::new(0, name.clone())).collect();
                 RankedText::of_lines(names, ", ")
             }
             Body::Line(line) => {
@@ -169,8 +178,8 @@ impl<'a> Item<'a> {
                 format!("- {place} Plan:\n  {shown}{end}")
             }
             Body::File(file) => format!("- {}: {shown}", without_folder(&file.path, folder)),
-            Body::Names(label, _) if *kind == Kind::LoadedTools => format!("- {place} {label}{shown}"),
-            Body::Names(label, _) => format!("- {label}{}", without_folder(&shown, folder)),
+            Body::Names(names) if *kind == Kind::LoadedTools => format!("- {place} {}{shown}", names.label),
+            Body::Names(names) => format!("- {}{}", names.label, without_folder(&shown, folder)),
             Body::Task(_) => format!("- {shown}"),
             Body::Line(_) => format!("- {place} {shown}"),
         }
@@ -194,7 +203,7 @@ impl Body<'_> {
             Body::Plan(plan) => plan.items.len() * NAME,
             Body::File(file) => file.calls.len() * NAME / 2,
             Body::Task(_) => 3 * NAME,
-            Body::Names(_, names) => names.len() * NAME,
+            Body::Names(names) => names.names.len() * NAME,
         }
     }
 }
@@ -203,5 +212,17 @@ fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
     match text {
         Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
         Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A digest has one for each message, and there may be a million.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn an_item_in_memory_is_small() {
+        assert!(size_of::<Item<'_>>() <= 64);
     }
 }

@@ -5,7 +5,7 @@
 use crate::digest::grammar::Section;
 
 /// The kind of an item: who says it, and in which situation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A summary that another program or a model wrote.
     EarlierSummary,

@@ -7,7 +7,7 @@ mod questions;
 mod rules;
 
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 
 use crate::digest::Digest;
@@ -37,7 +37,7 @@ use crate::transcript::{Content, Message, PartKind, Role, fence, text_calls};
 use crate::wording::{counted, one_line};
 
 /// Reads messages, with their `indices` in the source. `prefix` is the opening of an earlier summary.
-pub fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &str) -> Digest<'a> {
+pub fn read<'a>(messages: &[&'a Message<'a>], indices: &[usize], prefix: &str) -> Digest<'a> {
     let mut reader = HistoryReader { prefix, ..HistoryReader::default() };
     for (at, message) in messages.iter().enumerate() {
         let index = indices.get(at).copied().unwrap_or(at);
@@ -57,6 +57,25 @@ enum Awaited {
     Reply,
 }
 
+/// The hashes by which a message of the user is known to be equal to others.
+struct UserKey {
+    /// The place of its item in the list.
+    item: usize,
+    /// The hash of its words as they are.
+    exact: u64,
+    /// The hash of its words without digits.
+    without_digits: u64,
+}
+
+/// The hash by which a call or a text of the assistant is known to be equal to others but for digits.
+struct AlikeKey {
+    /// The place of its item in the list, which is no longer than memory allows.
+    item: u32,
+    without_digits: u64,
+    /// The kind of its item, which can change until all messages are read.
+    kind: Kind,
+}
+
 #[derive(Default)]
 pub(super) struct HistoryReader<'a, 'p> {
     pub(super) digest: Digest<'a>,
@@ -67,7 +86,7 @@ pub(super) struct HistoryReader<'a, 'p> {
     pub(super) loaded: Vec<String>,
     pub(super) loaded_at: Option<Place>,
     /// How many places of earlier digests were read back.
-    pub(super) carried: usize,
+    pub(super) carried: u32,
     prefix: &'p str,
     /// The calls that have no result yet, by their number, and their numbers by id.
     open: BTreeMap<usize, OpenCall<'a>>,
@@ -81,19 +100,17 @@ pub(super) struct HistoryReader<'a, 'p> {
     last_user: Option<usize>,
     /// The item and the words of the last message of the user that is no interruption.
     last_words: Option<(usize, String)>,
-    /// The messages of the user: the item of each, and hashes of its words as they are and without digits.
-    user_keys: Vec<(usize, u64, u64)>,
+    /// The keys of the user's messages, in order.
+    user_keys: Vec<UserKey>,
     /// How many calls there were before the last message of the user, and the bytes of what was said after it.
     calls_before_user: usize,
     answer_bytes: usize,
-    /// The items of the last run of each command and call, with the last failure before it; and those that later runs
-    /// replace.
+    /// The items of the last run of each command and call, with the last failure before it.
     runs: HashMap<u64, Vec<usize>>,
-    replaced: HashSet<usize>,
     /// The items of calls that failed, by their tool or program, where no like call succeeded so far.
     failed: HashMap<u64, Vec<usize>>,
-    /// The items of calls and of texts of the assistant, each with a hash of it without digits.
-    alike: Vec<(usize, u64)>,
+    /// The keys of calls and of texts of the assistant, in order.
+    alike: Vec<AlikeKey>,
     rules: Vec<rules::RuleFile>,
     /// Whether the message before is a summary: the command of an output behind it is gone.
     follows_summary: bool,
@@ -107,7 +124,7 @@ pub(super) struct HistoryReader<'a, 'p> {
 }
 
 impl<'a> HistoryReader<'a, '_> {
-    fn read_message(&mut self, message: &Message<'a>, index: usize, next: Option<&Message<'a>>) {
+    fn read_message(&mut self, message: &'a Message<'a>, index: usize, next: Option<&Message<'a>>) {
         let place = Place::new(index);
         let follows_summary = std::mem::replace(&mut self.follows_summary, message.earlier);
         // A provider's compaction is an earlier summary, even if text of the model follows.
@@ -135,8 +152,11 @@ impl<'a> HistoryReader<'a, '_> {
         match message.role {
             Role::User if message.is_user_turn() => {
                 // A part that nobody knows beside a result is rather the tool's than the user's.
-                let said = if message.results.is_empty() { text.clone() } else { said_texts(message) };
-                self.read_user(message, place, &said, follows_summary, next);
+                if message.results.is_empty() {
+                    self.read_user(message, place, &LazyText::Message(message), follows_summary, next);
+                } else {
+                    self.read_user(message, place, &said_texts(message), follows_summary, next);
+                }
             }
             Role::Assistant => self.read_assistant(message, place, &text, thoughts, next),
             _ => {}
@@ -230,7 +250,11 @@ impl<'a> HistoryReader<'a, '_> {
         let (mut exact, mut without_digits) = (DefaultHasher::new(), DefaultHasher::new());
         (words, asked.as_ref().map(|question| &question.text)).hash(&mut exact);
         hash_without_digits(words, &mut without_digits);
-        self.user_keys.push((self.digest.items.len(), exact.finish(), without_digits.finish()));
+        self.user_keys.push(UserKey {
+            item: self.digest.items.len(),
+            exact: exact.finish(),
+            without_digits: without_digits.finish(),
+        });
         self.digest.items.push(Item::of_user(kind, place, text, words, asked));
     }
 
@@ -245,7 +269,7 @@ impl<'a> HistoryReader<'a, '_> {
             && words.len() > before.len()
             && self.calls == self.calls_before_user
         {
-            self.replaced.insert(at);
+            self.digest.items[at].is_replaced = true;
         }
         self.last_words = Some((self.digest.items.len(), words.to_owned()));
     }
@@ -254,7 +278,8 @@ impl<'a> HistoryReader<'a, '_> {
     pub(super) fn note_alike(&mut self, text: &str) {
         let mut key = DefaultHasher::new();
         hash_without_digits(text.trim(), &mut key);
-        self.alike.push((self.digest.items.len(), key.finish()));
+        let kind = Kind::Step;
+        self.alike.push(AlikeKey { item: self.digest.items.len() as u32, without_digits: key.finish(), kind });
     }
 
     /// A message to which the assistant agreed in a few words, without a call, says what is to hold from then on.
@@ -301,7 +326,7 @@ impl<'a> HistoryReader<'a, '_> {
         let all = text.read();
         let is_inserted = message.is_marked_as_inserted() && message.results.is_empty();
         if let Some((place, typed)) = self.typed_command.take().filter(|_| is_inserted) {
-            self.add_user(place, LazyText::Owned(typed.as_str().into()), &typed, None);
+            self.add_user(place, LazyText::owned(typed.as_str()), &typed, None);
         }
         let command = typed_command(&all).filter(|command| !is_inserted && command.arguments.is_empty());
         self.typed_command = command.map(|command| (place, command.called()));
@@ -348,12 +373,12 @@ impl<'a> HistoryReader<'a, '_> {
     /// Notes that the user interrupted the agent, where its record has no line that says so.
     fn interrupt(&mut self, place: Place) {
         self.interrupted = self.calls;
-        self.add_user(place, LazyText::Owned(INTERRUPTION.into()), INTERRUPTION, None);
+        self.add_user(place, LazyText::owned(INTERRUPTION), INTERRUPTION, None);
     }
 
     fn read_assistant(
         &mut self,
-        message: &Message<'a>,
+        message: &'a Message<'a>,
         place: Place,
         text: &LazyText<'a>,
         thoughts: Vec<Text<'a>>,
@@ -386,14 +411,14 @@ impl<'a> HistoryReader<'a, '_> {
         self.spoken = Some(self.digest.items.len());
         self.answer_bytes += text.bytes();
         self.note_alike(&text.read());
-        self.digest.items.push(Item::new(kind, place, Body::Said(text.clone())));
+        self.digest.items.push(Item::new(kind, place, Body::Said(LazyText::Message(message))));
         if text.read().lines().next_back().is_some_and(is_interruption) {
             self.interrupt(place);
         }
         if let Some(TextCall { name, arguments }) = call {
             // A reply answers the text before it, and none of earlier ones.
             self.open_by_id.remove(&None);
-            self.add_call(None, OpenCall { place, name, arguments: LazyText::Owned(arguments.into()) });
+            self.add_call(None, OpenCall { place, name, arguments: LazyText::owned(arguments) });
         }
     }
 
@@ -442,5 +467,5 @@ fn with_other_content<'a>(text: LazyText<'a>, content: &Content<'_>, loaded_tool
     let kinds = [(pictures, "picture"), (files, "file"), (loaded_tools, "loaded tool")];
     let named: Vec<String> =
         kinds.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| counted(number, noun)).collect();
-    if named.is_empty() { text } else { LazyText::Owned(format!("no text: {}", named.join(", ")).into()) }
+    if named.is_empty() { text } else { LazyText::owned(format!("no text: {}", named.join(", "))) }
 }

@@ -119,14 +119,15 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     }
     let whole = pairing.allowed_cuts(&transcript.groups);
     let only_orphans = |index: usize| pairing.orphaned[index] && !messages[index].is_user_turn();
-    let refused = refused_behind_a_summary(transcript);
-    let legal = |cut: usize| whole[cut] && !pairing.orphaned[cut] && refused[cut].is_none();
+    let first_turns = first_turns(messages);
+    let refused = |cut: usize| refused_behind_a_summary(transcript, first_turns[cut]);
+    let legal = |cut: usize| whole[cut] && !pairing.orphaned[cut] && refused(cut).is_none();
     let past_orphans = (wanted..messages.len()).find(|&cut| !only_orphans(cut));
     if let Some(cut) = past_orphans.filter(|&cut| legal(cut)) {
         let why = format!("message {wanted} is a result without a call");
         return (cut, (cut != wanted).then_some(why));
     }
-    let why = match (whole[wanted], pairing.orphaned[wanted], refused[wanted]) {
+    let why = match (whole[wanted], pairing.orphaned[wanted], refused(wanted)) {
         (true, false, Some(rule)) => {
             format!("{} would refuse message {wanted} behind a summary: {rule}", transcript.format.name())
         }
@@ -139,20 +140,20 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     (cut.unwrap_or(0), Some(why))
 }
 
-/// For each message why the provider would refuse the messages from there on behind a summary.
-fn refused_behind_a_summary(transcript: &Transcript<'_>) -> Vec<Option<&'static str>> {
+/// For each message the first turn from there on; `None` where only messages without a turn follow.
+fn first_turns(messages: &[Message<'_>]) -> Vec<Option<Turn>> {
+    let mut turns = vec![None; messages.len()];
     let mut first = None;
-    let mut refused: Vec<_> = transcript
-        .messages
-        .iter()
-        .rev()
-        .map(|message| {
-            first = Turn::of(message).or(first);
-            first.and_then(|first| transcript.order.refuses(Some(Turn::User), first))
-        })
-        .collect();
-    refused.reverse();
-    refused
+    for (index, message) in messages.iter().enumerate().rev() {
+        first = Turn::of(message).or(first);
+        turns[index] = first;
+    }
+    turns
+}
+
+/// Why the provider would refuse messages that begin with a turn behind a summary.
+fn refused_behind_a_summary(transcript: &Transcript<'_>, first: Option<Turn>) -> Option<&'static str> {
+    transcript.order.refuses(Some(Turn::User), first?)
 }
 
 /// For each index whether a cut there is safe: it splits no call from its result, and the provider accepts the messages
@@ -160,8 +161,8 @@ fn refused_behind_a_summary(transcript: &Transcript<'_>) -> Vec<Option<&'static 
 pub fn legal_cuts(transcript: &Transcript<'_>) -> Vec<bool> {
     let Transcript { pairing, groups, .. } = transcript;
     let mut legal = pairing.allowed_cuts(groups);
-    for (cut, refused) in refused_behind_a_summary(transcript).iter().enumerate() {
-        legal[cut] &= !pairing.orphaned[cut] && refused.is_none();
+    for (cut, first) in first_turns(&transcript.messages).into_iter().enumerate() {
+        legal[cut] &= !pairing.orphaned[cut] && refused_behind_a_summary(transcript, first).is_none();
     }
     legal
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::Hasher;
 use crate::rewrite::value_hash::{ListHash, SHORT, value_hash};
-use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::json::{Items, Json, JsonKind};
 use crate::transcript::source::Source;
 
 /// One list as a run left it, and as it was before. The key of each field in a record is its name.
@@ -74,13 +74,23 @@ pub struct OutsideValue {
 
 /// A list of a text that a run changes.
 #[derive(Debug)]
-pub struct ListPlace {
+pub struct ListPlace<'c> {
     /// Where one of its entries begins in the text.
     pub entry: usize,
-    /// The spans of the messages that its record holds, in order.
-    pub messages: Vec<Range<usize>>,
+    /// The spans of the messages that its record holds, in order, in the source of which the text is a part.
+    pub messages: &'c [Range<usize>],
+    /// Where the text begins in that source.
+    pub text_start: usize,
     /// Whether the first entry is a system message.
     pub has_system: bool,
+}
+
+impl ListPlace<'_> {
+    /// The span in the text of the message with this index in the record.
+    fn message(&self, index: usize) -> Option<Range<usize>> {
+        let span = self.messages.get(index)?;
+        Some(span.start - self.text_start..span.end - self.text_start)
+    }
 }
 
 /// Compares a text with what a run left of it. `edits` are the ranges of the text that the run changed, in order. Returns
@@ -90,7 +100,7 @@ pub fn changed_lists(
     before: &str,
     left: &str,
     edits: &[Range<usize>],
-    places: &[ListPlace],
+    places: &[ListPlace<'_>],
 ) -> Option<Vec<ChangedList>> {
     let text = before;
     let (before, left) = (Source::of_file(before).ok()?, Source::of_file(left).ok()?);
@@ -98,7 +108,7 @@ pub fn changed_lists(
     if let [place] = places
         && before.values().any(|value| value.span().start == place.entry)
     {
-        let list = ComparedList { pointer: None, before: before.values().collect(), left: left.values().collect() };
+        let list = ComparedList { pointer: None, before: before.values(), left: left.values().collect() };
         comparison.lists.insert(0, list);
     } else {
         let (before, left) = (only_value(&before)?, only_value(&left)?);
@@ -127,13 +137,13 @@ pub fn only_value<'s>(source: &'s Source<'_>) -> Option<Json<'s>> {
 /// A list before a run and after it.
 struct ComparedList<'a> {
     pointer: Option<String>,
-    before: Vec<Json<'a>>,
+    before: Items<'a>,
     left: Vec<Json<'a>>,
 }
 
 /// The comparison of a document with what a run left of it.
 struct Comparison<'p, 'a> {
-    places: &'p [ListPlace],
+    places: &'p [ListPlace<'p>],
     /// The lists by the index of their place.
     lists: BTreeMap<usize, ComparedList<'a>>,
     outside: Vec<OutsideValue>,
@@ -152,17 +162,18 @@ impl<'a> Comparison<'_, 'a> {
         match (before.kind(), left.kind()) {
             (JsonKind::Object, JsonKind::Object) => self.compare_members(before, left, pointer),
             (JsonKind::Array, JsonKind::Array) => {
-                let (before, left): (Vec<_>, Vec<_>) = (before.items().collect(), left.items().collect());
+                let before = before.items();
+                let left: Vec<Json<'a>> = left.items().collect();
                 let entry = self.places[first].entry;
-                if before.binary_search_by_key(&entry, |item| item.span().start).is_ok() {
+                if before.clone().any(|item| item.span().start == entry) {
                     let list = ComparedList { pointer: Some(pointer.clone()), before, left };
                     self.lists.insert(first, list);
                     return (inside == 1).then_some(());
                 }
-                if before.len() != left.len() {
+                if before.clone().count() != left.len() {
                     return None;
                 }
-                for (index, (before, left)) in before.into_iter().zip(left).enumerate() {
+                for (index, (before, left)) in before.zip(left).enumerate() {
                     let length = pointer.len();
                     push_step(pointer, &index.to_string());
                     self.compare(before, left, pointer)?;
@@ -245,7 +256,7 @@ impl ComparedList<'_> {
     fn changed(
         self,
         text: &str,
-        place: &ListPlace,
+        place: &ListPlace<'_>,
         edits: &[Range<usize>],
         outside: Vec<OutsideValue>,
         lists: usize,
@@ -253,15 +264,15 @@ impl ComparedList<'_> {
         let hashes: Vec<String> = self.left.iter().map(|entry| value_hash(*entry)).collect();
         let mut before = Vec::new();
         let mut next = 0;
-        let mut messages = place.messages.iter().enumerate().peekable();
+        let mut next_message = 0;
         let mut text_spans = Vec::new();
         let mut may_differ = false;
-        for (index, entry) in self.before.iter().enumerate() {
+        for (index, entry) in self.before.enumerate() {
             let span = entry.span();
             let message = loop {
-                match messages.peek() {
-                    Some((_, message)) if message.start < span.start => drop(messages.next()),
-                    Some((at, message)) if **message == span => break Some(*at),
+                match place.message(next_message) {
+                    Some(message) if message.start < span.start => next_message += 1,
+                    Some(message) if message == span => break Some(next_message),
                     _ => break None,
                 }
             };
@@ -284,8 +295,7 @@ impl ComparedList<'_> {
                 }
             }
         }
-        let before_sha256 =
-            hash_before(&before, &outside, |index| place.messages.get(index).map(|span| &text[span.clone()]))?;
+        let before_sha256 = hash_before(&before, &outside, |index| place.message(index).map(|span| &text[span]))?;
         let mut left = Vec::with_capacity(hashes.len());
         let mut left_hash = ListHash::default();
         for (index, hash) in hashes.into_iter().enumerate() {

@@ -77,7 +77,7 @@ pub fn remaining(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Plac
 
 pub fn summary_place<'p, 'a>(transcript: &'p Transcript<'a>, plan: &'p Plan) -> InsertionPoint<'p, 'a> {
     InsertionPoint::in_place_of(transcript, plan.cutoff, || {
-        let entries = ListEntries::of(transcript, plan, &plan.replaced());
+        let entries = ListEntries::of(transcript, plan, plan.replaced());
         entries.runs().into_iter().flatten().map(|index| entries.spans[index].start).collect()
     })
 }
@@ -90,7 +90,7 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Ve
     if replaced.is_empty() {
         return Vec::new();
     }
-    let mut entries = ListEntries::of(transcript, plan, &replaced);
+    let mut entries = ListEntries::of(transcript, plan, replaced);
     let mut edits = Vec::new();
     for &index in &plan.emptied {
         match thinking::bridge(transcript, index, &[]) {
@@ -149,9 +149,11 @@ struct ListEntries<'a> {
 }
 
 impl<'a> ListEntries<'a> {
-    fn of(transcript: &Transcript<'a>, plan: &Plan, replaced: &[usize]) -> Self {
+    fn of(transcript: &Transcript<'a>, plan: &Plan, replaced: Vec<usize>) -> Self {
         let mut gone_messages = vec![false; transcript.messages.len()];
-        replaced.iter().for_each(|&index| gone_messages[index] = true);
+        for index in replaced {
+            gone_messages[index] = true;
+        }
         let gone_notes = plan.notes_gone(&transcript.notes, &gone_messages);
         let mut notes = transcript.notes.iter().zip(gone_notes).peekable();
         let count = transcript.messages.len() + transcript.notes.len() + transcript.aside.len();
@@ -245,8 +247,15 @@ impl<'a> ListEntries<'a> {
 
     /// The runs of adjacent removed entries.
     fn runs(&self) -> Vec<Range<usize>> {
-        let gone: Vec<usize> = (0..self.gone.len()).filter(|&index| self.gone[index]).collect();
-        gone.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1).collect()
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for (index, gone) in self.gone.iter().enumerate() {
+            match runs.last_mut() {
+                _ if !gone => {}
+                Some(run) if run.end == index => run.end += 1,
+                _ => runs.push(index..index + 1),
+            }
+        }
+        runs
     }
 }
 

@@ -90,10 +90,12 @@ pub(super) struct EntryRun {
     pub(super) between: String,
 }
 
-/// What a record holds already, with its span in the source.
-struct Stored {
-    span: Range<usize>,
-    what: StoredText,
+/// What a record holds already of its text.
+struct Stored<'c> {
+    /// The spans of its messages in the source, in order.
+    messages: &'c [Range<usize>],
+    /// The entries of `before` that are texts, each with its index there and its span in the source, in order.
+    entries: Vec<(usize, Range<usize>)>,
 }
 
 #[derive(Clone, Copy)]
@@ -159,35 +161,29 @@ pub fn restore_infos(source: &[u8], changes: &[ConversationChange]) -> Vec<Resto
             ways[owners[owner]].changed = Some(list);
         }
     }
-    let stored: Vec<Vec<Stored>> = ways
-        .iter()
-        .zip(changes)
-        .zip(&texts)
-        .map(|((way, change), (_, text))| stored(way, change, text.start))
-        .collect();
+    let mut all_stored = Vec::new();
+    for ((way, change), (_, text)) in ways.iter().zip(changes).zip(&texts) {
+        all_stored.push(stored(way, change, text.start));
+    }
     for (at, (owner, edit)) in edits.iter().enumerate() {
         let text = &texts[*owner].1;
         let start = in_result(text.start, edits_of(text).start);
         ways[*owner].put_back.push(Replacement {
             offset: in_result(edit.range.start, at) - start,
             bytes: edit.text.len(),
-            pieces: pieces(source, &edit.range, &stored[*owner]),
+            pieces: pieces(source, &edit.range, &all_stored[*owner]),
         });
     }
     ways
 }
 
-/// What a record holds already of its text, which begins at `start` in the source, in order.
-fn stored(way: &RestoreInfo, change: &ConversationChange, start: usize) -> Vec<Stored> {
-    let mut stored = Vec::new();
-    for (index, span) in change.messages.iter().enumerate() {
-        stored.push(Stored { span: span.clone(), what: StoredText::Message(index) });
-    }
+/// What a record holds already of its text, which begins at `start` in the source.
+fn stored<'c>(way: &RestoreInfo, change: &'c ConversationChange, start: usize) -> Stored<'c> {
+    let mut entries = Vec::new();
     for (index, span) in way.changed.iter().flat_map(|changed| &changed.text_spans) {
-        stored.push(Stored { span: span.start + start..span.end + start, what: StoredText::Entry(*index) });
+        entries.push((*index, span.start + start..span.end + start));
     }
-    stored.sort_by_key(|one| one.span.start);
-    stored
+    Stored { messages: &change.messages, entries }
 }
 
 /// What edits change in the lists of a text, which is a range of the source, each with the number of its change.
@@ -201,8 +197,12 @@ fn lists_of<'c>(
     let shifted = |range: &Range<usize>| range.start - text.start..range.end - text.start;
     let mut places = Vec::new();
     for (owner, change) in changes.enumerate() {
-        let messages = change.messages.iter().map(shifted).collect();
-        let place = ListPlace { entry: change.entry.checked_sub(text.start)?, messages, has_system: change.has_system };
+        let place = ListPlace {
+            entry: change.entry.checked_sub(text.start)?,
+            messages: &change.messages,
+            text_start: text.start,
+            has_system: change.has_system,
+        };
         places.push((place, owner));
     }
     places.sort_by_key(|(place, _)| place.entry);
@@ -257,22 +257,37 @@ fn line_of(source: &[u8], change: &ConversationChange) -> Option<(Option<usize>,
 }
 
 /// Splits a range of the source into what its record holds already, and the text between.
-fn pieces(source: &[u8], range: &Range<usize>, stored: &[Stored]) -> Vec<RestoredPiece> {
-    let first = stored.partition_point(|one| one.span.start < range.start);
+fn pieces(source: &[u8], range: &Range<usize>, stored: &Stored<'_>) -> Vec<RestoredPiece> {
+    let mut next_message = stored.messages.partition_point(|span| span.start < range.start);
+    let mut next_entry = stored.entries.partition_point(|(_, span)| span.start < range.start);
     let mut pieces = Vec::new();
     let mut done = range.start;
-    for Stored { span, what } in &stored[first..] {
+    loop {
+        let (span, what) = match (stored.messages.get(next_message), stored.entries.get(next_entry)) {
+            (Some(span), entry) if entry.is_none_or(|(_, other)| span.start <= other.start) => {
+                next_message += 1;
+                (span, StoredText::Message(next_message - 1))
+            }
+            (_, Some((index, span))) => {
+                next_entry += 1;
+                (span, StoredText::Entry(*index))
+            }
+            _ => break,
+        };
+        if span.start > range.end {
+            break;
+        }
         // An entry inside of a message is a part of it.
         if span.end > range.end || span.start < done {
             continue;
         }
         let between = &source[done..span.start];
         done = span.end;
-        if pieces.last_mut().is_some_and(|last| continues(last, *what, between)) {
+        if pieces.last_mut().is_some_and(|last| continues(last, what, between)) {
             continue;
         }
         push_text(&mut pieces, between);
-        pieces.push(match *what {
+        pieces.push(match what {
             StoredText::Message(first) => {
                 RestoredPiece::Messages(MessageRun { first, count: 1, between: String::new() })
             }

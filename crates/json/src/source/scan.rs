@@ -15,7 +15,7 @@ pub(super) const LARGE: usize = 1 << 20;
 
 /// The index may take one of so many parts of a large text's length before it leaves out what is not long. Sessions of
 /// agents need a tenth.
-const PARTS_FOR_INDEX: usize = 4;
+const PARTS_FOR_INDEX: usize = 5;
 
 /// Values nested deeper than this are not indexed: they are few or hostile.
 const DEEPEST: usize = 64;

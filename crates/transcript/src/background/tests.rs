@@ -141,7 +141,7 @@ fn of_call(name: &str, arguments: &Value, result: &str, copy: &Value) -> String 
         line["toolUseResult"] = copy.clone();
     }
     with_message("claude-code", &line, |message| {
-        let result = LazyText::Owned(result.into());
+        let result = LazyText::owned(result);
         told(records_of_call(&AnsweredCall { name, arguments, result: &result, message: Some(message.json) }))
     })
 }

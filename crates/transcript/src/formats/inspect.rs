@@ -15,6 +15,7 @@ use crate::media::MediaKind;
 use crate::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
 use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::text::Text;
+use crate::thin_list::ThinList;
 use crate::usage::UsageReader;
 
 /// The format's row.
@@ -83,8 +84,8 @@ impl MessageReader for Inspect {
             content: content(message.get("content"), block),
             calls: message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(call).collect(),
             results: match role {
-                Role::Tool => Box::new([ResultRef::new(json, id(message.get("tool_call_id")))]),
-                _ => Box::default(),
+                Role::Tool => ThinList::from([ResultRef::new(json, id(message.get("tool_call_id")))]),
+                _ => ThinList::default(),
             },
             rest: RareFields::of_role(role_name),
             earlier: role == Role::User && has_summary_mark(message),

@@ -21,6 +21,7 @@ use crate::media::{self, MediaKind};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::outputs::{CallOutput, HostedResult};
 use crate::text::Text;
+use crate::thin_list::ThinList;
 use crate::usage::{Usage, UsageReader};
 use crate::{foreign, outputs, provider_texts};
 
@@ -79,9 +80,9 @@ impl MessageReader for LangChain {
         let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
         let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
         let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
-        let answers: Box<[ResultRef<'a>]> = match role {
-            Role::Tool => Box::new([ResultRef::new(json, id(fields.get("tool_call_id")))]),
-            Role::Function => Box::new([ResultRef::new(json, None)]),
+        let answers: ThinList<ResultRef<'a>> = match role {
+            Role::Tool => ThinList::from([ResultRef::new(json, id(fields.get("tool_call_id")))]),
+            Role::Function => ThinList::from([ResultRef::new(json, None)]),
             _ => block_types(&fields)
                 .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
                 .map(|(block, _)| ResultRef::new(block, id(block.get("tool_use_id"))))
@@ -93,7 +94,7 @@ impl MessageReader for LangChain {
         Ok(Message {
             role,
             content,
-            calls: if role == Role::Assistant { calls(&fields).into() } else { Box::default() },
+            calls: if role == Role::Assistant { calls(&fields).into() } else { ThinList::default() },
             results: answers,
             rest,
             ..Message::empty(json)

@@ -21,6 +21,7 @@ use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKin
 use crate::order::{MessageOrder, ResultPlacement};
 use crate::outputs::CallOutput;
 use crate::status::Denial;
+use crate::thin_list::ThinList;
 use crate::usage::{Usage, UsageReader};
 
 /// The format's row.
@@ -112,7 +113,7 @@ impl MessageReader for OpenHands {
             return Err("is neither an action nor an observation".to_owned());
         };
         let mut read = event(json, first);
-        let mut answers = read.results.into_vec();
+        let mut answers: Vec<ResultRef<'a>> = read.results.into_iter().collect();
         let mut parts = Vec::new();
         for observation in events.iter().skip(1).filter(|observation| !is_kind(observation, "null")) {
             let text = observation.get_text("content").map_or_else(Content::empty, Content::Text);
@@ -278,7 +279,7 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
         let answered = call_id().or_else(|| id(event.get("cause")));
         if answered.is_some() {
             read.role = Role::Tool;
-            read.results = Box::new([ResultRef { denial: denial(event), ..ResultRef::new(json, answered) }]);
+            read.results = ThinList::from([ResultRef { denial: denial(event), ..ResultRef::new(json, answered) }]);
         }
         read.content = text(event.get("content"));
         return read;
@@ -308,7 +309,7 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
     // An editor is one tool for reading and editing: only the action says which.
     let name = event.get("tool_call_metadata").and_then(|call| call.get_text("function_name"));
     let name = name.filter(|_| !action.is("read"));
-    read.calls = Box::new([Call {
+    read.calls = ThinList::from([Call {
         json: event.json,
         id: call_id().or_else(|| id(event.get("id"))),
         name: name.or(Some(action)),

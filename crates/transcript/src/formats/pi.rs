@@ -26,6 +26,7 @@ use crate::order::{MessageOrder, ResultPlacement};
 use crate::outputs::CallOutput;
 use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::text::Text;
+use crate::thin_list::ThinList;
 use crate::time;
 
 /// The format's row.
@@ -138,7 +139,7 @@ impl MessageReader for Pi {
             read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
         }
         if role == Role::Tool {
-            read.results = Box::new([ResultRef::new(json, id(inner.get("toolCallId")))]);
+            read.results = ThinList::from([ResultRef::new(json, id(inner.get("toolCallId")))]);
         }
         Ok(read)
     }

@@ -16,6 +16,7 @@ use crate::message::{Arguments, Call, CallPlace, Content, Message, RareFields, R
 use crate::order::{MessageOrder, ResultPlacement};
 use crate::outputs::{CallOutput, OutputShape};
 use crate::text::Text;
+use crate::thin_list::ThinList;
 use crate::usage::UsageReader;
 
 /// The format's row.
@@ -90,7 +91,11 @@ impl MessageReader for ShareGpt {
             role,
             content: text.map_or_else(Content::empty, Content::Text),
             calls: calls.into_iter().collect(),
-            results: if role == Role::Tool { Box::new([ResultRef::new(json, None)]) } else { Box::default() },
+            results: if role == Role::Tool {
+                ThinList::from([ResultRef::new(json, None)])
+            } else {
+                ThinList::default()
+            },
             rest: RareFields::of_role(Some(from).filter(|_| role == Role::Other)),
             ..Message::empty(json)
         })

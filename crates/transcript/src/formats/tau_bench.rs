@@ -16,6 +16,7 @@ use crate::formats::shared::fields::{id, list, non_null};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::outputs::CallOutput;
+use crate::thin_list::ThinList;
 use crate::usage::UsageReader;
 
 /// The format's row.
@@ -66,7 +67,7 @@ impl MessageReader for TauBench {
                 |json: Json<'a>| Part { json, kind: PartKind::Result(content(json.get("content"), common_block)) };
             read.content = Content::Parts(several.into_iter().map(part).collect());
         } else if read.role == Role::Tool && message.get("tool_call_id").is_none() {
-            read.results = Box::new([ResultRef::new(message.json, id(message.get("id")))]);
+            read.results = ThinList::from([ResultRef::new(message.json, id(message.get("id")))]);
         }
         Ok(read)
     }

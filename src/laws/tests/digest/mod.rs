@@ -35,7 +35,7 @@ fn with_messages<T>(
     with_document(source, format, |document| inspect(&document.transcripts[0].messages.iter().collect::<Vec<_>>()))
 }
 
-fn read<'a>(messages: &[&Message<'a>]) -> Digest<'a> {
+fn read<'a>(messages: &[&'a Message<'a>]) -> Digest<'a> {
     digest::read(messages, &(0..messages.len()).collect::<Vec<_>>(), PREFIX)
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Also: what code surely knows and a model's summary lacks, appended to it: `--ledger`.
 
+use std::borrow::Cow;
+
 use crate::compact::context::CompactionEvent;
 use crate::compact::message::LEAST_SUMMARY;
 use crate::compact::policy::Accept;
@@ -26,23 +28,28 @@ impl Summarization<'_, '_> {
     ///
     /// # Errors
     /// It would save too little; not even one character is small enough; or the embedded summarizer has a fault.
-    pub(super) fn extractive(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
+    pub(super) fn extractive<'s>(&'s self, sent: Vec<&'s Message<'s>>) -> Result<Reply, NoSummary> {
         match &self.fitted.draft {
             Some(draft) => Ok(Reply { text: draft.clone(), ..Reply::default() }),
             None => fault::caught(ProgramPart::Extractive, || self.extract(sent))?,
         }
     }
 
-    fn extract(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
+    fn extract<'s>(&'s self, sent: Vec<&'s Message<'s>>) -> Result<Reply, NoSummary> {
         let prefix = &self.policy.cut.summary_prefix;
         let nothing_sent = self.summarized.last().copied().filter(|_| sent.is_empty());
         let lacking = nothing_sent.or_else(|| self.too_large_last());
-        let mut messages: Vec<&Message<'_>> = self.earlier_message.into_iter().chain(sent.iter().copied()).collect();
-        messages.extend(lacking.map(|last| &self.history.messages[last]));
-        // An earlier summary beside the messages has no index of its own.
-        let mut indices: Vec<usize> = self.earlier_message.iter().map(|_| 0).collect();
-        indices.extend(self.indices_of(sent));
-        indices.extend(lacking);
+        let mut indices = self.indices_of(&sent);
+        let mut messages = sent;
+        if let Some(earlier) = self.earlier_message {
+            messages.insert(0, earlier);
+            // An earlier summary beside the messages has no index of its own.
+            indices.to_mut().insert(0, 0);
+        }
+        if let Some(last) = lacking {
+            messages.push(&self.history.messages[last]);
+            indices.to_mut().push(last);
+        }
         // The words around a summary are part of its size, but a few must be left for the summary itself. They are
         // counted once.
         let around = self.message_tokens("");
@@ -122,7 +129,10 @@ impl Summarization<'_, '_> {
     }
 
     /// The indices in the input of the messages that the summarizer is sent. The oldest can be a shortened copy.
-    fn indices_of(&self, sent: &[&Message<'_>]) -> Vec<usize> {
+    fn indices_of(&self, sent: &[&Message<'_>]) -> Cow<'_, [usize]> {
+        if sent.len() == self.summarized.len() {
+            return Cow::Borrowed(&self.summarized);
+        }
         let mut end = self.summarized.len();
         let mut indices: Vec<usize> = Vec::with_capacity(sent.len());
         for message in sent.iter().rev() {
@@ -131,7 +141,7 @@ impl Summarization<'_, '_> {
             indices.extend(self.summarized.get(end));
         }
         indices.reverse();
-        indices
+        indices.into()
     }
 }
 

@@ -65,7 +65,7 @@ impl Summarization<'_, '_> {
             OnError::Extractive => {
                 let messages: Vec<_> = self.messages(&self.summarized).collect();
                 let judged = |reply: Reply| self.judge_size(&reply.text).map(|()| reply).map_err(NoSummary::from);
-                Ok(match self.extractive(&messages).and_then(judged) {
+                Ok(match self.extractive(messages).and_then(judged) {
                     Ok(reply) => Instead::Text(self.accepted(session, &reply, SummarySource::Embedded)),
                     Err(fault) if fault.exit == Exit::SummarizerFailed => {
                         let failure =

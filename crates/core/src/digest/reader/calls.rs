@@ -11,7 +11,7 @@ use crate::digest::files::clean;
 use crate::digest::grammar::Place;
 use crate::digest::item::{Body, Item};
 use crate::digest::kinds::Kind;
-use crate::digest::reader::{Awaited, HistoryReader};
+use crate::digest::reader::{AlikeKey, Awaited, HistoryReader};
 use crate::transcript::background::{AnsweredCall, TaskEvent, records_of_call};
 use crate::transcript::json::Json;
 use crate::transcript::lazy_text::LazyText;
@@ -87,7 +87,9 @@ impl<'a> HistoryReader<'a, '_> {
         let key = key(&name, tool.command.as_deref().filter(|_| is_shell(&name)), &text, &given);
         let is_thought = words_of_name(&name).iter().any(|word| is_in(word, "think|thinking|sequentialthinking"));
         if is_thought || is_done && self.plan.update(&name, &given, &opening, place) {
-            self.replaced.extend(self.runs.remove(&key.exact).unwrap_or_default());
+            for at in self.runs.remove(&key.exact).unwrap_or_default() {
+                self.digest.items[at].is_replaced = true;
+            }
             return;
         }
         self.folders.extend(folder_argument(&given).and_then(clean_folder));
@@ -171,7 +173,7 @@ impl<'a> HistoryReader<'a, '_> {
     pub(super) fn add_words_of_denial(&mut self, place: Place, words: &str) {
         let words = words.trim();
         if !words.is_empty() {
-            self.add_user(place, LazyText::Owned(words.into()), words, None);
+            self.add_user(place, LazyText::owned(words), words, None);
         }
     }
 
@@ -198,12 +200,12 @@ impl<'a> HistoryReader<'a, '_> {
             if !has_failed && failed_before && standing.is_empty() {
                 standing.push(at);
             } else {
-                self.replaced.insert(at);
+                items[at].is_replaced = true;
             }
         }
         standing.push(items.len());
         self.runs.insert(key.exact, standing);
-        self.alike.push((items.len(), key.without_digits));
+        self.alike.push(AlikeKey { item: items.len() as u32, without_digits: key.without_digits, kind });
         items.push(Item::new(kind, place, Body::Call(Box::new(call))));
     }
 }

@@ -160,7 +160,7 @@ impl CarriedReader<'_, '_, '_> {
         let (alike, text) = split_alike(text);
         let text = text.trim_start_matches('\n');
         self.reader.note_alike(text);
-        self.add(Kind::Step, place, Body::Said(LazyText::Owned(text.into())));
+        self.add(Kind::Step, place, Body::Said(LazyText::owned(text)));
         self.set_alike(alike);
     }
 
@@ -175,7 +175,7 @@ impl CarriedReader<'_, '_, '_> {
         let from_program = text.strip_prefix(FROM_PROGRAM);
         let text = from_program.unwrap_or(text).trim_start_matches('\n');
         let asked = self.asked.take();
-        self.reader.add_user(place, LazyText::Owned(text.into()), text, asked);
+        self.reader.add_user(place, LazyText::owned(text), text, asked);
         if let Some(item) = self.reader.digest.items.last_mut() {
             item.alike = u32::try_from(alike).unwrap_or(u32::MAX);
             if from_program.is_some() || alike > 1 && item.kind == Kind::Typed {

@@ -1,14 +1,14 @@
 //! What is known only once all messages are read: which items stand for others, which are the first and the last, and
 //! what the state of the work is.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::digest::Digest;
 use crate::digest::calls::Ended;
 use crate::digest::grammar::{LOADED, Place, READ, Section};
-use crate::digest::item::{Body, Item};
+use crate::digest::item::{Body, Item, Names};
 use crate::digest::kinds::Kind;
-use crate::digest::reader::HistoryReader;
+use crate::digest::reader::{HistoryReader, UserKey};
 
 /// From how many on items that are equal but for digits stand once.
 const SEVERAL: u32 = 3;
@@ -21,12 +21,7 @@ impl<'a> HistoryReader<'a, '_> {
         self.join_equal_messages();
         self.join_alike_messages();
         self.mark_first_and_last();
-        let replaced = std::mem::take(&mut self.replaced);
-        let mut at = 0;
-        self.digest.items.retain(|_| {
-            at += 1;
-            !replaced.contains(&(at - 1))
-        });
+        self.digest.items.retain(|item| !item.is_replaced);
         // Of several recorded folders none is that of all calls.
         let recorded = self.folders.pop_first().filter(|_| self.folders.is_empty());
         let has_carried = self.carried > 0;
@@ -59,16 +54,17 @@ impl<'a> HistoryReader<'a, '_> {
 
     /// Of several calls, and of several texts of the assistant, that are equal but for digits the last stands for all.
     fn join_alike_items(&mut self) {
-        let mut groups: HashMap<(Kind, u64), Vec<usize>> = HashMap::new();
-        for (at, key) in std::mem::take(&mut self.alike) {
-            if !self.replaced.contains(&at) {
-                let item = &self.digest.items[at];
-                // A text that an earlier digest told may have been a report.
-                let kind = if matches!(item.body, Body::Said(_)) { Kind::Step } else { item.kind };
-                groups.entry((kind, key)).or_default().push(at);
-            }
+        let mut keys = std::mem::take(&mut self.alike);
+        keys.retain(|key| !self.digest.items[key.item as usize].is_replaced);
+        for key in &mut keys {
+            let item = &self.digest.items[key.item as usize];
+            // A text that an earlier digest told may have been a report.
+            key.kind = if matches!(item.body, Body::Said(_)) { Kind::Step } else { item.kind };
         }
-        self.join(groups.into_values());
+        keys.sort_unstable_by_key(|key| (key.without_digits, key.kind, key.item));
+        for group in keys.chunk_by(|one, next| (one.without_digits, one.kind) == (next.without_digits, next.kind)) {
+            self.join(group.iter().map(|key| key.item as usize).collect());
+        }
     }
 
     /// Of equal messages of the user the last stands. Of lines that say that the user interrupted the agent, those that
@@ -76,10 +72,10 @@ impl<'a> HistoryReader<'a, '_> {
     fn join_equal_messages(&mut self) {
         /// Bytes of an answer that can answer something else each time.
         const SHORT: usize = 8;
-        let mut known = HashSet::new();
+        let mut known = HashSet::with_capacity(self.user_keys.len());
         let mut follows_interruption = false;
-        for &(at, exact, _) in self.user_keys.iter().rev() {
-            let item = &self.digest.items[at];
+        for &UserKey { item: at, exact, .. } in self.user_keys.iter().rev() {
+            let item = &mut self.digest.items[at];
             let is_interruption = item.kind == Kind::Interruption;
             let is_short = item.longest() < SHORT && !item.place.is_carried();
             let stands = if is_interruption { !follows_interruption } else { known.insert(exact) || is_short };
@@ -87,7 +83,7 @@ impl<'a> HistoryReader<'a, '_> {
                 follows_interruption = is_interruption;
                 continue;
             }
-            self.replaced.insert(at);
+            item.is_replaced = true;
             // What was clipped may have been another message.
             if !is_interruption && (item.alike > 1 || item.is_clipped()) {
                 self.digest.left_out[Section::User as usize].add(item.alike as usize, item.place.source);
@@ -97,39 +93,42 @@ impl<'a> HistoryReader<'a, '_> {
 
     /// Of several messages that are equal but for digits and command nothing the last stands for all: a program sends them.
     fn join_alike_messages(&mut self) {
-        let mut groups: HashMap<u64, Vec<usize>> = HashMap::new();
-        for (at, _, without_digits) in std::mem::take(&mut self.user_keys) {
-            let item = &self.digest.items[at];
+        let mut keys = std::mem::take(&mut self.user_keys);
+        keys.retain(|key| {
+            let item = &self.digest.items[key.item];
             let is_plain = matches!(item.kind, Kind::Typed | Kind::FromProgram);
-            if is_plain && !self.replaced.contains(&at) && matches!(&item.body, Body::User { asked: None, .. }) {
-                groups.entry(without_digits).or_default().push(at);
+            is_plain && !item.is_replaced && matches!(&item.body, Body::User { asked: None, .. })
+        });
+        keys.sort_unstable_by_key(|key| (key.without_digits, key.item));
+        for group in keys.chunk_by(|one, next| one.without_digits == next.without_digits) {
+            if let Some(last) = self.join(group.iter().map(|key| key.item).collect()) {
+                self.digest.items[last].kind = Kind::FromProgram;
             }
-        }
-        for last in self.join(groups.into_values()) {
-            self.digest.items[last].kind = Kind::FromProgram;
         }
     }
 
-    /// Joins groups of items that are several; returns the last of each.
-    fn join(&mut self, groups: impl Iterator<Item = Vec<usize>>) -> Vec<usize> {
-        let mut joined = Vec::new();
-        for group in groups {
-            let number = group.iter().fold(0u32, |number, at| number.saturating_add(self.digest.items[*at].alike));
-            let Some((&last, others)) = group.split_last() else { continue };
-            if number >= SEVERAL {
-                self.digest.items[last].alike = number;
-                self.replaced.extend(others);
-                joined.push(last);
-            }
+    /// Joins the items of a group, which are in order, where they are several. Returns the last one then.
+    fn join(&mut self, group: Vec<usize>) -> Option<usize> {
+        let mut number: u32 = 0;
+        for at in &group {
+            number = number.saturating_add(self.digest.items[*at].alike);
         }
-        joined
+        let (&last, others) = group.split_last()?;
+        if number < SEVERAL {
+            return None;
+        }
+        self.digest.items[last].alike = number;
+        for at in others {
+            self.digest.items[*at].is_replaced = true;
+        }
+        Some(last)
     }
 
     fn mark_first_and_last(&mut self) {
         let items = &mut self.digest.items;
         let (mut first, mut last, mut last_report, mut last_text) = (None, None, None, None);
         for (at, item) in items.iter().enumerate() {
-            if self.replaced.contains(&at) {
+            if item.is_replaced {
                 continue;
             }
             match item.body {
@@ -177,7 +176,8 @@ impl<'a> HistoryReader<'a, '_> {
         if let Some((_, last)) = read.first() {
             let last = *last;
             let names = read.into_iter().take(MOST_READ).map(|(path, place)| format!("{path} {place}")).collect();
-            items.push(Item::new(Kind::FilesRead, last, Body::Names(READ, names)));
+            let names = Box::new(Names { label: READ, names });
+            items.push(Item::new(Kind::FilesRead, last, Body::Names(names)));
         }
         for (place, task) in
             std::mem::take(&mut self.tasks).into_list().into_iter().filter_map(|task| Some((task.last_place()?, task)))
@@ -186,7 +186,8 @@ impl<'a> HistoryReader<'a, '_> {
         }
         if let Some(place) = self.loaded_at {
             let names: Vec<String> = std::mem::take(&mut self.loaded).into_iter().rev().take(MOST_TOOLS).collect();
-            items.push(Item::new(Kind::LoadedTools, place, Body::Names(LOADED, names.into())));
+            let names = Box::new(Names { label: LOADED, names });
+            items.push(Item::new(Kind::LoadedTools, place, Body::Names(names)));
         }
         for file in std::mem::take(&mut self.rules) {
             items.push(Item::new(Kind::RulesRead, file.place, Body::Rules(Box::new((file.path, file.text)))));

@@ -11,6 +11,7 @@ use crate::formats::shared::fields::{
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
 use crate::text::Text;
+use crate::thin_list::ThinList;
 
 pub(crate) const ROLES: [(&str, Role); 9] = [
     ("system", Role::System),
@@ -59,7 +60,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     }
 }
 
-fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
+fn calls<'a>(message: &Object<'a>) -> ThinList<Call<'a>> {
     let tool_calls = list(message, "tool_calls").map(tool_call);
     let function_call = non_null(message, "function_call")
         .into_iter()
@@ -70,7 +71,7 @@ fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
             call(block, None, value.and_then(name_inside), value, CallPlace::Content)
         });
     // Calls in the content are copies of the others, if there are any.
-    let calls: Box<[Call<'a>]> = tool_calls.chain(function_call).collect();
+    let calls: ThinList<Call<'a>> = tool_calls.chain(function_call).collect();
     if calls.is_empty() { in_content.collect() } else { calls }
 }
 
@@ -101,15 +102,15 @@ fn call<'a>(
     Call { json, id, name, arguments: Arguments::of(arguments), place }
 }
 
-fn answers<'a>(message: &Object<'a>, role: Role) -> Box<[ResultRef<'a>]> {
+fn answers<'a>(message: &Object<'a>, role: Role) -> ThinList<ResultRef<'a>> {
     let listed = || list(message, "tool_call_ids");
     match role {
         Role::Tool if listed().next().is_some() => {
             listed().map(|value| ResultRef::new(value, id(Some(value)))).collect()
         }
-        Role::Tool => Box::new([ResultRef::new(message.json, id(message.get("tool_call_id")))]),
-        Role::Function => Box::new([ResultRef::new(message.json, None)]),
-        _ => Box::default(),
+        Role::Tool => ThinList::from([ResultRef::new(message.json, id(message.get("tool_call_id")))]),
+        Role::Function => ThinList::from([ResultRef::new(message.json, None)]),
+        _ => ThinList::default(),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKin
 use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::status::Denial;
 use crate::text::Text;
+use crate::thin_list::ThinList;
 use crate::{foreign, outputs, provider_texts};
 
 pub(crate) const ROLES: [(&str, Role); 4] =
@@ -179,7 +180,9 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
             let kind = PartKind::Compaction(ProviderCompaction::of(json));
             message_of(json, Role::Assistant, Content::Parts(Box::new([Part { json, kind }])))
         }
-        Item::Call => Message { calls: Box::new([call(item)]), ..message_of(json, Role::Assistant, Content::empty()) },
+        Item::Call => {
+            Message { calls: ThinList::from([call(item)]), ..message_of(json, Role::Assistant, Content::empty()) }
+        }
         Item::Result => {
             let answer = ["call_id", "approval_request_id", "id"].into_iter().find_map(|key| id(item.get(key)));
             let content = match (non_null(item, "output"), item.get("approve")) {
@@ -191,7 +194,7 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
                 return Ok(message_of(json, Role::User, content));
             }
             let result = ResultRef { denial: denial(item), ..ResultRef::new(json, answer) };
-            Message { results: Box::new([result]), ..message_of(json, Role::Tool, content) }
+            Message { results: ThinList::from([result]), ..message_of(json, Role::Tool, content) }
         }
     })
 }
