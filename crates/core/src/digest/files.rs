@@ -182,12 +182,12 @@ impl Files {
         }
         let commands = std::mem::take(&mut self.commands);
         let mut last_well: HashMap<String, Place> = HashMap::new();
-        for command in commands.iter().filter(|command| !command.has_failed) {
+        for command in commands.iter().filter(|command| !command.has_failed && command.words.is_empty()) {
             let last = last_well.entry(command.program.clone()).or_insert(command.place);
             *last = command.place.max(*last);
         }
         for CommandWords { program, has_failed, place, words } in commands {
-            // After a later run that went well, a failed one says nothing of the file as it is.
+            // A later run of all that went well names no file, so that it would stand nowhere.
             if has_failed && last_well.get(&program).is_some_and(|well| *well > place) {
                 continue;
             }

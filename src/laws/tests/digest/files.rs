@@ -38,8 +38,13 @@ fn a_file_has_the_calls_on_it_in_order() {
         (vec![edit(WELL), bash("cd src && rm a.rs", OK)], "src/a.rs: edit [0]"),
         (vec![edit(WELL), bash("rm lib/src/a.rs", OK)], "src/a.rs: edit [0]; lib/src/a.rs: rm [2]"),
         (vec![edit(WELL), bash("cd /w && rm src/a.rs", FAILED)], "src/a.rs: edit [0], rm failed [2]"),
-        // A run that failed stands only where no later run of its program went well, on this file or on another.
-        (vec![edit(WELL), bash("sh src/a.rs", FAILED), bash("sh b.rs", OK)], "src/a.rs: edit [0]"),
+        // What failed and its later success stand in order; after a later run of all, what failed before does not stand.
+        (vec![edit(WELL), bash("sh src/a.rs", FAILED), bash("sh -s", OK)], "src/a.rs: edit [0]"),
+        (vec![edit(WELL), bash("sh src/a.rs", FAILED), bash("sh b.rs", OK)], "src/a.rs: edit [0], sh failed [2]"),
+        (
+            vec![edit(WELL), bash("sh src/a.rs", FAILED), bash("sh src/a.rs", OK)],
+            "src/a.rs: edit [0], sh failed [2], sh [4]",
+        ),
         (vec![edit(WELL), bash("sh b.rs", OK), bash("sh src/a.rs", FAILED)], "src/a.rs: edit [0], sh failed [4]"),
         (vec![edit(WELL), bash("cat src/a.rs", OK)], "src/a.rs: edit [0]"),
         (vec![bash("cat > notes.md <<'EOF'\nx\nEOF", OK)], "notes.md: cat > [0]"),
