@@ -63,8 +63,11 @@ fn no_room_imports_one_that_comes_after_it() {
                 let text = fs::read_to_string(&file).expect("a source");
                 let lines = code(&file, &text).lines().filter(|line| !line.trim_start().starts_with("//"));
                 let lines = lines.collect::<Vec<_>>().join("\n");
+                let imported = used_paths(&lines);
                 for later in &rooms[at + 1..] {
-                    assert!(!lines.contains(&format!("crate::{later}")), "{} imports {later}", file.display());
+                    let path = format!("crate::{later}");
+                    let is_imported = lines.contains(&path) || imported.iter().any(|used| used.starts_with(&path));
+                    assert!(!is_imported, "{} imports {later}", file.display());
                 }
             }
         }
@@ -110,6 +113,19 @@ fn paths(path: &str) -> Vec<String> {
     parts.flat_map(|part| paths(&format!("{before}{}", part.trim()))).collect()
 }
 
+/// The paths of all `use` items that begin a line.
+fn used_paths(code: &str) -> Vec<String> {
+    let mut used = Vec::new();
+    for (at, _) in code.match_indices('\n') {
+        let line = &code[at + 1..];
+        let path = ["use ", "pub use ", "pub(crate) use "].iter().find_map(|word| line.strip_prefix(word));
+        if let Some((path, _)) = path.and_then(|path| path.split_once(';')) {
+            used.extend(paths(path));
+        }
+    }
+    used
+}
+
 /// The folders of the sources of all packages, the program's first.
 fn packages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -136,13 +152,7 @@ fn imports(src: &Path) -> BTreeMap<String, BTreeSet<String>> {
     };
     let imports = |(importer, file): (&String, &PathBuf)| {
         let text = fs::read_to_string(file).expect("a source");
-        let code = code(file, &text);
-        let uses = code.match_indices('\n').filter_map(|(at, line_end)| {
-            let line = &code[at + line_end.len()..];
-            let path = ["use ", "pub use ", "pub(crate) use "].iter().find_map(|word| line.strip_prefix(word))?;
-            Some(path.split_once(';')?.0)
-        });
-        let found = uses.flat_map(paths).filter_map(|path| resolved(importer, &path));
+        let found = used_paths(code(file, &text)).into_iter().filter_map(|path| resolved(importer, &path));
         (importer.clone(), found.filter(|found| found != importer).collect())
     };
     files.iter().map(imports).collect()
@@ -176,4 +186,38 @@ fn assert_no_circle(imports: &BTreeMap<String, BTreeSet<String>>) {
             }
         }
     }
+}
+
+/// What a package makes public has a use somewhere. The compiler says so only of what is private to a package.
+#[test]
+fn every_public_item_of_a_package_is_used() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in ["src", "crates", "tests", "benches", "fuzz/src"] {
+        files.extend(sources(&root.join(folder)));
+    }
+    let texts: Vec<(PathBuf, String)> = files
+        .into_iter()
+        .map(|file| {
+            let text = fs::read_to_string(&file).expect("a source");
+            let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+            (file, lines.collect::<Vec<_>>().join("\n"))
+        })
+        .collect();
+    let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, text) in &texts {
+        for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
+            *uses.entry(word).or_default() += 1;
+        }
+    }
+    let item = regex::Regex::new(r"(?m)^\s*pub (?:const )?(?:fn|struct|enum|trait|type|const|static|mod) (\w+)")
+        .expect("a pattern");
+    let mut items = 0;
+    for (file, text) in texts.iter().filter(|(file, _)| file.starts_with(root.join("crates"))) {
+        for found in item.captures_iter(text) {
+            items += 1;
+            assert!(uses[&found[1]] > 1, "{}: nobody uses {}", file.display(), &found[1]);
+        }
+    }
+    assert!(items > 1_000, "{items}");
 }
