@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::exit::Failure;
 use crate::{interrupt, wording};
@@ -14,6 +14,7 @@ use crate::files::atomic::private;
 use crate::files::compression::Compression;
 use crate::files::output;
 use crate::files::paths::{FileId, folder};
+use crate::transcript::time;
 
 pub(crate) use crate::compact::{Section, is_lines};
 
@@ -166,11 +167,11 @@ pub(crate) fn write_section(out: &mut dyn Write, section: &Section, now: &str) -
     }
 }
 
-/// The time in UTC, to the microsecond. A clock outside the years 1970 to 9999 counts as the nearest time within.
+/// The time in UTC, to the microsecond. A clock outside the years 1970 to 9999 counts as the first time within.
 fn now() -> String {
-    let last = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
-    let now = SystemTime::now().clamp(SystemTime::UNIX_EPOCH, last);
-    humantime::format_rfc3339_micros(now).to_string().replace('Z', "+00:00")
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(since.as_micros()).ok().and_then(time::to_the_microsecond);
+    now.unwrap_or_else(|| "1970-01-01T00:00:00.000000Z".to_owned()).replace('Z', "+00:00")
 }
 
 fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Appended> {
@@ -356,7 +357,7 @@ mod tests {
             std::thread::scope(|scope| {
                 // It waits for the lock of an archive that is gone when it gets it.
                 let second = scope.spawn(|| line("second\n").map(drop));
-                std::thread::sleep(Duration::from_millis(50));
+                std::thread::sleep(std::time::Duration::from_millis(50));
                 assert!(first.take_back());
                 drop(first);
                 second.join().expect("no panic").expect("written");

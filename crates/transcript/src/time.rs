@@ -1,9 +1,10 @@
-//! When a message was written, as its program says beside its content. In microseconds since 1970, in UTC.
-//!
-//! Also: points in time as session files spell them.
+//! When a message was written, as its program says beside its content, and how points in time are spelled. In microseconds
+//! since 1970, in UTC, but where a name says milliseconds.
 
 use std::sync::LazyLock;
 
+use jiff::SignedDuration;
+use jiff::civil::Date;
 use regex::Regex;
 
 use crate::Message;
@@ -26,6 +27,9 @@ const BESIDE: &str = "message metadata time info.time data additional_kwargs res
 pub const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
 
+/// The day from which times count.
+const FIRST_DAY: Date = Date::constant(1970, 1, 1);
+
 /// Parses a time of RFC 3339. One without an offset is in UTC, and a date alone is its midnight.
 pub fn parse(text: &str) -> Option<i64> {
     let found = TIME.captures(text.trim())?;
@@ -36,34 +40,45 @@ pub fn parse(text: &str) -> Option<i64> {
     let fraction = fraction.get(..6).map_or(Some(0), |digits| digits.parse::<i64>().ok())?;
     let offset = number(8)?.abs() * 60 + number(9)?;
     let offset = if found.get(8).is_some_and(|hours| hours.as_str().starts_with('-')) { -offset } else { offset };
-    let days = days_before(year, month) + day - 1;
-    let is_date = (1..=12).contains(&month) && day >= 1 && days < days_before(year, month + 1);
+    let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
+    let days = date.duration_since(FIRST_DAY).as_hours() / 24;
     // A minute can have a leap second.
     let is_time = hour < 24 && minute < 60 && second <= 60 && offset.abs() < 24 * 60;
-    (is_date && is_time).then(|| days * DAY + (((hour * 60 + minute - offset) * 60) + second) * SECOND + fraction)
-}
-
-/// The days from 1970 to a month of the Gregorian calendar; the 13th is the next January.
-fn days_before(year: i64, month: i64) -> i64 {
-    let (year, month) = if month > 12 { (year + 1, month - 12) } else { (year, month) };
-    // Counted from a March, so that the day of a leap year is the last.
-    let (year, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + (months * 153 + 2) / 5 - 719_468
+    is_time.then(|| days * DAY + (((hour * 60 + minute - offset) * 60) + second) * SECOND + fraction)
 }
 
 /// Writes a time as RFC 3339.
 pub fn shown(time: i64) -> String {
-    let (days, rest) = (time.div_euclid(DAY), time.rem_euclid(DAY));
-    // Two years too late at most.
-    let mut year = (days * 400).div_euclid(146_097) + 1972;
-    while days_before(year, 1) > days {
-        year -= 1;
-    }
-    let month = (1..=12).rev().find(|&month| days_before(year, month) <= days).unwrap_or(1);
-    let (day, second, micros) = (days - days_before(year, month) + 1, rest / SECOND, rest % SECOND);
+    let micros = time.rem_euclid(SECOND);
     let fraction = if micros > 0 { format!(".{micros:06}") } else { String::new() };
+    written(time, &fraction).unwrap_or_default()
+}
+
+/// Writes a time with all six digits of its fraction; `None` outside of the years of four digits.
+pub fn to_the_microsecond(time: i64) -> Option<String> {
+    written(time, &format!(".{:06}", time.rem_euclid(SECOND)))
+}
+
+/// A time with this fraction of its second; `None` outside of the years of four digits.
+fn written(time: i64, fraction: &str) -> Option<String> {
+    let (days, second) = (time.div_euclid(DAY), time.rem_euclid(DAY) / SECOND);
+    let date = FIRST_DAY.checked_add(SignedDuration::from_hours(days * 24)).ok().filter(|date| date.year() >= 0)?;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
+    Some(format!("{date}T{hour:02}:{minute:02}:{second:02}{fraction}Z"))
+}
+
+/// The milliseconds since 1970 of a time such as `2026-03-01T10:00:00.000Z`, which has a time of day and an offset.
+pub fn milliseconds(time: &str) -> Option<i64> {
+    let found = TIME.captures(time)?;
+    let has_seconds = found.get(6).is_some();
+    let has_offset = time.ends_with(['Z', 'z']) || found.get(8).is_some();
+    parse(time).filter(|_| has_seconds && has_offset).map(|micros| micros.div_euclid(1_000))
+}
+
+/// A time in UTC, as JavaScript spells it; `None` outside the years of four digits.
+pub fn in_utc(milliseconds: i64) -> Option<String> {
+    let micros = milliseconds.checked_mul(1_000)?;
+    written(micros, &format!(".{:03}", milliseconds.rem_euclid(1_000)))
 }
 
 /// When a message was written.
@@ -114,75 +129,6 @@ pub fn last(messages: &[Message<'_>]) -> Option<i64> {
 #[cfg(any(test, feature = "tests"))]
 pub fn patterns() -> Vec<&'static Regex> {
     vec![&*TIME]
-}
-
-const MS_PER_SECOND: i64 = 1_000;
-const MS_PER_MINUTE: i64 = 60 * MS_PER_SECOND;
-const MS_PER_HOUR: i64 = 60 * MS_PER_MINUTE;
-const MS_PER_DAY: i64 = 24 * MS_PER_HOUR;
-/// The days of 400 years, after which the calendar repeats, and those between its day 0, 1 March of the year 0, and 1970.
-const DAYS_PER_ERA: i64 = 146_097;
-const DAYS_TO_1970: i64 = 719_468;
-
-/// The milliseconds since 1970 of a time such as `2026-03-01T10:00:00.000Z`.
-pub fn milliseconds(time: &str) -> Option<i64> {
-    let (date, clock) = time.split_once(['T', ' '])?;
-    let numbers = |text: &str, between: char| -> Option<[i64; 3]> {
-        let numbers: Vec<i64> = text.split(between).map(|number| number.parse().ok()).collect::<Option<_>>()?;
-        numbers.try_into().ok()
-    };
-    let [year, month, day] = numbers(date, '-')?;
-    if !(0..=9_999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let (clock, zone) = clock.split_at(clock.find(['Z', '+', '-'])?);
-    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
-    let [hours, minutes, seconds] = numbers(clock, ':')?;
-    let fraction: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    let zone = match zone.split_once(':') {
-        Some((hours, minutes)) => hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()? * sign(hours),
-        None if zone == "Z" => 0,
-        None => return None,
-    };
-    let in_day = |hours: i64, minutes: i64| hours * MS_PER_HOUR + minutes * MS_PER_MINUTE;
-    let is_time = (0..24).contains(&hours) && (0..60).contains(&minutes) && (0..=60).contains(&seconds);
-    let is_zone = zone.abs() < 24 * 60;
-    (is_time && is_zone).then_some(())?;
-    Some(days(year, month, day) * MS_PER_DAY + in_day(hours, minutes - zone) + seconds * MS_PER_SECOND + fraction)
-}
-
-fn sign(hours: &str) -> i64 {
-    if hours.starts_with('-') { -1 } else { 1 }
-}
-
-/// The days since 1970 of a date. Years begin in March, so that a leap day comes last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month > 2 { year } else { year - 1 };
-    let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * DAYS_PER_ERA + year * 365 + year / 4 - year / 100 + day_of_year - DAYS_TO_1970
-}
-
-/// A time in UTC, as JavaScript spells it; `None` outside the years of four digits.
-pub fn in_utc(milliseconds: i64) -> Option<String> {
-    let (day, of_day) = (milliseconds.div_euclid(MS_PER_DAY), milliseconds.rem_euclid(MS_PER_DAY));
-    let day = day.checked_add(DAYS_TO_1970)?;
-    let (era, day) = (day.div_euclid(DAYS_PER_ERA), day.rem_euclid(DAYS_PER_ERA));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let (day, month) = (day - (153 * month + 2) / 5 + 1, (month + 2) % 12 + 1);
-    let year = era * 400 + year + i64::from(month <= 2);
-    let part = |unit: i64, of: i64| of_day / unit % of;
-    (0..=9_999).contains(&year).then(|| {
-        format!(
-            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
-            part(MS_PER_HOUR, 24),
-            part(MS_PER_MINUTE, 60),
-            part(MS_PER_SECOND, 60),
-            part(1, MS_PER_SECOND)
-        )
-    })
 }
 
 #[cfg(test)]
@@ -288,8 +234,8 @@ mod times_tests {
             assert_eq!(in_utc(expected).as_deref(), Some(time));
         }
         for day in (-700_000..2_900_000).step_by(97) {
-            let written = in_utc(day * MS_PER_DAY + 1);
-            assert!(written.is_none_or(|written| milliseconds(&written) == Some(day * MS_PER_DAY + 1)), "{day}");
+            let written = in_utc(day * (DAY / 1_000) + 1);
+            assert!(written.is_none_or(|written| milliseconds(&written) == Some(day * (DAY / 1_000) + 1)), "{day}");
         }
         assert_eq!(milliseconds("2026-03-01T12:14:00+02:00"), milliseconds("2026-03-01T10:14:00Z"));
         assert_eq!(milliseconds("2026-03-01T08:44:00.1-01:30"), Some(1_772_360_040_100));
