@@ -82,7 +82,7 @@ Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
             [CompletionResult]::new('--explain', '--explain', [CompletionResultType]::ParameterName, 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one')
             [CompletionResult]::new('--diff', '--diff', [CompletionResultType]::ParameterName, 'Print what is removed and added, for people, instead of the transcript; write nothing but --html')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON, with --dry-run or --emit summary')
-            [CompletionResult]::new('--rescue', '--rescue', [CompletionResultType]::ParameterName, 'Mend a session that can no longer be resumed: --repair synthesize, --fit half of the context window of its model (50k where nobody knows it), --in-place=.bak, --archive PATH.cut.jsonl. Flags beside it replace these')
+            [CompletionResult]::new('--rescue', '--rescue', [CompletionResultType]::ParameterName, 'Mend a session that can no longer be resumed: --repair synthesize, --fit half of the context window of its model (50k where nobody knows it), --in-place=.bak (or .bak2, …), --archive PATH.cut.jsonl. Flags beside it replace these')
             [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Skip what an earlier run with the same input and rules finished')
             [CompletionResult]::new('-e', '-e', [CompletionResultType]::ParameterName, 'Exit with 3 when nothing was compacted')
             [CompletionResult]::new('--exit-status', '--exit-status', [CompletionResultType]::ParameterName, 'Exit with 3 when nothing was compacted')

@@ -79,7 +79,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --explain 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one'
             cand --diff 'Print what is removed and added, for people, instead of the transcript; write nothing but --html'
             cand --json 'Print JSON, with --dry-run or --emit summary'
-            cand --rescue 'Mend a session that can no longer be resumed: --repair synthesize, --fit half of the context window of its model (50k where nobody knows it), --in-place=.bak, --archive PATH.cut.jsonl. Flags beside it replace these'
+            cand --rescue 'Mend a session that can no longer be resumed: --repair synthesize, --fit half of the context window of its model (50k where nobody knows it), --in-place=.bak (or .bak2, …), --archive PATH.cut.jsonl. Flags beside it replace these'
             cand --resume 'Skip what an earlier run with the same input and rules finished'
             cand -e 'Exit with 3 when nothing was compacted'
             cand --exit-status 'Exit with 3 when nothing was compacted'

@@ -101,7 +101,7 @@ complete -c tcompact -n '__tcompact_is none' -s n -l dry-run -d 'Only print the 
 complete -c tcompact -n '__tcompact_is none' -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one'
 complete -c tcompact -n '__tcompact_is none' -l diff -d 'Print what is removed and added, for people, instead of the transcript; write nothing but --html'
 complete -c tcompact -n '__tcompact_is none' -l json -d 'Print JSON, with --dry-run or --emit summary'
-complete -c tcompact -n '__tcompact_is none' -l rescue -d 'Mend a session that can no longer be resumed: --repair synthesize, --fit half of the context window of its model (50k where nobody knows it), --in-place=.bak, --archive PATH.cut.jsonl. Flags beside it replace these'
+complete -c tcompact -n '__tcompact_is none' -l rescue -d 'Mend a session that can no longer be resumed: --repair synthesize, --fit half of the context window of its model (50k where nobody knows it), --in-place=.bak (or .bak2, …), --archive PATH.cut.jsonl. Flags beside it replace these'
 complete -c tcompact -n '__tcompact_is none' -l resume -d 'Skip what an earlier run with the same input and rules finished'
 complete -c tcompact -n '__tcompact_is none' -s e -l exit-status -d 'Exit with 3 when nothing was compacted'
 complete -c tcompact -n '__tcompact_is none' -s q -l quiet -d 'Report only errors'

@@ -193,7 +193,7 @@ pub(crate) struct CompactArguments {
     pub(crate) repair: Option<Repair>,
 
     /// Mend a session that can no longer be resumed: --repair synthesize, --fit half of the context window of its model
-    /// (50k where nobody knows it), --in-place=.bak, --archive PATH.cut.jsonl. Flags beside it replace these.
+    /// (50k where nobody knows it), --in-place=.bak (or .bak2, …), --archive PATH.cut.jsonl. Flags beside it replace these.
     #[arg(long, help_heading = MEND)]
     pub(crate) rescue: bool,
 

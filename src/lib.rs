@@ -3,7 +3,7 @@
 //!
 //! # The packages
 //!
-//! A package sees only those below it. Each has a README of one screen, in `crates/`.
+//! A package sees only those above it in this list. Each has a README of one screen, in `crates/`.
 //!
 //! ```text
 //! base        errors, wording, hashes, locks: what any package may use

@@ -404,7 +404,7 @@ pub(crate) struct RestoreArguments {
     pub(crate) archive: PathBuf,
 
     /// The compacted transcript; `-` or nothing is standard input. With `--in-place` also a folder: those of its files
-    /// that the archive has something of are put back.
+    /// that the archive is of are put back.
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
 

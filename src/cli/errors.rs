@@ -224,7 +224,9 @@ fn former_flag(typed: &Typed) -> Option<Description> {
         (name, words) = (CommandName::Man, vec!["man".to_owned()]);
     }
     let line = format!("there is no flag '{flag}'; {} is a command", name.word());
-    let is_understood = parsed(name, &words[1..]).is_ok() && !may_hold_a_secret(&words);
+    // Of one path, nobody knows whether it is the archive.
+    let lacks_archive = name == CommandName::Restore && words.len() < 3;
+    let is_understood = parsed(name, &words[1..]).is_ok() && !may_hold_a_secret(&words) && !lacks_archive;
     let advice = if is_understood { Advice::command(words) } else { help_of(name) };
     Some(Description { lines: vec![line], advice: Some(advice), wrong: String::new() })
 }

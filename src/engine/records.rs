@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -137,6 +138,8 @@ pub(super) struct Archive<'p> {
     pub(super) pointers: BTreeSet<Option<String>>,
     /// The records with a list by the file that they name.
     by_file: HashMap<String, Vec<RecordPlace>>,
+    /// The names of all files that records are of, without their folders.
+    file_names: HashSet<OsString>,
     /// The hashes of the texts before, and those of each text after.
     pub(super) originals: HashSet<String>,
     originals_of: HashMap<String, Vec<String>>,
@@ -284,6 +287,7 @@ impl<'p> Archive<'p> {
             by_left: HashMap::new(),
             pointers: BTreeSet::new(),
             by_file: HashMap::new(),
+            file_names: HashSet::new(),
             originals: HashSet::new(),
             originals_of: HashMap::new(),
             by_id: HashMap::new(),
@@ -320,6 +324,7 @@ impl<'p> Archive<'p> {
             self.originals_of.entry(hash.clone()).or_default().push(original);
         }
         self.has_lines |= head.line.is_some();
+        self.file_names.extend(Path::new(file_of_source(&head.source)).file_name().map(OsStr::to_owned));
         self.by_result.entry(hash).or_default().entry(head.line).or_default().push(place);
         if let Some(id) = head.id {
             self.by_id.entry(id).or_default().push(place);
@@ -369,6 +374,16 @@ impl<'p> Archive<'p> {
         places
     }
 
+    /// Whether any record names a file with the name of this one, in whatever folder.
+    pub(super) fn has_file_named(&self, file: &Path) -> bool {
+        file.file_name().is_some_and(|name| self.file_names.contains(name))
+    }
+
+    /// Whether a text is one that a compaction read.
+    pub(super) fn is_original(&self, text: &[u8]) -> bool {
+        self.originals.contains(&sha256(text))
+    }
+
     /// The hashes of the texts that became a text with this hash.
     pub(super) fn originals_of(&self, result: &str) -> &[String] {
         self.originals_of.get(result).map_or(&[], Vec::as_slice)
@@ -412,7 +427,7 @@ impl<'p> Archive<'p> {
 
     pub(super) fn no_record_message(&self, name: &str) -> String {
         let mut message = format!(
-            "{name}: {} has nothing that was cut from this text; if it was compacted at all, name the archive that was written with it, and the file as it was written, or with lines appended",
+            "{name}: {} has nothing that was cut from this text; name the archive that was written with it, and the file as it was written, or with lines appended",
             self.path.display()
         );
         if self.irreversible > 0 {

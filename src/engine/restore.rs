@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::cli::errors::completed;
 use crate::cli::word_order::swapped;
 use crate::diagnostic::Advice;
-use crate::events::{Event, Listener};
+use crate::events::{Event, Listener, RestoredRounds};
 use crate::exit::{Exit, Failure};
 use crate::files::atomic::Readers;
 use crate::files::open_files::OpenFiles;
@@ -48,48 +48,70 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
         interrupt::exit_on_signals();
     }
     let mut archive = Archive::open(&settings.archive)?;
-    restore_text(settings, path, output, &mut archive, &reporter)?;
+    let (done, all) = restore_text(settings, path, output, &mut archive, &reporter)?;
+    let damaged = archive.damaged();
+    reporter.handle(&Event::Restored { archive: archive.path, file: None, done: &done, all, damaged });
     Ok(Exit::Success)
 }
 
-/// Restores the files of a folder in place. Those that the archive has nothing of were not compacted, and stay.
+/// Restores the files of a folder in place: those with the name of a file that the archive is of.
 fn restore_folder(settings: &RestoreSettings, folder: &Path, reporter: &Reporter) -> Result<Exit> {
     if !matches!(settings.destination, Destination::InPlace(_)) {
         let message = format!("{} is a folder, whose files are put back in place", folder.display());
         return Err(Failure::usage(message).try_next(completed_with_in_place(settings)).into());
     }
-    let (files, unsearched) = files(&[folder.to_owned()]);
+    check_archive(settings)?;
+    let (files, mut failures) = files(&[folder.to_owned()]);
     interrupt::exit_on_signals();
     let mut archive = Archive::open(&settings.archive)?;
-    let (mut restored, mut unchanged, mut failures) = (0_u64, 0_u64, unsearched);
-    for file in files.iter().filter_map(|file| file.path.as_deref()) {
-        if output::same_place(file, &settings.archive) || is_archive(file) {
+    failures.extend(archive.damaged().map(str::to_owned));
+    let (mut restored, mut as_they_were, mut others) = (0_u64, 0_u64, 0_u64);
+    for entry in files {
+        let Some(file) = entry.path.as_deref() else { continue };
+        if !archive.has_file_named(file) {
+            others += 1;
             continue;
         }
-        let done = check(settings, Some(file), Some(file))
-            .and_then(|()| restore_text(settings, Some(file), Some(file), &mut archive, reporter));
-        match done {
+        match restore_in_folder(settings, file, &mut archive, reporter) {
             Ok(()) => restored += 1,
-            Err(error) if has_no_record(&error) => unchanged += 1,
+            Err(_) if fs::read(file).is_ok_and(|text| archive.is_original(&text)) => as_they_were += 1,
             Err(error) => failures.push(error.to_string()),
         }
     }
-    failures.iter().for_each(|failure| reporter.handle(&Event::InputFailed(failure)));
-    let (archive, restored_files) = (settings.archive.display(), counted(restored, "file"));
-    let others = format!("{} it has nothing of", counted(unchanged, "file"));
-    if restored == 0 && failures.is_empty() {
-        let message = format!("{archive} has nothing that was cut from a file of {}", folder.display());
-        return Err(Failure::unreadable(message).into());
+    for failure in &failures {
+        reporter.handle(&Event::InputFailed(failure));
     }
     if settings.volume > Volume::Quiet {
-        reporter.handle(&Event::Notice(&format!("{restored_files} put back by {archive}; {others}")));
+        let archive = settings.archive.display();
+        let mut sentence = format!("{} put back by {archive}", counted(restored, "file"));
+        if as_they_were > 0 {
+            sentence += &format!("; {} needed nothing", counted(as_they_were, "file"));
+        }
+        if others > 0 {
+            sentence += &format!("; {} not in it", counted(others, "file"));
+        }
+        reporter.handle(&Event::Notice(&sentence));
     }
-    Ok(if failures.is_empty() { Exit::Success } else { Exit::SomeFailed })
+    if !failures.is_empty() {
+        return Ok(Exit::SomeFailed);
+    }
+    if restored + as_they_were == 0 {
+        let message = format!("{} is of no file in {}", settings.archive.display(), folder.display());
+        return Err(Failure::unreadable(message).into());
+    }
+    Ok(Exit::Success)
 }
 
-/// Whether a file was refused because the archive has nothing of it: it is as it was, or it is no transcript.
-fn has_no_record(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Failure>().is_some_and(|failure| failure.other_file.is_some())
+fn restore_in_folder(
+    settings: &RestoreSettings,
+    file: &Path,
+    archive: &mut Archive<'_>,
+    reporter: &Reporter,
+) -> Result<()> {
+    check(settings, Some(file), Some(file))?;
+    let (done, all) = restore_text(settings, Some(file), Some(file), archive, reporter)?;
+    reporter.handle(&Event::Restored { archive: archive.path, file: Some(file), done: &done, all, damaged: None });
+    Ok(())
 }
 
 /// The command line of a restore with `--in-place`.
@@ -97,14 +119,14 @@ fn completed_with_in_place(settings: &RestoreSettings) -> Advice {
     completed(&Advice::command(["--in-place"]), "", &settings.typed)
 }
 
-/// Restores one text and writes it.
+/// Restores one text and writes it. Returns what was put back, and the number of lines.
 fn restore_text(
     settings: &RestoreSettings,
     path: Option<&Path>,
     output: Option<&Path>,
     archive: &mut Archive<'_>,
     reporter: &Reporter,
-) -> Result<()> {
+) -> Result<(RestoredRounds, usize)> {
     let suffix = match &settings.destination {
         Destination::InPlace(suffix) => Some(suffix),
         _ => None,
@@ -138,12 +160,8 @@ fn restore_text(
         }
         None => output::write(pieces(&text, &edits), output, &readers)?,
     }
-    if settings.volume > Volume::Quiet {
-        let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
-        let restored = Event::Restored { archive: archive.path, done: &done, all, damaged: archive.damaged() };
-        reporter.handle(&restored);
-    }
-    Ok(())
+    let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
+    Ok((done, all))
 }
 
 /// Refuses an archive that stands where the transcript belongs.
@@ -168,12 +186,7 @@ fn check(settings: &RestoreSettings, path: Option<&Path>, output: Option<&Path>)
     if is_in_place && path.is_none() {
         return Err(Failure::usage("--in-place: name the transcript that is put back").into());
     }
-    if !append::is_lines(archive) {
-        let message = format!(
-            "restore {shown}: only an archive whose name ends in .jsonl, .jsonl.gz or .jsonl.zst holds what can be put back"
-        );
-        return Err(Failure::usage(message).into());
-    }
+    check_archive(settings)?;
     if let Some(output) = output.filter(|_| !is_in_place) {
         output::refuse_input(path, output, true)?;
     }
@@ -183,4 +196,16 @@ fn check(settings: &RestoreSettings, path: Option<&Path>, output: Option<&Path>)
         return Err(Failure::usage(format!("--output {shown} is the archive; write to another file")).into());
     }
     Ok(())
+}
+
+/// Refuses an archive from which nothing can be restored.
+fn check_archive(settings: &RestoreSettings) -> Result<()> {
+    if append::is_lines(&settings.archive) {
+        return Ok(());
+    }
+    let message = format!(
+        "restore {}: only an archive whose name ends in .jsonl, .jsonl.gz or .jsonl.zst holds what can be put back",
+        settings.archive.display()
+    );
+    Err(Failure::usage(message).into())
 }

@@ -512,23 +512,20 @@ impl<'p, 'a> Restorer<'p, 'a> {
         Ok(nearest.map(|(difference, time)| difference.sentence(&time)))
     }
 
-    /// The error that the archive has nothing of a text. A text that was not compacted, or was put back before, is no
-    /// file for it.
+    /// The error that nothing of a text is put back.
     fn no_record(&mut self, text: &[u8]) -> Result<Failure> {
-        let not_cut = Some("it is as it was".to_owned());
-        if self.archive.originals.contains(&sha256(text)) {
+        let name = self.name;
+        if self.archive.is_original(text) {
             let damaged = self.archive.damaged().map(|damage| format!("; {damage}")).unwrap_or_default();
-            let name = self.name;
             let message =
                 format!("{name}: it is as it was before it was compacted; nothing is to be put back{damaged}");
-            return Ok(Failure::unreadable(message).of_other_file(not_cut));
+            return Ok(Failure::unreadable(message));
         }
-        let mut message = self.archive.no_record_message(self.name);
+        let mut message = self.archive.no_record_message(name);
         if let Some(why) = self.why_not(text, None)? {
             message += &format!("; {why}");
         }
-        let is_other = self.own.is_empty();
-        Ok(Failure::unreadable(message).of_other_file(not_cut.filter(|_| is_other)))
+        Ok(Failure::unreadable(message))
     }
 
     fn refused(&self, line: Option<usize>, why: &str) -> anyhow::Error {

@@ -151,7 +151,7 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
             reporter.handle(&Event::Notice(sentence));
         }
         // A person looks on who may think that nothing was searched.
-        if number == 0 && !counts && std::io::stderr().is_terminal() {
+        if number == 0 && unsent.is_empty() && !counts && std::io::stderr().is_terminal() {
             let sentence = format!("nothing found in {}", counted(searched, "message"));
             reporter.handle(&Event::Notice(&sentence));
         }
@@ -170,14 +170,20 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
 /// Says which lines of a session match and are not shown: no index names them.
 fn unsent_hits(file: &str, lines: &[usize]) -> Option<String> {
     const MOST: usize = 12;
-    let (first, all) = (lines.first()?, lines.len());
+    let all = lines.len();
+    if all == 0 {
+        return None;
+    }
     let shown: Vec<String> = lines.iter().take(MOST).map(ToString::to_string).collect();
     let more = if all > MOST { format!(" and {} more", all - MOST) } else { String::new() };
-    let messages = counted(all as u64, "message");
+    let (messages, in_lines) = match all {
+        1 => ("a message", "line"),
+        _ => ("messages", "lines"),
+    };
+    let file = sanitize_name(file);
+    let shown = shown.join(", ");
     Some(format!(
-        "{}: {messages} that the agent no longer sends, before its own compaction or on a branch, also match, in line {}{more}; sed -n {first}p prints the first",
-        sanitize_name(file),
-        shown.join(", ")
+        "{file}: the pattern is also in {messages} that the agent no longer sends, before its own compaction or on a branch: {in_lines} {shown}{more}"
     ))
 }
 

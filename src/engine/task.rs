@@ -240,7 +240,7 @@ impl<'r> Task<'r> {
         }
     }
 
-    /// Reports the lines that are kept aside.
+    /// Reports the lines that are not JSON.
     pub(super) fn report_broken_lines(&self, document: &Document<'_>) {
         if !document.broken_lines.is_empty() {
             self.listener.handle(&Event::BrokenLines { source: &self.input.name, lines: &document.broken_lines });

@@ -44,7 +44,7 @@ pub(crate) enum Event<'e> {
     Categories { counted: &'e Counted, context_window: Option<u64> },
     /// A result still violates so many of the provider's rules, as its input did.
     StillBroken { source: &'e str, violations: usize },
-    /// Lines that are not JSON are kept aside. Their numbers are in order.
+    /// Lines that are not JSON and are not read. Their numbers are in order.
     BrokenLines { source: &'e str, lines: &'e [usize] },
     /// The decision on a conversation.
     Planned { source: &'e str, plan: &'e Fitted<'e> },
@@ -92,8 +92,15 @@ pub(crate) enum Event<'e> {
     AllDone(&'e Totals),
     /// The conversations that lose most; `looked` if the run wrote nothing.
     LargestLosses { largest: &'e Largest, looked: bool },
-    /// An archive restored a text of so many lines; `damaged` is the damage of the archive.
-    Restored { archive: &'e Path, done: &'e RestoredRounds, all: usize, damaged: Option<&'e str> },
+    /// An archive restored a text of so many lines, that of `file` where there are several; `damaged` is the damage of the
+    /// archive.
+    Restored {
+        archive: &'e Path,
+        file: Option<&'e Path>,
+        done: &'e RestoredRounds,
+        all: usize,
+        damaged: Option<&'e str>,
+    },
 }
 
 /// What an archive has put back.

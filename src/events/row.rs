@@ -70,7 +70,7 @@ pub(crate) struct ReportRow {
     pub(crate) reason: Option<String>,
     /// The status at the end.
     pub(crate) status: Status,
-    /// The number of lines that are not JSON, which are kept aside.
+    /// The number of lines that are not JSON, which are not read.
     pub(crate) skipped_lines: usize,
     /// Tokens of the summary message.
     pub(crate) summary_tokens: Option<u64>,

@@ -64,8 +64,11 @@ impl Listener for Reporter {
                 reasons.advice().iter().for_each(|line| print_line(line));
             }
             Event::Previewed { source, summary } if self.volume > Volume::Quiet => previewed(source, summary),
-            Event::Restored { archive, done, all, damaged } if self.volume > Volume::Quiet => {
-                restored(archive, done, all, damaged);
+            Event::Restored { archive, file, done, all, damaged } if self.volume > Volume::Quiet => {
+                for line in restored(archive, done, all, damaged) {
+                    let of = file.map(|file| format!("{}: ", file.display())).unwrap_or_default();
+                    print_line(&(of + &line));
+                }
             }
             _ => {
                 let lines = lines(event).into_iter().filter(|(wanted, _)| self.volume >= *wanted);
@@ -270,12 +273,12 @@ fn secrets(what: CompactionEvent<'_>) -> Option<Line> {
 fn broken_lines(lines: &[usize]) -> String {
     const SHOWN: usize = 5;
     if let [line] = lines {
-        return format!("line {line} is not JSON; tcompact leaves it as it is, unread");
+        return format!("line {line} is not JSON: it is not read, and stays or goes with the line before it");
     }
     let shown: Vec<String> = lines.iter().take(SHOWN).map(ToString::to_string).collect();
     let more = if lines.len() > SHOWN { ", …" } else { "" };
     let (count, shown) = (counted(lines.len() as u64, "line"), shown.join(", "));
-    format!("{count} are not JSON ({shown}{more}); tcompact leaves them as they are, unread")
+    format!("{count} are not JSON ({shown}{more}): they are not read, and stay or go with the lines before them")
 }
 
 /// Describes the changes of a conversation that is not summarized, where there are any.
@@ -421,9 +424,9 @@ pub(crate) fn report_long_waits(what: Between<'_>) {
     }
 }
 
-/// Reports how many lines an archive restored, where the text has lines, and which part of the archive is damaged.
-fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&str>) {
-    damaged.into_iter().for_each(print_line);
+/// Says how many lines an archive restored, where the text has lines, and which part of the archive is damaged.
+fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&str>) -> Vec<String> {
+    let mut said: Vec<String> = damaged.map(str::to_owned).into_iter().collect();
     let archive = archive.display();
     let rounds = counted(done.rounds as u64, "round");
     if done.grown > 0 {
@@ -431,19 +434,20 @@ fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&
             grown if grown == done.rounds => String::new(),
             grown => format!(" in {grown} of them"),
         };
-        print_line(&format!("{rounds} put back; the text has grown since{grown} and begins with all that was left"));
+        said.push(format!("{rounds} put back; the text has grown since{grown} and begins with all that was left"));
     } else if done.rounds > 1 {
-        print_line(&format!("{rounds} put back"));
+        said.push(format!("{rounds} put back"));
     }
     if let Some(round) = done.missing {
         let rounds = if round > 1 { format!("rounds 1 to {round}") } else { "round 1".to_owned() };
-        print_line(&format!("{archive} has nothing of {rounds}"));
+        said.push(format!("{archive} has nothing of {rounds}"));
     }
     let lines = done.lines.len();
     if lines > 0 && lines < all {
         let were = if lines == 1 { "was" } else { "were" };
-        print_line(&format!("{lines} of {all} lines {were} put back; {archive} has nothing of the others"));
+        said.push(format!("{lines} of {all} lines {were} put back; {archive} has nothing of the others"));
     }
+    said
 }
 
 fn print_line(text: &str) {

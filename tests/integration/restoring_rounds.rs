@@ -320,13 +320,26 @@ fn a_folder_is_put_back_in_place() {
     let changed = fs::read_to_string(logs.join("c.json")).expect("a file").replace("c.json 29", "c.json thirty");
     fs::write(logs.join("c.json"), &changed).expect("written");
     let restored = with(&["restore", "-i", &archive, &logs_path]);
-    assert_eq!(restored.code, 7, "{restored:?}");
-    assert!(restored.stderr.contains("c.json: ") && restored.stderr.contains("2 files put back"), "{restored:?}");
-    assert!(restored.stderr.contains("1 file it has nothing of"), "{restored:?}");
+    let said = format!("2 files put back by {archive}; 1 file not in it\n");
+    assert!(restored.code == 7 && restored.stderr.contains("c.json: "), "{restored:?}");
+    assert!(restored.stderr.ends_with(&said), "{restored:?}");
     for name in &names[..2] {
         assert_eq!(fs::read_to_string(logs.join(name)).expect("a file"), chat(name));
     }
     assert_eq!(fs::read_to_string(logs.join("c.json")).expect("a file"), changed);
     let again = with(&["restore", "-i", &archive, &path(&logs, "a.json")]);
     assert!(again.code == 1 && again.stderr.contains("it is as it was before it was compacted"), "{again:?}");
+    // Wherever the folder is now; and what needs nothing is no failure.
+    let moved = folder.path().join("moved");
+    fs::rename(&logs, &moved).expect("moved");
+    let refused = run(tcompact().current_dir(&moved).args(["restore", "-i", "../cut.jsonl", "."]), b"");
+    assert!(refused.code == 7 && refused.stderr.contains("c.json: "), "{refused:?}");
+    fs::remove_file(moved.join("c.json")).expect("removed");
+    let whole = run(tcompact().current_dir(&moved).args(["restore", "-i", "../cut.jsonl", "."]), b"");
+    assert!(whole.code == 0 && whole.stderr.contains("2 files needed nothing"), "{whole:?}");
+    // Half an archive says nothing of what it lacks.
+    let text = fs::read(&archive).expect("an archive");
+    fs::write(&archive, &text[..text.len() / 2]).expect("written");
+    let damaged = with(&["restore", "-i", &archive, &path(folder.path(), "moved")]);
+    assert!(damaged.code == 7 && damaged.stderr.contains("not a record"), "{damaged:?}");
 }

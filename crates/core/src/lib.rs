@@ -48,7 +48,6 @@
 //!   rules for pairs, files and configurations; LangGraph's updates. What a module above needs of it is handed in. Python's
 //!   notation of values is in `tokens`, as the estimate counts it without a preset, too.
 //! - `compact`: takes one conversation through all of these: decide, fit, summarize, rewrite.
-//!
 
 #[cfg(test)]
 #[expect(dead_code, reason = "the tests here check one case in so many, and sample nothing")]

@@ -178,7 +178,8 @@ static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
 static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
     let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+[a-z_]|\{+[\s%#]*[a-z_][\w\s.:/()\[\]|-]*\}*$|(?:<|&lt;)[/!]?[a-z][\w\s.:/|-]*(?:>|&gt;?)?$|\{+$|\
         <+$|%[({]|[#@]\{|\$env:|!(?:ref|sub|vault|secret)\b";
-    let templates = r"\{\{[^{}]*\}\}$|\{%[^{}]*%\}$|<%[^<>]*%>$|@@[a-z_]\w*@@$";
+    // Paths and variables; a text in quotes inside of them can be a secret.
+    let templates = r"\{\{-?\s*(?:env\s+)?[.$`][\w.$]*`?\s*-?\}\}$|<%=?\s*env\[['\x22]\w+['\x22]\]\s*%>$|@@(?-i:[A-Z][A-Z0-9_]*)@@$";
     let places =
         r"enc\[|op://|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
     let others =

@@ -78,6 +78,8 @@ pub(super) struct Files {
 #[derive(Debug)]
 struct CommandWords {
     program: String,
+    /// Its words without flags and paths: `python pytest` of `python -m pytest -q tests/a.py`.
+    form: String,
     has_failed: bool,
     place: Place,
     words: Vec<String>,
@@ -115,7 +117,7 @@ impl Files {
             if first.is_none() {
                 first = Some(program.clone());
             }
-            self.commands.push(CommandWords { program, has_failed, place, words });
+            self.commands.push(CommandWords { program, form: form_of(step), has_failed, place, words });
         }
         let mut found = 0;
         for change in tool.changes.iter().filter(|change| change.action != FileAction::Read) {
@@ -129,7 +131,8 @@ impl Files {
             }
             // What a patch in the command changes, its program does.
             if let Some(program) = first.clone().filter(|_| !named.contains(&path)) {
-                self.commands.push(CommandWords { program, has_failed, place, words: vec![path.clone()] });
+                let (form, words) = (String::new(), vec![path.clone()]);
+                self.commands.push(CommandWords { program, form, has_failed, place, words });
             }
             self.of_path(path, place);
         }
@@ -181,14 +184,14 @@ impl Files {
             }
         }
         let commands = std::mem::take(&mut self.commands);
-        let mut last_well: HashMap<String, Place> = HashMap::new();
+        let mut last_success: HashMap<String, Place> = HashMap::new();
         for command in commands.iter().filter(|command| !command.has_failed && command.words.is_empty()) {
-            let last = last_well.entry(command.program.clone()).or_insert(command.place);
+            let last = last_success.entry(command.form.clone()).or_insert(command.place);
             *last = command.place.max(*last);
         }
-        for CommandWords { program, has_failed, place, words } in commands {
-            // A later run of all that went well names no file, so that it would stand nowhere.
-            if has_failed && last_well.get(&program).is_some_and(|well| *well > place) {
+        for CommandWords { program, form, has_failed, place, words } in commands {
+            // A later run without paths that went well, such as one of all tests, names no file and would stand nowhere.
+            if has_failed && last_success.get(&form).is_some_and(|success| *success > place) {
                 continue;
             }
             let call = if has_failed { format!("{program} failed") } else { program };
@@ -232,6 +235,16 @@ fn path_words(step: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// The words of a step of a command without flags and paths. A program with flags alone is another call than one with a
+/// path: `python --version`.
+fn form_of(step: &str) -> String {
+    let words: Vec<&str> = step.split_whitespace().collect();
+    let is_plain = |word: &&str| !word.starts_with('-') && !word.contains(['/', '.']);
+    let plain: Vec<&str> = words.iter().copied().filter(is_plain).collect();
+    let has_flags = words.iter().any(|word| word.starts_with('-'));
+    if plain.len() < 2 && has_flags { step.to_owned() } else { plain.join(" ") }
 }
 
 /// The program of a step of a command, with the verb of those that have many: `git checkout`, `sed`. `None` where it only

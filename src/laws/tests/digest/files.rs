@@ -39,7 +39,15 @@ fn a_file_has_the_calls_on_it_in_order() {
         (vec![edit(WELL), bash("rm lib/src/a.rs", OK)], "src/a.rs: edit [0]; lib/src/a.rs: rm [2]"),
         (vec![edit(WELL), bash("cd /w && rm src/a.rs", FAILED)], "src/a.rs: edit [0], rm failed [2]"),
         // What failed and its later success stand in order; after a later run of all, what failed before does not stand.
-        (vec![edit(WELL), bash("sh src/a.rs", FAILED), bash("sh -s", OK)], "src/a.rs: edit [0]"),
+        (vec![edit(WELL), bash("pytest src/a.rs", FAILED), bash("pytest", OK)], "src/a.rs: edit [0]"),
+        (
+            vec![edit(WELL), bash("python src/a.rs", FAILED), bash("python --version", OK)],
+            "src/a.rs: edit [0], python failed [2]",
+        ),
+        (
+            vec![edit(WELL), bash("git stash push src/a.rs", FAILED), bash("git stash list", OK)],
+            "src/a.rs: edit [0], git stash failed [2]",
+        ),
         (vec![edit(WELL), bash("sh src/a.rs", FAILED), bash("sh b.rs", OK)], "src/a.rs: edit [0], sh failed [2]"),
         (
             vec![edit(WELL), bash("sh src/a.rs", FAILED), bash("sh src/a.rs", OK)],

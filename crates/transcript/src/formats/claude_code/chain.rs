@@ -9,7 +9,7 @@ use crate::compaction::{Reset, ResetKind};
 use crate::edit::Edit;
 use crate::format::{InsertionPoint, Transcript};
 use crate::formats::claude_code::walk::{Place, Walk, leads};
-use crate::formats::claude_code::{KEYS, is_sent, is_true, parent};
+use crate::formats::claude_code::{KEYS, is_sent, is_sidechain, is_true, parent};
 use crate::formats::shared::links::{LinkFault, LooseEntry, WalkStep};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::Message;
@@ -129,18 +129,25 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
     resets
 }
 
-/// The branches that follow the last line that stays on the way. A line can follow it although it was written before it,
-/// and would be the end of the way where the former end goes or a circle opens. Such a branch begins a tree of its own
-/// instead, and is not sent, as before.
+/// The branches that would be the end of the way where its former end goes, or where the circle that it closes opens: a line
+/// can follow the last line of the file although it was written before it. Such a branch begins a tree of its own instead,
+/// and is not sent, as before.
 fn branches_at_the_end<'a>(at: &InsertionPoint<'_, 'a>, removed: &[usize]) -> Vec<Json<'a>> {
     let walked = at.walk(chain);
     let stays = |line: &Json<'_>| removed.binary_search(&line.span().start).is_err();
-    let last = walked.iter().rfind(|step| stays(&step.entry));
-    let Some(last_id) = last.and_then(|last| id(last.entry)) else { return Vec::new() };
+    let Some(last) = walked.iter().rfind(|step| stays(&step.entry)).map(|step| step.entry) else { return Vec::new() };
+    let Some(last_id) = id(last) else { return Vec::new() };
     let mut branches = Vec::new();
     for line in at.transcript.entries() {
-        let follows_last = parent(&Object::of(line)).is_some_and(|parent| parent == last_id);
-        if follows_last && leads(line) && stays(&line) && !walked.iter().any(|step| step.entry.span() == line.span()) {
+        let object = Object::of(line);
+        let follows_last = parent(&object).is_some_and(|parent| parent == last_id);
+        if follows_last
+            && line.span().start < last.span().start
+            && !is_sidechain(&object)
+            && leads(line)
+            && stays(&line)
+            && !walked.iter().any(|step| step.entry.span() == line.span())
+        {
             branches.push(line);
         }
     }
