@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::batch::within;
 use crate::program::{Run, path, piped, run, tcompact, with};
@@ -140,10 +140,103 @@ fn unsupported_exports_are_named() {
         ("Kimi CLI", kimi),
         ("OpenTelemetry", otel.to_string()),
         ("OpenTelemetry", json!({"gen_ai.input.messages": otel}).to_string()),
+        ("OpenTelemetry", json!({"context": {"trace_id": "0x1", "span_id": "0x2"}, "attributes": {}}).to_string()),
+        (
+            "Qwen Code",
+            json!({"uuid": "u", "parentUuid": null, "type": "system", "subtype": "chat_compression"}).to_string(),
+        ),
+        ("Crush", json!([{"role": "user", "parts": [{"type": "text", "data": {"text": text}}]}]).to_string()),
+        ("Kimi Code", json!({"type": "metadata", "protocol_version": "1.5", "created_at": 1}).to_string()),
+        ("ATIF", json!({"schema_version": "ATIF-v1.7", "agent": {"name": "a"}, "steps": []}).to_string()),
+        ("LangSmith", json!({"id": "r", "run_type": "llm", "inputs": {}, "outputs": {}}).to_string()),
+        (
+            "Continue",
+            json!({"history": [{"message": {"role": "user", "content": text}, "contextItems": []}]}).to_string(),
+        ),
+        ("LM Studio", json!({"messages": [{"versions": [], "currentlySelected": 0}]}).to_string()),
+        ("Letta", json!([{"id": "m", "message_type": "user_message", "content": text}]).to_string()),
+        ("Zed", json!({"messages": [{"User": {"id": "u", "content": [{"Text": text}]}}]}).to_string()),
+        (
+            "Agent Client Protocol",
+            json!({"method": "session/update", "params": {"sessionId": "s",
+            "update": {"sessionUpdate": "user_message_chunk"}}})
+            .to_string(),
+        ),
     ] {
         for more in [&["-n"][..], &["--keep", "messages:1"], &["check"]] {
             assert_fails(&piped(more, &text), 1, &[program, "tcompact does not read"]);
         }
+    }
+}
+
+/// Files that a format reads, but not as their program does, are refused unless the user names the format.
+#[test]
+fn files_that_a_format_would_misread_are_refused_by_name() {
+    let text = "a text that is long enough to be cut, and then some more of it";
+    let chat = |count: usize| -> Vec<Value> {
+        let message = |index: usize| json!({"role": (["user", "assistant"][index % 2]), "content": text});
+        (0..count).map(message).collect()
+    };
+    let line = |id: &str, parent: Option<&str>, role: &str| {
+        json!({"type": "message", "id": id, "parentId": parent, "timestamp": "t",
+            "message": {"role": role, "content": [{"type": "text", "text": text}]}})
+    };
+    let lines = |head: Value, tail: Value| -> String {
+        let pairs = [line("1", None, "user"), line("2", Some("1"), "assistant"), line("3", Some("2"), "user")];
+        [vec![head], pairs.to_vec(), vec![tail]].concat().iter().map(|line| format!("{line}\n")).collect()
+    };
+    let of_pi = json!({"type": "session", "version": 4, "id": "s", "timestamp": "t", "cwd": "/"});
+    let last = line("4", Some("3"), "assistant");
+    let mut beside = last.clone();
+    beside["appendMode"] = json!("side");
+    let leaf = json!({"type": "leaf", "id": "4", "parentId": "3", "timestamp": "t", "targetId": "1"});
+    let reset = json!({"type": "reset", "id": "4", "parentId": "3", "timestamp": "t", "reason": "idle"});
+    let parts: Vec<Value> =
+        chat(4).iter().map(|one| json!({"role": one["role"], "content": [{"type": "text", "text": text}]})).collect();
+    let history = json!({"currentId": "m", "messages": {"m": {"id": "m", "role": "user", "content": text}}});
+    let hermes = |row: Value| {
+        let messages = [chat(4), vec![row]].concat();
+        json!({"id": "s", "system_prompt": "p", "message_count": 5, "messages": messages})
+    };
+    let row_with = |key: &str, value: Value| json!({"role": "user", "content": text, (key): value});
+    let goose =
+        |one: &Value| json!({"role": one["role"], "content": one["content"], "metadata": {"agentVisible": true}});
+    let goose: Vec<Value> = parts.iter().map(goose).collect();
+    let craft = json!({"id": "s", "workspaceRootPath": "/w", "createdAt": 1, "lastUsedAt": 2});
+    let step = json!({"id": "p", "sessionID": "s", "messageID": "m", "type": "reasoning", "text": text});
+    for (program, format, text) in [
+        ("OpenClaw", "pi", lines(of_pi.clone(), leaf)),
+        ("OpenClaw", "pi", lines(of_pi.clone(), reset)),
+        ("OpenClaw", "pi", lines(of_pi.clone(), beside)),
+        ("Factory Droid", "pi", lines(json!({"type": "session_start", "id": "s", "cwd": "/"}), last.clone())),
+        ("Craft Agents", "pi", lines(craft, last.clone())),
+        ("Amp", "anthropic", json!({"v": 0, "id": "T-1", "created": 1, "messages": parts}).to_string()),
+        ("Open WebUI", "openai-chat", json!({"title": "t", "history": history, "messages": chat(4)}).to_string()),
+        ("Hermes", "openai-chat", hermes(row_with("active", json!(0))).to_string()),
+        (
+            "Hermes",
+            "openai-chat",
+            hermes(row_with("codex_reasoning_items", json!([{"type": "reasoning"}]))).to_string(),
+        ),
+        ("Hermes", "openai-chat", hermes(row_with("codex_reasoning_items", json!("[{}]"))).to_string()),
+        ("Goose", "openai-chat", json!(goose).to_string()),
+        ("opencode", "openai-responses", step.to_string()),
+    ] {
+        for more in [&["-n"][..], &["--keep", "messages:1"], &["check"], &["count"]] {
+            assert_fails(&piped(more, &text), 1, &[program, "tcompact does not read ("]);
+        }
+        let named = piped(&["count", "--from", format], &text);
+        assert_eq!(named.code, 0, "{program}: {named:?}");
+    }
+    // The same without what a format would misread.
+    for text in [
+        lines(of_pi, last),
+        hermes(row_with("active", json!(1))).to_string(),
+        hermes(row_with("codex_reasoning_items", json!(null))).to_string(),
+        hermes(row_with("codex_reasoning_items", json!("[]"))).to_string(),
+    ] {
+        let read = piped(&["count"], &text);
+        assert_eq!(read.code, 0, "{read:?}");
     }
 }
 
