@@ -240,6 +240,34 @@ fn files_that_a_format_would_misread_are_refused_by_name() {
     }
 }
 
+/// Kinds of files that often hold transcripts are told by their first bytes, alone and in a folder.
+#[test]
+fn databases_tables_and_archives_are_refused_with_the_command_that_exports() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(dir.path().join("plain.json"), GOOD).expect("written");
+    let kinds = [
+        ("state.db", &b"SQLite format 3\0\x10\0\xff"[..], "an SQLite database", "sessions export"),
+        ("rows.parquet", b"PAR1\x15\xff", "a Parquet file", "duckdb -c \"COPY (FROM '"),
+        ("chats.json", b"PK\x03\x04\x14\0\xff", "a zip archive", "unzip -p "),
+    ];
+    for (name, bytes, kind, command) in kinds {
+        let path = dir.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        let path = path.to_str().expect("UTF-8");
+        for more in [&["count"][..], &["check"], &["--keep", "messages:1"]] {
+            let alone = piped(&[more, &[path]].concat(), "");
+            assert_fails(&alone, 1, &[name, "cannot be read", kind, command]);
+        }
+    }
+    let folder = dir.path().to_str().expect("UTF-8");
+    let together = piped(&["-n", "-v", "--keep", "messages:1", folder], "");
+    assert_eq!(together.code, 0, "{together:?}");
+    for (name, _, kind, command) in kinds {
+        let line = together.stderr.lines().find(|line| line.contains(name)).unwrap_or_default();
+        assert!(line.contains("left out: it is ") && line.contains(kind) && line.contains(command), "{together:?}");
+    }
+}
+
 #[test]
 fn an_unknown_part_is_shown_in_the_dry_run_and_to_the_summarizer() {
     let text = r#"[{"role":"user","content":"please look at the parcel service and say why the export fails"},
