@@ -240,6 +240,33 @@ fn files_that_a_format_would_misread_are_refused_by_name() {
     }
 }
 
+/// Text under members that no format has is neither counted nor summarized; where it is much, a line says so.
+#[test]
+fn much_text_under_unknown_members_is_named_with_its_share() {
+    let text = "words that are said here and there, in a message of the conversation".repeat(3);
+    let messages = |more: &str, value: &str| -> String {
+        let message = |role: &str| json!({"role": role, "content": text, (more): value});
+        json!([message("user"), message("assistant"), message("user")]).to_string()
+    };
+    let note = "a note of another person about this message, which nobody sends".repeat(2);
+    for more in [&["count"][..], &["check"], &["-n", "--keep", "messages:1"], &["count", "--from", "openai-chat"]] {
+        let read = piped(more, &messages("remark", &note));
+        assert_eq!(read.code, 0, "{read:?}");
+        let line = "38 % of the text is under members that openai-chat does not have, as `remark` of message 0";
+        assert!(read.stderr.contains(line), "{read:?}");
+        // A copy, metadata, an id and a short text are no news.
+        for (member, value) in [
+            ("copy", &text),
+            ("metadata", &note),
+            ("remark", &note.replace(' ', "")),
+            ("remark", &note[..20].to_owned()),
+        ] {
+            let read = piped(more, &messages(member, value));
+            assert!(read.code == 0 && !read.stderr.contains("of the text is under"), "{member}: {read:?}");
+        }
+    }
+}
+
 /// Kinds of files that often hold transcripts are told by their first bytes, alone and in a folder.
 #[test]
 fn databases_tables_and_archives_are_refused_with_the_command_that_exports() {
