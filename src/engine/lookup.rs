@@ -318,7 +318,7 @@ impl<'s> Lookup<'s> {
         let reading = ReadOptions { lines, may_be_other: !file.named, hashed: false, is_record: Some(is_record) };
         let mut contents = Contents::default();
         let done = match input::open(file.path.as_deref(), reading)?.0 {
-            Opened::Other => return Ok(None),
+            Opened::Other(_) => return Ok(None),
             Opened::Lines(lines) => self.read_lines(lines, &mut contents, visit),
             Opened::Whole(input) => self.read_transcripts(&input, &mut contents, visit),
         };

@@ -173,6 +173,7 @@ impl<'r> Task<'r> {
         let arena = Arena::default();
         let document = read(&settings.input, policy, input, &arena)?;
         self.report_broken_lines(&document);
+        self.report_unread_text(&document);
         let mut found = false;
         for transcript in &document.transcripts {
             let thinking = stale_thinking(policy, transcript, None).messages.into_iter();

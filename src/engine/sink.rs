@@ -160,7 +160,7 @@ impl<'b> Sink<'b> {
         (self.compression, self.as_lines) = match &opened {
             Opened::Whole(input) => (input.compression, false),
             Opened::Lines(lines) => (lines.compression, true),
-            Opened::Other => (None, false),
+            Opened::Other(_) => (None, false),
         };
         Ok(opened)
     }

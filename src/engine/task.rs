@@ -25,12 +25,13 @@ use crate::settings::{Action, Explain, InputSettings, Settings, Volume};
 use crate::summary::exchange::SummaryBackend;
 use crate::transcript::Transcript;
 use crate::transcript::edit::apart;
+use crate::transcript::foreign::unread_text;
 use crate::transcript::framing::Document;
 use crate::transcript::pieces::all_tool_data;
 use crate::transcript::view::Arena;
 use crate::wording::{counted, readable_source};
 
-use crate::engine::inputs::{edited, read};
+use crate::engine::inputs::{edited, read, source_name};
 use crate::engine::result::TaskResult;
 use crate::engine::sink::Sink;
 use crate::engine::summaries::RunBackend;
@@ -125,6 +126,7 @@ impl<'r> Task<'r> {
             } else {
                 task.report_broken_lines(&document);
             }
+            task.report_unread_text(&document);
             let added = task.add_document(&document, result);
             self.note_prepared(&prepared, result);
             added?;
@@ -244,6 +246,16 @@ impl<'r> Task<'r> {
     pub(super) fn report_broken_lines(&self, document: &Document<'_>) {
         if !document.broken_lines.is_empty() {
             self.listener.handle(&Event::BrokenLines { source: &self.input.name, lines: &document.broken_lines });
+        }
+    }
+
+    /// Reports conversations with much text that the format does not read.
+    pub(super) fn report_unread_text(&self, document: &Document<'_>) {
+        for transcript in &document.transcripts {
+            if let Some(unread) = unread_text(transcript) {
+                let source = &source_name(self.input, transcript);
+                self.listener.handle(&Event::UnreadText { source, format: transcript.format.name(), unread: &unread });
+            }
         }
     }
 

@@ -154,9 +154,9 @@ impl<'r> Workers<'r> {
                 drop(feed);
                 return self.start(scope, usize::MAX);
             }
-            Ok(Opened::Other) => {
-                let why = "does not begin like JSON".to_owned();
-                TaskResult::failed(Failure::unreadable(format!("it {why}")).of_other_file(Some(why)))
+            Ok(Opened::Other(why)) => {
+                let without_subject = why.strip_prefix("it ").unwrap_or(&why).to_owned();
+                TaskResult::failed(Failure::unreadable(why).of_other_file(Some(without_subject)))
             }
             Err(error) => TaskResult::failed(error),
         };

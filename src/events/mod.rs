@@ -16,6 +16,7 @@ use crate::plan::breaches::Breach;
 use crate::plan::cutoff::Pairs;
 use crate::plan::economy::Economy;
 use crate::rewrite::repair::Repair;
+use crate::transcript::foreign::UnreadText;
 
 pub(crate) use ending::{Ending, NO_SUMMARY, UnchangedReasons};
 pub(crate) use row::{Drawn, FinishedRow, PlanRow, RepairedBy, ReportRow, Saving, Status, UpdatedBy};
@@ -46,6 +47,8 @@ pub(crate) enum Event<'e> {
     StillBroken { source: &'e str, violations: usize },
     /// Lines that are not JSON and are not read. Their numbers are in order.
     BrokenLines { source: &'e str, lines: &'e [usize] },
+    /// More than a tenth of the text of a conversation is under members that its format does not have.
+    UnreadText { source: &'e str, format: &'static str, unread: &'e UnreadText },
     /// The decision on a conversation.
     Planned { source: &'e str, plan: &'e Fitted<'e> },
     /// The rules asked for a cut, and the transcript stays unchanged.

@@ -7,6 +7,7 @@ use std::str::Utf8Chunk;
 
 use anyhow::Result;
 
+use crate::diagnostic::quoted;
 use crate::exit::Failure;
 use crate::standard_streams::check_stdin;
 use crate::transcript::framing;
@@ -66,8 +67,8 @@ pub(crate) enum Opened {
     Whole(Input),
     /// One conversation or one record of an archive a line, to be read line by line.
     Lines(LineReader),
-    /// No transcript: it does not begin like JSON.
-    Other,
+    /// No transcript by its first bytes, and why.
+    Other(String),
 }
 
 /// How to read an input.
@@ -97,8 +98,14 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
     let (mut reader, compression) = unpacking(path, &name, hash)?;
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
     let first = reader.fill_buf().map_err(damaged)?;
+    if let Some(what) = binary_file(&name, first) {
+        if reading.may_be_other {
+            return Ok(Opened::Other(what));
+        }
+        return Err(unreadable(&name, &what).into());
+    }
     if reading.may_be_other && !begins_as_json(first) && !has_records(&name, first) {
-        return Ok(Opened::Other);
+        return Ok(Opened::Other("it does not begin like JSON".to_owned()));
     }
     let mut head = Vec::new();
     let mut lines = 0;
@@ -172,7 +179,7 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
     match open(path, reading)? {
         (Opened::Whole(input), _) => Ok(input),
         // The reading above asks for neither.
-        (Opened::Lines(_) | Opened::Other, _) => Ok(Input::default()),
+        (Opened::Lines(_) | Opened::Other(_), _) => Ok(Input::default()),
     }
 }
 
@@ -247,6 +254,30 @@ fn take_blank_lines(reader: &mut Reader, bytes: &mut Vec<u8>, start: usize) {
 fn begins_as_json(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     text.is_empty() || text.starts_with(b"[") || text.starts_with(b"{")
+}
+
+/// What a file is, and how to export a transcript from it, where its first bytes are of a kind of file that often holds
+/// transcripts and is not JSON.
+fn binary_file(name: &str, first: &[u8]) -> Option<String> {
+    let file = if name == "-" { "FILE".to_owned() } else { quoted(name) };
+    // Inside of the quotes of a query inside of those of a shell.
+    let is_plain = name != "-" && !name.contains(['\'', '"', '\\', '$', '`']) && !name.contains(char::is_control);
+    let in_query = if is_plain { name } else { "FILE" };
+    if first.starts_with(b"SQLite format 3\0") {
+        let export = "hermes sessions export --session-id ID session.jsonl";
+        return Some(format!("it is an SQLite database; export a session as JSON, as Hermes does with {export}"));
+    }
+    if first.starts_with(b"PAR1") {
+        return Some(format!(
+            "it is a Parquet file; write its rows as JSONL, as with duckdb -c \"COPY (FROM '{in_query}') TO 'rows.jsonl' (FORMAT json)\""
+        ));
+    }
+    if first.starts_with(b"PK\x03\x04") {
+        return Some(format!(
+            "it is a zip archive; unzip -l {file} lists its files, and unzip -p {file} NAME | tcompact reads one"
+        ));
+    }
+    None
 }
 
 /// Whether a file of lines has an object on a line behind the first, which may be broken.

@@ -20,6 +20,7 @@ use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
+use crate::transcript::foreign::UnreadText;
 use crate::transcript::view::Arena;
 use crate::wording::{counted, counted_and, grouped_and_counted, readable_source, reason};
 
@@ -103,6 +104,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             (Usual, of(source, what))
         }
         Event::BrokenLines { source, lines } => (Usual, of(source, broken_lines(lines))),
+        Event::UnreadText { source, format, unread } => (Usual, of(source, unread_text(format, unread))),
         Event::Planned { source, plan } => (Verbose, planned(source, plan)),
         Event::Refused { source, reason } => (Usual, format!("{} stays unchanged: {reason}", readable_source(source))),
         Event::Estimated { source, economy, reader } => (Verbose, of(source, economy.sentence(true, reader))),
@@ -268,6 +270,15 @@ fn secrets(what: CompactionEvent<'_>) -> Option<Line> {
         }
         _ => None,
     }
+}
+
+fn unread_text(format: &str, unread: &UnreadText) -> String {
+    let UnreadText { message, member, unread, all } = unread;
+    let share = unread * 100 / all;
+    let member: String = member.chars().take(40).flat_map(char::escape_debug).collect();
+    format!(
+        "{share} % of the text is under members that {format} does not have, as `{member}` of message {message}; it is not counted and goes with its message"
+    )
 }
 
 fn broken_lines(lines: &[usize]) -> String {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::batch::within;
 use crate::program::{Run, path, piped, run, tcompact, with};
@@ -140,10 +140,158 @@ fn unsupported_exports_are_named() {
         ("Kimi CLI", kimi),
         ("OpenTelemetry", otel.to_string()),
         ("OpenTelemetry", json!({"gen_ai.input.messages": otel}).to_string()),
+        ("OpenTelemetry", json!({"context": {"trace_id": "0x1", "span_id": "0x2"}, "attributes": {}}).to_string()),
+        (
+            "Qwen Code",
+            json!({"uuid": "u", "parentUuid": null, "type": "system", "subtype": "chat_compression"}).to_string(),
+        ),
+        ("Crush", json!([{"role": "user", "parts": [{"type": "text", "data": {"text": text}}]}]).to_string()),
+        ("Kimi Code", json!({"type": "metadata", "protocol_version": "1.5", "created_at": 1}).to_string()),
+        ("ATIF", json!({"schema_version": "ATIF-v1.7", "agent": {"name": "a"}, "steps": []}).to_string()),
+        ("LangSmith", json!({"id": "r", "run_type": "llm", "inputs": {}, "outputs": {}}).to_string()),
+        (
+            "Continue",
+            json!({"history": [{"message": {"role": "user", "content": text}, "contextItems": []}]}).to_string(),
+        ),
+        ("LM Studio", json!({"messages": [{"versions": [], "currentlySelected": 0}]}).to_string()),
+        ("Letta", json!([{"id": "m", "message_type": "user_message", "content": text}]).to_string()),
+        ("Zed", json!({"messages": [{"User": {"id": "u", "content": [{"Text": text}]}}]}).to_string()),
+        (
+            "Agent Client Protocol",
+            json!({"method": "session/update", "params": {"sessionId": "s",
+            "update": {"sessionUpdate": "user_message_chunk"}}})
+            .to_string(),
+        ),
     ] {
         for more in [&["-n"][..], &["--keep", "messages:1"], &["check"]] {
             assert_fails(&piped(more, &text), 1, &[program, "tcompact does not read"]);
         }
+    }
+}
+
+/// Files that a format reads, but not as their program does, are refused unless the user names the format.
+#[test]
+fn files_that_a_format_would_misread_are_refused_by_name() {
+    let text = "a text that is long enough to be cut, and then some more of it";
+    let chat = |count: usize| -> Vec<Value> {
+        let message = |index: usize| json!({"role": (["user", "assistant"][index % 2]), "content": text});
+        (0..count).map(message).collect()
+    };
+    let line = |id: &str, parent: Option<&str>, role: &str| {
+        json!({"type": "message", "id": id, "parentId": parent, "timestamp": "t",
+            "message": {"role": role, "content": [{"type": "text", "text": text}]}})
+    };
+    let lines = |head: Value, tail: Value| -> String {
+        let pairs = [line("1", None, "user"), line("2", Some("1"), "assistant"), line("3", Some("2"), "user")];
+        [vec![head], pairs.to_vec(), vec![tail]].concat().iter().map(|line| format!("{line}\n")).collect()
+    };
+    let of_pi = json!({"type": "session", "version": 4, "id": "s", "timestamp": "t", "cwd": "/"});
+    let last = line("4", Some("3"), "assistant");
+    let mut beside = last.clone();
+    beside["appendMode"] = json!("side");
+    let leaf = json!({"type": "leaf", "id": "4", "parentId": "3", "timestamp": "t", "targetId": "1"});
+    let reset = json!({"type": "reset", "id": "4", "parentId": "3", "timestamp": "t", "reason": "idle"});
+    let parts: Vec<Value> =
+        chat(4).iter().map(|one| json!({"role": one["role"], "content": [{"type": "text", "text": text}]})).collect();
+    let history = json!({"currentId": "m", "messages": {"m": {"id": "m", "role": "user", "content": text}}});
+    let hermes = |row: Value| {
+        let messages = [chat(4), vec![row]].concat();
+        json!({"id": "s", "system_prompt": "p", "message_count": 5, "messages": messages})
+    };
+    let row_with = |key: &str, value: Value| json!({"role": "user", "content": text, (key): value});
+    let goose =
+        |one: &Value| json!({"role": one["role"], "content": one["content"], "metadata": {"agentVisible": true}});
+    let goose: Vec<Value> = parts.iter().map(goose).collect();
+    let craft = json!({"id": "s", "workspaceRootPath": "/w", "createdAt": 1, "lastUsedAt": 2});
+    let step = json!({"id": "p", "sessionID": "s", "messageID": "m", "type": "reasoning", "text": text});
+    for (program, format, text) in [
+        ("OpenClaw", "pi", lines(of_pi.clone(), leaf)),
+        ("OpenClaw", "pi", lines(of_pi.clone(), reset)),
+        ("OpenClaw", "pi", lines(of_pi.clone(), beside)),
+        ("Factory Droid", "pi", lines(json!({"type": "session_start", "id": "s", "cwd": "/"}), last.clone())),
+        ("Craft Agents", "pi", lines(craft, last.clone())),
+        ("Amp", "anthropic", json!({"v": 0, "id": "T-1", "created": 1, "messages": parts}).to_string()),
+        ("Open WebUI", "openai-chat", json!({"title": "t", "history": history, "messages": chat(4)}).to_string()),
+        ("Hermes", "openai-chat", hermes(row_with("active", json!(0))).to_string()),
+        (
+            "Hermes",
+            "openai-chat",
+            hermes(row_with("codex_reasoning_items", json!([{"type": "reasoning"}]))).to_string(),
+        ),
+        ("Hermes", "openai-chat", hermes(row_with("codex_reasoning_items", json!("[{}]"))).to_string()),
+        ("Goose", "openai-chat", json!(goose).to_string()),
+        ("opencode", "openai-responses", step.to_string()),
+    ] {
+        for more in [&["-n"][..], &["--keep", "messages:1"], &["check"], &["count"]] {
+            assert_fails(&piped(more, &text), 1, &[program, "tcompact does not read ("]);
+        }
+        let named = piped(&["count", "--from", format], &text);
+        assert_eq!(named.code, 0, "{program}: {named:?}");
+    }
+    // The same without what a format would misread.
+    for text in [
+        lines(of_pi, last),
+        hermes(row_with("active", json!(1))).to_string(),
+        hermes(row_with("codex_reasoning_items", json!(null))).to_string(),
+        hermes(row_with("codex_reasoning_items", json!("[]"))).to_string(),
+    ] {
+        let read = piped(&["count"], &text);
+        assert_eq!(read.code, 0, "{read:?}");
+    }
+}
+
+/// Text under members that no format has is neither counted nor summarized; where it is much, a line says so.
+#[test]
+fn much_text_under_unknown_members_is_named_with_its_share() {
+    let text = "words that are said here and there, in a message of the conversation".repeat(3);
+    let messages = |more: &str, value: &str| -> String {
+        let message = |role: &str| json!({"role": role, "content": text, (more): value});
+        json!([message("user"), message("assistant"), message("user")]).to_string()
+    };
+    let note = "a note of another person about this message, which nobody sends".repeat(2);
+    for more in [&["count"][..], &["check"], &["-n", "--keep", "messages:1"], &["count", "--from", "openai-chat"]] {
+        let read = piped(more, &messages("remark", &note));
+        assert_eq!(read.code, 0, "{read:?}");
+        let line = "38 % of the text is under members that openai-chat does not have, as `remark` of message 0";
+        assert!(read.stderr.contains(line), "{read:?}");
+        // A copy, metadata, an id and a short text are no news.
+        for (member, value) in [
+            ("copy", &text),
+            ("metadata", &note),
+            ("remark", &note.replace(' ', "")),
+            ("remark", &note[..20].to_owned()),
+        ] {
+            let read = piped(more, &messages(member, value));
+            assert!(read.code == 0 && !read.stderr.contains("of the text is under"), "{member}: {read:?}");
+        }
+    }
+}
+
+/// Kinds of files that often hold transcripts are told by their first bytes, alone and in a folder.
+#[test]
+fn databases_tables_and_archives_are_refused_with_the_command_that_exports() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(dir.path().join("plain.json"), GOOD).expect("written");
+    let kinds = [
+        ("state.db", &b"SQLite format 3\0\x10\0\xff"[..], "an SQLite database", "sessions export"),
+        ("rows.parquet", b"PAR1\x15\xff", "a Parquet file", "duckdb -c \"COPY (FROM '"),
+        ("chats.json", b"PK\x03\x04\x14\0\xff", "a zip archive", "unzip -p "),
+    ];
+    for (name, bytes, kind, command) in kinds {
+        let path = dir.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        let path = path.to_str().expect("UTF-8");
+        for more in [&["count"][..], &["check"], &["--keep", "messages:1"]] {
+            let alone = piped(&[more, &[path]].concat(), "");
+            assert_fails(&alone, 1, &[name, "cannot be read", kind, command]);
+        }
+    }
+    let folder = dir.path().to_str().expect("UTF-8");
+    let together = piped(&["-n", "-v", "--keep", "messages:1", folder], "");
+    assert_eq!(together.code, 0, "{together:?}");
+    for (name, _, kind, command) in kinds {
+        let line = together.stderr.lines().find(|line| line.contains(name)).unwrap_or_default();
+        assert!(line.contains("left out: it is ") && line.contains(kind) && line.contains(command), "{together:?}");
     }
 }
 

@@ -79,8 +79,18 @@ impl<'a> Candidate<'a> {
 /// # Errors
 /// The candidates if there are several, or the message that rules out the last one.
 pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'static dyn Format, Problem<'a>> {
-    let mut candidates = candidates(envelope);
-    let Some(first) = messages.clone().next() else {
+    let envelope = envelope.map(Object::of);
+    let first = messages.clone().next();
+    // A file begins with an envelope or with the first line of a session.
+    let misread = match &envelope {
+        Some(envelope) => foreign::misread_program(envelope),
+        None => first.map(Object::of).as_ref().and_then(foreign::misread_program),
+    };
+    if let (Some(program), Some(message)) = (misread, envelope.as_ref().map(|envelope| envelope.json).or(first)) {
+        return Err(Problem::Unknown { message, found: format!("it {program}") });
+    }
+    let mut candidates = candidates(envelope.as_ref());
+    let Some(first) = first else {
         // No message rules out any format.
         let likely = candidates.iter().find(|candidate| candidate.envelope != EnvelopeFit::Unknown);
         return Ok(likely.unwrap_or(&candidates[0]).format);
@@ -114,11 +124,9 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
 }
 
 /// The formats that the envelope allows.
-fn candidates<'a>(envelope: Option<Json<'a>>) -> Vec<Candidate<'a>> {
-    let envelope = envelope.map(Object::of);
-    let fit = |format: &'static dyn Format| {
-        envelope.as_ref().map_or(EnvelopeFit::Unknown, |envelope| format.fit_envelope(envelope))
-    };
+fn candidates<'a>(envelope: Option<&Object<'a>>) -> Vec<Candidate<'a>> {
+    let fit =
+        |format: &'static dyn Format| envelope.map_or(EnvelopeFit::Unknown, |envelope| format.fit_envelope(envelope));
     let mut candidates: Vec<Candidate<'a>> =
         FORMATS.iter().map(|format| Candidate::of(*format, fit(*format))).collect();
     if candidates.iter().any(|candidate| candidate.envelope == EnvelopeFit::Sure) {
@@ -127,14 +135,14 @@ fn candidates<'a>(envelope: Option<Json<'a>>) -> Vec<Candidate<'a>> {
     candidates
 }
 
-/// The formats that read a message and know its part that begins at a byte.
-pub(super) fn formats_that_know(message: Json<'_>, start: usize) -> Box<[&'static str]> {
+/// The formats that read a message and know its part that begins at a byte, without the one that does not know it.
+pub(super) fn formats_that_know(message: Json<'_>, start: usize, without: &str) -> Box<[&'static str]> {
     let object = Object::of(message);
     let knows = |format: &&&'static dyn Format| {
         let reads = format.fit(&object).is_message();
         reads && format.message(&object).is_ok_and(|read| !foreign::is_unknown(&read, start))
     };
-    FORMATS.iter().filter(knows).map(|format| format.name()).collect()
+    FORMATS.iter().filter(knows).map(|format| format.name()).filter(|name| *name != without).collect()
 }
 
 /// Asks the candidates that pass `is_asked` about all messages.
@@ -158,10 +166,10 @@ fn collect_evidence<'a>(
 
 /// The message on which the best candidate fails.
 fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'a>) -> Problem<'a> {
-    let program = |(index, message)| Some((index, message, foreign::program(message)?));
-    if let Some((index, message, program)) = messages.clone().enumerate().find_map(program) {
-        let found = format!("message {index} looks like {program}, which tcompact does not read,");
-        return Problem::Unknown { message, found };
+    for (index, message) in messages.clone().enumerate() {
+        if let Some(program) = foreign::unread_program(message) {
+            return Problem::Unknown { message, found: format!("message {index} {program}") };
+        }
     }
     // Of equals `max_by_key` returns the last one, and the first format of the table is the likeliest.
     let best = candidates
@@ -269,7 +277,7 @@ mod tests {
         assert!(message.ends_with("; anthropic reads it"), "{message}");
         let json = crate::source::Source::of(call).expect("JSON");
         let (message, part) = (json.first().expect("a message"), call.find(r#"{"type""#).expect("a part"));
-        let known_by = super::formats_that_know(message, part);
+        let known_by = super::formats_that_know(message, part, "");
         assert_eq!(known_by.first(), Some(&"anthropic"), "{known_by:?}");
         assert!(!known_by.contains(&"openai-chat"), "{known_by:?}");
     }

@@ -6,12 +6,16 @@
 
 mod completion;
 mod part;
+mod programs;
 mod rejection;
+mod unread;
 
 pub(super) use completion::complete;
-pub(super) use part::{could_be_call_or_result, opaque_or_foreign, part, program, text_part, value};
+pub(super) use part::{could_be_call_or_result, opaque_or_foreign, part, text_part, value};
+pub(super) use programs::{misread_program, unread_program};
 pub use rejection::{Bytes, check_mostly_foreign, is_in};
 pub(super) use rejection::{UnknownPart, check_unknown_call, is_unknown};
+pub use unread::{UnreadText, unread_text};
 
 #[cfg(test)]
 mod tests {

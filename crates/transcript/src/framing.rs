@@ -364,7 +364,7 @@ pub fn check_foreign(document: &Document<'_>) -> Result<(), ReadError> {
 fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadError {
     let message = transcript.messages[unknown.message].json;
     let (line, column) = position(transcript.source, message);
-    let known_by = detect::formats_that_know(message, unknown.start);
+    let known_by = detect::formats_that_know(message, unknown.start, transcript.format.name());
     ReadError::Foreign { line, column, unknown, known_by }
 }
 

@@ -153,8 +153,8 @@ pub(super) fn describe(value: Json<'_>) -> String {
         return "what `codex exec --json` prints, which no session can be resumed from, and not the session's own file (~/.codex/sessions/…/rollout-*.jsonl)"
             .to_owned();
     }
-    if let Some(program) = foreign::program(value) {
-        return format!("it looks like {program}, which tcompact does not read,");
+    if let Some(program) = foreign::unread_program(value) {
+        return format!("it {program}");
     }
     if ["input", "output", "observations"].iter().all(|key| value.get(key).is_some()) {
         return "a trace as Langfuse exports it, which tcompact does not read".to_owned();

@@ -59,8 +59,15 @@ impl TextFinder {
     }
 }
 
+/// Whether a member of a message holds metadata, in any format or among those of its own.
+pub(super) fn is_metadata(key: &str, format_members: &[&str]) -> bool {
+    format_members.contains(&key)
+        || METADATA.contains(&key)
+        || METADATA_PREFIXES.iter().any(|start| key.starts_with(start))
+}
+
 /// Whether a text has two words of letters, or a letter of a script that needs no spaces between words.
-fn is_prose(text: &str) -> bool {
+pub(super) fn is_prose(text: &str) -> bool {
     let is_word = |word: &&str| word.chars().filter(|c| c.is_alphabetic()).count() > 1 && !word.contains('_');
     let is_ideograph = |c: char| c.is_alphabetic() && !c.is_lowercase() && !c.is_uppercase();
     text.split_whitespace().filter(is_word).nth(1).is_some() || text.contains(is_ideograph)

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::foreign::completion::is_result;
-use crate::foreign::part::{could_be_call_or_result, program};
+use crate::foreign::part::could_be_call_or_result;
+use crate::foreign::programs::program;
 use crate::format::Transcript;
 use crate::json::Json;
 use crate::message::{Content, Message, Part, PartKind};

@@ -328,6 +328,10 @@ mod tests {
             r#"{"role":"user","content":[{"type":"text","value":"s"}]}"#
         );
         assert_eq!(
+            written(r#"{"messages":[{"role":"user","content":{"type":"text","text":"u"}}],"maxTokens":9}"#),
+            r#"{"role":"user","content":{"type":"text","text":"s"}}"#
+        );
+        assert_eq!(
             written(r#"[{"role":"user","content":"u","agent":"main","message_type":"action"}]"#),
             r#"{"role":"user","content":"s","agent":"main","message_type":"observation"}"#
         );

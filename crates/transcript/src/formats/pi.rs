@@ -74,7 +74,9 @@ impl MessageReader for Pi {
         }
         let Some(kind) = message.get_text("type") else { return FormatFit::Mismatch };
         let inner = message.get("message");
-        if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {
+        if is_control_line(message, kind) {
+            FormatFit::Mismatch
+        } else if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {
             FormatFit::Own("a message in a line of a session")
         } else if is_compaction(message) && message.get_text("summary").is_some() {
             FormatFit::Own("a summary in a line of a session")
@@ -288,6 +290,14 @@ impl OrderRules for Pi {
     fn can_be_pinned(&self, message: &Message<'_>) -> bool {
         !is_compaction(&Object::of(message.json))
     }
+}
+
+/// Whether a line changes which lines are sent in a way that pi does not have, though programs made from it do: it moves
+/// the end of the path, forgets what is before it, or stands beside the path.
+fn is_control_line(line: &Object<'_>, kind: Text<'_>) -> bool {
+    kind.is("leaf") && line.get("targetId").is_some()
+        || kind.is("reset") && line.get("parentId").is_some()
+        || line.member_is("appendMode", "side")
 }
 
 fn is_compaction(line: &Object<'_>) -> bool {

@@ -125,6 +125,11 @@ pub(crate) fn summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>)
     if neighbour.get("content").and_then(|parts| parts.items().next()?.get("value")).is_some() {
         message["content"] = json!([{"type": "text", "value": summary.text}]);
     }
+    // MCP's requests for a sample have one block where other messages have a text or a list, and take nothing else.
+    let kind = neighbour.get("content").and_then(|block| block.get_text("type"));
+    if kind.is_some_and(|kind| kind.is_in(&["text", "image", "audio"])) {
+        message["content"] = json!({"type": "text", "text": summary.text});
+    }
     if let Some(agent) = neighbour.get_text("agent") {
         message["agent"] = json!(agent.decode());
         if neighbour.get("message_type").is_some() {

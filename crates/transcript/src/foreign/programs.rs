@@ -1,0 +1,203 @@
+//! Programs whose files tcompact does not read, told by one of their messages or by a whole export.
+
+use crate::json::{Json, JsonKind, Object};
+
+/// Whether an object is one of a given program.
+type Recognizer = fn(&Object<'_>) -> bool;
+
+/// A program whose files tcompact does not read.
+struct Program {
+    /// What its file is.
+    name: &'static str,
+    /// What the user can do instead.
+    next: &'static str,
+    is_of: Recognizer,
+}
+
+/// Programs whose files are told where no format reads them. They are never asked about what a format reads.
+const PROGRAMS: [(&str, Recognizer); 27] = [
+    ("a session of Qwen Code", |line| {
+        let is_compaction = is_one_of(line, "subtype", &["chat_compression"]);
+        line.get("uuid").is_some() && (is_compaction || line.at(&["message", "parts"]).is_some())
+    }),
+    ("a session of Crush", |message| {
+        let is_part = |part: Json<'_>| part.at(&["data"]).is_some_and(|data| data.kind() == JsonKind::Object);
+        has_all(message, &["role"]) && has_at(message, &["parts"], |parts| parts.items().next().is_some_and(is_part))
+    }),
+    ("a session of Kimi Code", |line| has_all(line, &["type", "protocol_version"])),
+    ("a trajectory of Harbor (ATIF)", |one| {
+        one.get_text("schema_version").is_some_and(|version| version.starts_with("ATIF"))
+    }),
+    ("a run of LangSmith", |run| has_all(run, &["run_type", "inputs"])),
+    ("a session of Continue", |turn| has_all(turn, &["message", "contextItems"])),
+    ("a conversation of LM Studio", |message| has_all(message, &["versions", "currentlySelected"])),
+    ("messages of Letta", |message| has_all(message, &["id", "message_type"])),
+    ("a thread of Zed", |message| {
+        message.at(&["User", "content"]).is_some() || message.at(&["Agent", "content"]).is_some()
+    }),
+    ("updates of the Agent Client Protocol", |line| line.at(&["params", "update", "sessionUpdate"]).is_some()),
+    ("events of OpenHands V1", |event| {
+        let kind = event.get_text("kind").map(|kind| kind.decode());
+        let is_event = |kind: &str| {
+            ["Event", "Observation", "Condensation", "CondensationRequest"].iter().any(|end| kind.ends_with(end))
+        };
+        kind.is_some_and(|kind| is_event(&kind)) && has_all(event, &["id", "source"])
+    }),
+    ("a chat history of Semantic Kernel", |message| {
+        let is_item = |item: Json<'_>| ["content_type", "$type"].iter().any(|key| item.get_text(key).is_some());
+        let has_items = |key: &str| has_at(message, &[key], |items| items.items().next().is_some_and(is_item));
+        has_all(message, &["content_type", "role"]) && !has_any(message, &["parts"])
+            || message.at(&["Role", "Label"]).or_else(|| message.at(&["role", "label"])).is_some()
+            || has_any(message, &["Role", "role"]) && (has_items("items") || has_items("Items"))
+    }),
+    ("a session of Factory Droid", |line| {
+        is_one_of(line, "type", &["message"])
+            && has_at(line, &["message", "content"], |content| has_part_of(content, &["tool_use", "tool_result"]))
+    }),
+    ("a session of Factory Droid", |line| is_one_of(line, "type", &["session_start", "compaction_state"])),
+    ("a stream of Cursor's agent", |line| has_all(line, &["call_id", "tool_call"])),
+    ("a transcript of Cursor's agent", |line| {
+        has_all(line, &["role"]) && line.at(&["message", "content"]).is_some() && !has_any(line, &["type", "uuid"])
+    }),
+    ("Goose's messages", |message| {
+        has_any(message, &["working_dir"]) && has_any(message, &["conversation"])
+            || has_at(message, &["content"], |content| has_part_of(content, &["toolRequest", "toolResponse"]))
+    }),
+    ("Mastra's messages", |message| message.at(&["content", "format"]).is_some()),
+    ("Kimi CLI's context", |message| {
+        has_at(message, &["content"], |content| has_part_of(content, &["think"]))
+            || message.get_text("role").is_some_and(|role| role.decode().starts_with('_'))
+    }),
+    ("an export of ChatGPT", |one| has_all(one, &["mapping"]) && has_any(one, &["current_node", "conversation_id"])),
+    ("an export of Claude.ai", |one| has_all(one, &["chat_messages"])),
+    ("an export of Open WebUI", |one| one.at(&["chat", "history", "messages"]).is_some()),
+    ("a session of opencode", |one| {
+        has_all(one, &["info", "parts"])
+            || has_all(one, &["type", "data"]) && is_one_of(one, "type", &["session", "message", "part"])
+            || has_all(one, &["id", "sessionID"]) && has_any(one, &["messageID", "role"])
+            || one.at(&["info", "id"]).and_then(|id| id.text()).is_some_and(|id| id.decode().starts_with("ses_"))
+    }),
+    ("a session of GitHub Copilot CLI", |line| {
+        let kind = line.get_text("type").map(|kind| kind.decode().contains('.'));
+        kind == Some(true) && has_all(line, &["data", "timestamp"])
+    }),
+    ("a session of Google's ADK", |one| {
+        has_all(one, &["author"]) && has_any(one, &["invocationId", "invocation_id"])
+            || has_all(one, &["events"]) && has_any(one, &["appName", "app_name"])
+    }),
+    ("a session of Strands Agents", |one| has_all(one, &["message", "message_id"])),
+    ("a trace of OpenTelemetry", |one| {
+        has_any(one, &["gen_ai.input.messages", "gen_ai.output.messages"])
+            || one.at(&["context", "trace_id"]).is_some() && has_all(one, &["attributes"])
+            || has_at(one, &["parts"], |parts| has_part_of(parts, &["tool_call", "tool_call_response"]))
+    }),
+];
+
+fn has_all(object: &Object<'_>, keys: &[&str]) -> bool {
+    keys.iter().all(|key| object.get(key).is_some())
+}
+
+fn has_any(object: &Object<'_>, keys: &[&str]) -> bool {
+    keys.iter().any(|key| object.get(key).is_some())
+}
+
+fn has_at<'a>(object: &Object<'a>, path: &[&str], is_so: impl Fn(Json<'a>) -> bool) -> bool {
+    object.at(path).is_some_and(is_so)
+}
+
+fn is_one_of(object: &Object<'_>, key: &str, texts: &[&str]) -> bool {
+    object.get_text(key).is_some_and(|text| texts.iter().any(|one| text.is(one)))
+}
+
+fn has_part_of(list: Json<'_>, kinds: &[&str]) -> bool {
+    list.items().any(|part| part.get_text("type").is_some_and(|kind| kinds.iter().any(|name| kind.is(name))))
+}
+
+/// Programs whose files a format would read, but not as their program does. They are refused before any format is asked,
+/// unless the user names one. Each is told by the object around the messages or by the first line of a file.
+const MISREAD_PROGRAMS: [Program; 8] = [
+    Program {
+        name: "a session of OpenClaw with lines that pi does not have (leaf, reset, side)",
+        next: "/compact in OpenClaw compacts it",
+        is_of: |line| {
+            is_one_of(line, "type", &["leaf"]) && line.get("targetId").is_some()
+                || is_one_of(line, "type", &["reset"]) && line.get("parentId").is_some()
+                || is_one_of(line, "appendMode", &["side"])
+        },
+    },
+    Program {
+        name: "a session of Factory Droid",
+        next: "/compress in Droid compacts it",
+        is_of: |line| is_one_of(line, "type", &["session_start"]),
+    },
+    Program {
+        name: "a session of Craft Agents",
+        next: "compact it in Craft Agents",
+        is_of: |line| has_all(line, &["workspaceRootPath", "lastUsedAt"]),
+    },
+    Program {
+        name: "a part of a session of opencode",
+        next: "/compact in opencode compacts the session",
+        is_of: |one| has_all(one, &["id", "sessionID", "messageID"]),
+    },
+    Program {
+        name: "Goose's messages",
+        next: "/compact in Goose compacts the session",
+        is_of: |message| has_all(message, &["role", "content"]) && message.at(&["metadata", "agentVisible"]).is_some(),
+    },
+    Program {
+        name: "a thread of Amp",
+        next: "with --from anthropic tcompact counts it, but does not write what Amp reads",
+        is_of: |thread| {
+            has_all(thread, &["v", "messages"]) && thread.get_text("id").is_some_and(|id| id.decode().starts_with("T-"))
+        },
+    },
+    Program {
+        name: "a chat of Open WebUI",
+        next: "its messages are in it twice; with --from openai-chat tcompact counts them, but compacts one copy alone",
+        is_of: |chat| {
+            has_at(chat, &["history", "messages"], |nodes| nodes.kind() == JsonKind::Object)
+                && chat.at(&["history", "currentId"]).is_some()
+        },
+    },
+    Program {
+        name: "a session of Hermes with rows that it does not send, or reasoning that only its provider reads",
+        next: "with --from openai-chat tcompact reads its messages without that reasoning, and all rows as sent",
+        is_of: |session| {
+            has_all(session, &["system_prompt", "message_count"])
+                && has_at(session, &["messages"], |messages| messages.items().any(is_unread_row_of_hermes))
+        },
+    },
+];
+
+/// Whether a row of Hermes is not sent, or has reasoning beside its content as the provider spelled it: a list, or the text
+/// of one.
+fn is_unread_row_of_hermes(row: Json<'_>) -> bool {
+    if row.get("active").is_some_and(|active| active.raw() == "0") {
+        return true;
+    }
+    let Some(reasoning) = row.get("codex_reasoning_items") else { return false };
+    match reasoning.text() {
+        Some(text) => text.starts_with("[{"),
+        None => reasoning.items().next().is_some(),
+    }
+}
+
+/// Which program's file an object is of, or begins, that a format would misread: a sentence without its subject.
+pub(crate) fn misread_program(object: &Object<'_>) -> Option<String> {
+    let program = MISREAD_PROGRAMS.iter().find(|program| (program.is_of)(object))?;
+    Some(format!("looks like {}, which tcompact does not read ({}),", program.name, program.next))
+}
+
+/// Which program's file an object is of, if tcompact recognizes it but does not read it: a sentence without its subject.
+pub(crate) fn unread_program(object: Json<'_>) -> Option<String> {
+    let sentence = |name: &str| format!("looks like {name}, which tcompact does not read,");
+    misread_program(&Object::of(object)).or_else(|| program(object).map(sentence))
+}
+
+/// The program that writes objects like this one, if tcompact recognizes it but does not read its files.
+pub(crate) fn program(object: Json<'_>) -> Option<&'static str> {
+    let object = Object::of(object);
+    let misread = MISREAD_PROGRAMS.iter().map(|program| (program.name, program.is_of));
+    misread.chain(PROGRAMS).find(|(_, is_of)| is_of(&object)).map(|(name, _)| name)
+}
