@@ -118,7 +118,7 @@ fn has_part_of(list: Json<'_>, kinds: &[&str]) -> bool {
 const MISREAD_PROGRAMS: [Program; 8] = [
     Program {
         name: "a session of OpenClaw with lines that pi does not have (leaf, reset, side)",
-        next: "/compact in OpenClaw compacts it",
+        next: "compact it in OpenClaw",
         is_of: |line| {
             is_one_of(line, "type", &["leaf"]) && line.get("targetId").is_some()
                 || is_one_of(line, "type", &["reset"]) && line.get("parentId").is_some()
@@ -137,12 +137,12 @@ const MISREAD_PROGRAMS: [Program; 8] = [
     },
     Program {
         name: "a part of a session of opencode",
-        next: "/compact in opencode compacts the session",
+        next: "compact it in opencode",
         is_of: |one| has_all(one, &["id", "sessionID", "messageID"]),
     },
     Program {
         name: "Goose's messages",
-        next: "/compact in Goose compacts the session",
+        next: "compact it in Goose",
         is_of: |message| has_all(message, &["role", "content"]) && message.at(&["metadata", "agentVisible"]).is_some(),
     },
     Program {
