@@ -64,6 +64,8 @@ def hint(text: str, call: str, own: Sequence[str] = (), given: Sequence[str] = (
         words = split(command)[1:]
         if words[:1] == [call] and call in _CALLS:
             del words[0]
+            if words == ["--help"]:
+                return f"help(tcompact.{call})"
         words = [word for word in words if word not in left_out or (call == "repair" and word == own[1])]
         has_summarizer = call != MIDDLEWARE and any(word.startswith("--summarizer-cmd=") for word in own)
         has_counter = call != MIDDLEWARE and any(word.startswith("--counter-cmd=") for word in own)

@@ -130,7 +130,7 @@ class Calls(unittest.TestCase):
             (compact, (), {"prune": ["args", "reads"]}, 'compact(messages, prune=["arguments", "reads"])'),
             (plan, (), {"pin": "sytem", "for_": "gpt-4o"}, 'plan(messages, pin="system", for_="gpt-4o")'),
             (check, (), {"from_": "openai-cat"}, 'check(messages, from_="openai-chat")'),
-            (check, (), {"keep": "messages:3"}, "check(messages)"),
+            (check, (), {"keep": "messages:3"}, "help(tcompact.check)"),
             (repair, ("synthesize",), {"from_": "openai-cat"}, 'repair(messages, "synthesize", from_="openai-chat")'),
             (repair, ("dorp",), {}, 'repair(messages, "drop")'),
             (compact, (), {"model": "openai:m", "api_key_env": "NO_KEY"}, 'os.environ["NO_KEY"] = "…"'),
