@@ -13,8 +13,9 @@ const BESIDE: [&str; 6] = ["artifact", "extra", "instructions", "invalid_tool_ca
 /// The least bytes of unread text that are worth a word.
 const LEAST: usize = 200;
 
-/// The messages that are looked at: a program writes all of them alike, and each look costs a walk of the message.
-const MOST_MESSAGES: usize = 1_000;
+/// The bytes of text after which no further message is looked at: a program writes all of them alike, and each look costs a
+/// walk of the message.
+const ENOUGH: usize = 500_000;
 
 /// How much of the text of a conversation is in no message as it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +33,10 @@ pub struct UnreadText {
 /// The unread text of the first messages of a conversation where it is more than a tenth of their text.
 pub fn unread_text(transcript: &Transcript<'_>) -> Option<UnreadText> {
     let mut finder = UnreadFinder { transcript, spans: Vec::new(), unread: 0, all: 0, first: None };
-    for (index, message) in transcript.messages.iter().enumerate().take(MOST_MESSAGES) {
+    for (index, message) in transcript.messages.iter().enumerate() {
+        if finder.all > ENOUGH {
+            break;
+        }
         finder.add_message(index, message);
     }
     let (message, member) = finder.first?;
