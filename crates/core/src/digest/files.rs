@@ -134,7 +134,10 @@ impl Files {
                 let (form, words) = (String::new(), vec![path.clone()]);
                 self.commands.push(CommandWords { program, form, has_failed, place, words });
             }
-            self.of_path(path, place);
+            // `git checkout main` may name a branch: it begins no row, and stands with a file that other calls name.
+            if change.action != FileAction::Restored {
+                self.of_path(path, place);
+            }
         }
     }
 

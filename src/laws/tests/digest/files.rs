@@ -34,6 +34,8 @@ fn a_file_has_the_calls_on_it_in_order() {
             vec![edit(WELL), bash("git checkout -- src/a.rs", "Updated 1 path from the index")],
             "src/a.rs: edit [0], git checkout [2]",
         ),
+        (vec![edit(WELL), bash("git checkout main", OK)], "src/a.rs: edit [0]"),
+        (vec![edit(WELL), bash("git checkout feature/beds", OK)], "src/a.rs: edit [0]"),
         (vec![edit(WELL), bash("git checkout .", OK)], "src/a.rs: edit [0]"),
         (vec![edit(WELL), bash("cd src && rm a.rs", OK)], "src/a.rs: edit [0]"),
         (vec![edit(WELL), bash("rm lib/src/a.rs", OK)], "src/a.rs: edit [0]; lib/src/a.rs: rm [2]"),
