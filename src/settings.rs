@@ -125,7 +125,7 @@ pub(crate) struct InputSettings {
     /// Files, and directories to search; empty for standard input.
     pub(crate) paths: Vec<PathBuf>,
     /// The format that the user named.
-    pub(crate) from: Option<&'static dyn Format>,
+    pub(crate) from: Option<&'static Format>,
     /// The value of `--lines`.
     pub(crate) lines: Option<Lines>,
     /// The other files that the user named for reading.

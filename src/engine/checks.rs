@@ -24,22 +24,22 @@ impl Task<'_> {
     pub(super) fn check_document(&self, document: &Document<'_>) -> Result<()> {
         let CompactionPolicy { summary, emit, habits, .. } = self.policy;
         for transcript in &document.transcripts {
-            let (format, roles) = (transcript.format, transcript.format.summary_roles());
+            let (format, roles) = (transcript.format, transcript.format.summary_roles);
             if !roles.contains(&summary.role) {
                 let names: Vec<&str> = roles.iter().map(|role| role.name()).collect();
                 return Err(Failure::usage(format!(
                     "--summary-role {}: a summary in the format {} can only be of role {}; give --summary-role {}",
                     summary.role.name(),
-                    format.name(),
+                    format.name,
                     names.join(" or "),
                     names[0]
                 ))
                 .into());
             }
-            if *emit == Emit::Update && format.remove_all().is_none() {
+            if *emit == Emit::Update && langgraph::remove_all(format).is_none() {
                 let message = format!(
                     "--emit update: a LangGraph state holds no messages of the format {}; leave it out",
-                    format.name()
+                    format.name
                 );
                 return Err(Failure::usage(message).into());
             }

@@ -343,7 +343,7 @@ impl<'s> Lookup<'s> {
         let document = read(&self.settings.input, &CompactionPolicy::keeping(Size::Nothing), &input, &arena)?;
         for transcript in &document.transcripts {
             let record = RecordMessages {
-                format: transcript.format.name().to_owned(),
+                format: transcript.format.name.to_owned(),
                 messages: transcript.messages.iter().map(|message| Cow::Borrowed(message.json.raw())).collect(),
                 ..RecordMessages::default()
             };
@@ -430,7 +430,7 @@ fn unsent(transcript: &Transcript<'_>) -> Vec<UnsentMessage> {
     let mut unsent = Vec::new();
     let (mut line, mut counted) = (1, 0);
     for (note, is_unsent) in transcript.notes.iter().zip(no_longer_sent(&transcript.notes)) {
-        let message = transcript.format.message(&Object::of(note.json));
+        let message = transcript.format.read(&Object::of(note.json));
         let Some(message) = message.ok().filter(|_| is_unsent) else { continue };
         let start = note.json.span().start;
         line += memchr::memchr_iter(b'\n', &transcript.source.as_bytes()[counted..start]).count();

@@ -21,7 +21,7 @@ impl ShowCommand {
         let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
         let mut words = vec![name];
         if let Some(format) = settings.input.from {
-            words.extend(["--from".to_owned(), format.name().to_owned()]);
+            words.extend(["--from".to_owned(), format.name.to_owned()]);
         }
         if let Some(lines) = settings.input.lines {
             let lines = if lines == Lines::Messages { "messages" } else { "conversations" };

@@ -169,7 +169,7 @@ impl<'r> Task<'r> {
     fn add_masked(&self, original: &Document<'_>, masks: &FileMasks, result: &mut TaskResult) -> Result<()> {
         let (input, arena) = (edited(self.input, &masks.edits), Arena::default());
         let mut formats = original.transcripts.iter().map(|transcript| transcript.format);
-        let first = formats.next().filter(|first| formats.all(|format| format.name() == first.name()));
+        let first = formats.next().filter(|first| formats.all(|format| format.name == first.name));
         let reading = InputSettings { from: self.settings.input.from.or(first), ..self.settings.input.clone() };
         let mut document = read(&reading, self.policy, &input, &arena)?;
         masks.mark(&mut document, original)?;
@@ -254,7 +254,7 @@ impl<'r> Task<'r> {
         for transcript in &document.transcripts {
             if let Some(unread) = unread_text(transcript) {
                 let source = &source_name(self.input, transcript);
-                self.listener.handle(&Event::UnreadText { source, format: transcript.format.name(), unread: &unread });
+                self.listener.handle(&Event::UnreadText { source, format: transcript.format.name, unread: &unread });
             }
         }
     }

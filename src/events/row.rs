@@ -328,7 +328,7 @@ impl PlanRow {
         let rules = fitted.savings().into_iter();
         let prune = rules.map(|one| (one.rule.into(), PrunedBy { messages: one.messages, tokens: one.tokens }));
         PlanRow {
-            format: view.format.name().into(),
+            format: view.format.name.into(),
             counter: tally.counter().to_string(),
             messages,
             tokens: fitted.tokens(),

@@ -395,7 +395,7 @@ pub(crate) const WAYS: &[Way] = &[
 /// Checks what happens to the thinking in a generated conversation. Returns how many messages lost some.
 pub(crate) fn assert_thinking(
     bricks: &Bricks,
-    format: &'static dyn Format,
+    format: &'static Format,
     generated: &[Generated],
     layout: usize,
     rules: &VaryingRules,

@@ -21,7 +21,7 @@ use crate::transcript::formats::{FORMATS, Format};
 #[derive(Debug)]
 struct Case {
     generated: Vec<Generated>,
-    format: &'static dyn Format,
+    format: &'static Format,
     layout: usize,
     rules: VaryingRules,
     repair: Repair,
@@ -85,7 +85,7 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
     lawful::assert_read_again(&source, rules);
     lawful::assert_larger_keeps_more(&source, from, rules.keep);
     lawful::assert_no_trigger_no_change(&source, from);
-    let lost = bricks::assert_thinking(bricks, *format, generated, *layout, rules, *thinking);
+    let lost = bricks::assert_thinking(bricks, format, generated, *layout, rules, *thinking);
     counts.thoughts.fetch_add(lost as u64, Ordering::Relaxed);
     let none: [String; 0] = [];
     match lawful::mended(&source, from, *repair) {
@@ -103,7 +103,7 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
         }
     }
     let mut arguments = vec![
-        format!("--from={}", format.name()),
+        format!("--from={}", format.name),
         format!("--keep={}", rules.keep),
         format!("--trigger={}", trigger.unwrap_or(Size::Messages(2))),
     ];
@@ -134,7 +134,7 @@ pub struct Cases {
 impl Cases {
     /// Creates the cases of a seed.
     pub fn new(seed: u64) -> Self {
-        let bricks = FORMATS.iter().map(|format| (format.name(), Bricks::of(format.name()))).collect();
+        let bricks = FORMATS.iter().map(|format| (format.name, Bricks::of(format.name))).collect();
         Cases { seed, bricks, counts: Counts::default() }
     }
 
@@ -144,7 +144,7 @@ impl Cases {
     /// A law is broken.
     pub fn check(&self, number: u64) {
         let case = case(self.seed, number);
-        let bricks = &self.bricks.iter().find(|(name, _)| *name == case.format.name()).expect("a format").1;
+        let bricks = &self.bricks.iter().find(|(name, _)| *name == case.format.name).expect("a format").1;
         check(&case, number, bricks, &self.counts);
     }
 

@@ -30,7 +30,7 @@ impl Choices<'_> {
         all[self.below(all.len())].clone()
     }
 
-    pub(crate) fn format(&mut self) -> &'static dyn Format {
+    pub(crate) fn format(&mut self) -> &'static Format {
         self.of(FORMATS)
     }
 

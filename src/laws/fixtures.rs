@@ -21,7 +21,7 @@ pub(crate) fn of_format(name: &str) -> Vec<PathBuf> {
 /// The fixtures of each format, in order.
 pub(crate) fn all() -> Vec<(&'static str, PathBuf)> {
     let of_each = |name: &'static str| of_format(name).into_iter().map(move |file| (name, file));
-    let mut found: Vec<(&str, PathBuf)> = FORMATS.iter().flat_map(|format| of_each(format.name())).collect();
+    let mut found: Vec<(&str, PathBuf)> = FORMATS.iter().flat_map(|format| of_each(format.name)).collect();
     found.push(("openai-chat", Path::new(FIXTURES).join("agent-session.json")));
     found
 }

@@ -44,7 +44,7 @@ pub(crate) fn policy(rules: &VaryingRules) -> CutPolicy {
 /// Passes the conversations of a readable source to `inspect`, with summaries marked by the default policy.
 pub(crate) fn with_document<T>(
     source: &str,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     inspect: impl FnOnce(&Document<'_>) -> T,
 ) -> T {
     let policy = CutPolicy { summary_prefix: PREFIX.to_owned(), ..CutPolicy::keeping(Size::Nothing) };
@@ -55,7 +55,7 @@ pub(crate) fn with_document<T>(
 /// the next ones.
 pub(crate) fn with_document_of<T>(
     source: &str,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     policy: &CutPolicy,
     inspect: impl FnOnce(&Document<'_>) -> T,
 ) -> T {
@@ -66,7 +66,7 @@ pub(crate) fn with_document_of<T>(
 }
 
 /// Compacts each conversation of a source and keeps its thinking. Returns the plans and the text.
-pub(crate) fn compacted(source: &str, from: Option<&'static dyn Format>, policy: &CutPolicy) -> (Vec<Plan>, String) {
+pub(crate) fn compacted(source: &str, from: Option<&'static Format>, policy: &CutPolicy) -> (Vec<Plan>, String) {
     thinking_compacted(source, from, policy, ThinkingPolicy { mode: Thinking::Keep, reader: None }, false)
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn compacted(source: &str, from: Option<&'static dyn Format>, policy:
 #[cfg(test)]
 pub(crate) fn compacted_and_reset(
     source: &str,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     policy: &CutPolicy,
 ) -> (Vec<Plan>, String) {
     thinking_compacted(source, from, policy, ThinkingPolicy { mode: Thinking::Keep, reader: None }, true)
@@ -92,7 +92,7 @@ pub(crate) struct ThinkingPolicy<'a> {
 /// Compacts like [`compacted`] with a policy for thinking.
 fn thinking_compacted(
     source: &str,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     policy: &CutPolicy,
     thinking: ThinkingPolicy<'_>,
     resets: bool,
@@ -107,7 +107,7 @@ fn thinking_compacted(
             let mut decided = plan(transcript, &Tally::new(Counter::APPROX, &transcript.messages), policy, moved_cut);
             let text = format!("{PREFIX}What was — said.");
             let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
-            let summary = transcript.format.summary(&summary, &summary_place(transcript, &decided));
+            let summary = transcript.format.write_summary(&summary, &summary_place(transcript, &decided));
             if decided.cutoff > 0 {
                 let removal =
                     thinking::removal(transcript, staying(transcript, &decided), thinking.mode, thinking.reader);
@@ -115,7 +115,7 @@ fn thinking_compacted(
                 edits.extend(removal.edits);
             }
             if decided.cutoff > 0 {
-                let all = transcript.format.resets(&summary, &summary_place(transcript, &decided), &|| TOKENS);
+                let all = transcript.format.session.resets(&summary, &summary_place(transcript, &decided), &|| TOKENS);
                 // Without its parent, a pinned line would not be a part of the result.
                 let is_made = |reset: &Reset| resets || reset.kind == ResetKind::Parent;
                 edits.extend(all.into_iter().filter(is_made).map(|reset| reset.edit));
@@ -138,7 +138,7 @@ fn staying<'p>(transcript: &Transcript<'_>, plan: &'p Plan) -> impl Iterator<Ite
 /// thinking.
 pub(crate) fn assert_thinking_law(
     source: &str,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     policy: &CutPolicy,
     thinking: ThinkingPolicy<'_>,
     expected: &[Option<String>],
@@ -244,7 +244,7 @@ fn without_parent(lines: &str) -> String {
 }
 
 /// The messages of each conversation as they are spelled, without their parents, which a compaction changes.
-fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> {
+fn spelled(source: &str, from: Option<&'static Format>) -> Vec<Vec<String>> {
     with_document(source, from, |document| {
         let spelled = |message: &crate::transcript::Message<'_>| without_parent(message.json.raw());
         document.transcripts.iter().map(|transcript| transcript.messages.iter().map(spelled).collect()).collect()
@@ -252,11 +252,7 @@ fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> 
 }
 
 /// Checks the laws about text on one source under some rules. Returns the plan and the messages of each conversation.
-pub(crate) fn assert_laws(
-    source: &str,
-    from: Option<&'static dyn Format>,
-    policy: &CutPolicy,
-) -> Vec<(Plan, Vec<String>)> {
+pub(crate) fn assert_laws(source: &str, from: Option<&'static Format>, policy: &CutPolicy) -> Vec<(Plan, Vec<String>)> {
     let (plans, out) = compacted(source, from, policy);
     assert_eq!(compacted(source, from, policy).1, out, "the same every time");
     let (before, after) = (spelled(source, from), spelled(&out, from));
@@ -341,13 +337,13 @@ pub(crate) fn assert_read_again(source: &str, rules: &VaryingRules) {
 /// same roles, texts, calls and results, finds the same pairs, groups and violations, and compacts them to the same
 /// bytes.
 pub(crate) fn assert_reads_alike(source: &str, out: &str) {
-    let formats = |text: &str| -> Vec<&'static dyn Format> {
+    let formats = |text: &str| -> Vec<&'static Format> {
         with_document(text, None, |document| document.transcripts.iter().map(|transcript| transcript.format).collect())
     };
     let (before, after) = (formats(source), formats(out));
     assert_eq!(before.len(), after.len(), "{out}");
     for (index, (before, after)) in before.into_iter().zip(after).enumerate() {
-        if before.name() == after.name() {
+        if before.name == after.name {
             continue;
         }
         let [own, other] = [before, after].map(|format| {
@@ -370,7 +366,7 @@ pub(crate) fn assert_reads_alike(source: &str, out: &str) {
                 .map(|keep| compacted(out, Some(format), &policy(&VaryingRules { keep, pin: Pin::None })).1);
             (seen, again)
         });
-        assert_eq!(own, other, "{} became {}:\n{out}\nbefore: {source}", before.name(), after.name());
+        assert_eq!(own, other, "{} became {}:\n{out}\nbefore: {source}", before.name, after.name);
     }
 }
 
@@ -390,7 +386,7 @@ pub(crate) fn larger(keep: Size) -> Size {
 }
 
 /// Checks that a larger keep keeps no less in any conversation of a source.
-pub(crate) fn assert_larger_keeps_more(source: &str, from: Option<&'static dyn Format>, keep: Size) {
+pub(crate) fn assert_larger_keeps_more(source: &str, from: Option<&'static Format>, keep: Size) {
     let cutoffs = |keep| compacted(source, from, &policy(&VaryingRules { keep, pin: Pin::None })).0;
     for (small, large) in cutoffs(keep).iter().zip(cutoffs(larger(keep))) {
         // If nothing is replaced, everything is kept.
@@ -402,7 +398,7 @@ pub(crate) fn assert_larger_keeps_more(source: &str, from: Option<&'static dyn F
 }
 
 /// Checks that nothing changes unless a trigger is reached.
-pub(crate) fn assert_no_trigger_no_change(source: &str, from: Option<&'static dyn Format>) {
+pub(crate) fn assert_no_trigger_no_change(source: &str, from: Option<&'static Format>) {
     let rules = policy(&VaryingRules { keep: Size::Messages(1), pin: Pin::None });
     let never = CutPolicy { triggers: vec![vec![Size::Messages(u64::MAX)]], ..rules };
     assert_eq!(compacted(source, from, &never).1, source);
@@ -412,7 +408,7 @@ pub(crate) fn assert_no_trigger_no_change(source: &str, from: Option<&'static dy
 const ROUNDS: usize = 64;
 
 /// Repairs all violations in a source; `None` if it has only results without calls, so that nothing would be left.
-pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, mode: Repair) -> Option<String> {
+pub(crate) fn mended(source: &str, from: Option<&'static Format>, mode: Repair) -> Option<String> {
     let mut text = source.to_owned();
     for round in 0..ROUNDS {
         let is_read = Source::of_file(&text).is_ok_and(|json| framing::read(&json, from, None).is_ok());
@@ -431,7 +427,7 @@ pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, mode: Repa
 }
 
 /// Every violation in a source.
-pub(crate) fn found(source: &str, from: Option<&'static dyn Format>) -> Vec<String> {
+pub(crate) fn found(source: &str, from: Option<&'static Format>) -> Vec<String> {
     with_document(source, from, |document| {
         let found = document.transcripts.iter().flat_map(breaches);
         found.map(|breach| format!("{}: {breach}", breach.message)).collect()

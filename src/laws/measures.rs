@@ -50,7 +50,8 @@ fn edits(transcript: &mut Transcript<'_>, policy: &CutPolicy) -> Vec<Edit> {
     let tally = Tally::new(Counter::APPROX, &transcript.messages);
     let plan = plan(transcript, &tally, policy, moved_cut).uncut_if_no_larger_than(1, &tally);
     let summary = SummaryMessage { text: SUMMARY, role: SummaryRole::User, name: None, marked: false };
-    let summary = Placed::Messages(transcript.format.summary(&summary, &rewrite::summary_place(transcript, &plan)));
+    let summary =
+        Placed::Messages(transcript.format.write_summary(&summary, &rewrite::summary_place(transcript, &plan)));
     rewrite::placed(transcript, &plan, &summary)
 }
 

@@ -8,7 +8,7 @@ use crate::transcript::source::Source;
 /// Reads the conversations of a text.
 pub(crate) fn read<'a>(
     text: &'a str,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
     framing::read(Box::leak(Box::new(Source::of_file(text)?)), from, lines)

@@ -110,7 +110,7 @@ pub(crate) fn assert_whole(arguments: &[String], text: &str) -> bool {
     let from = arguments.iter().find_map(|argument| by_name(argument.strip_prefix("--from=")?));
     let before = framing::read(&json, from, None).expect("it was read before");
     let formats = |transcripts: &[crate::transcript::Transcript<'_>]| -> Vec<&str> {
-        transcripts.iter().map(|one| one.format.name()).collect()
+        transcripts.iter().map(|one| one.format.name).collect()
     };
     let json =
         Source::of_file(&outcome.text).unwrap_or_else(|error| panic!("{error:?}: {arguments:?} {}", outcome.text));

@@ -142,7 +142,7 @@ pub(super) fn wrapped(text: &str, columns: usize, out: &mut String) {
 pub(crate) fn list_table(table: Table) -> String {
     match table {
         Table::Formats => {
-            table_of(["format", "what it is"], FORMATS.iter().map(|format| cells([format.name(), format.about()])))
+            table_of(["format", "what it is"], FORMATS.iter().map(|format| cells([format.name, format.about])))
         }
         Table::Presets => {
             table_of(["preset", "whose rules"], PRESETS.iter().map(|preset| cells([preset.name, preset.about])))

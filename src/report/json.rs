@@ -85,7 +85,7 @@ impl<'r> Count<'r> {
         let (spent, tokens) = (Categories::of(view, tally, plan.start), decided.tokens());
         Count {
             source,
-            format: view.format.name(),
+            format: view.format.name,
             counter: tally.counter().to_string(),
             messages: view.messages.len(),
             tokens,

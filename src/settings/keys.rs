@@ -325,12 +325,12 @@ pub(super) fn shown(text: &str) -> String {
 ///
 /// # Errors
 /// There is no such format.
-pub(super) fn find_format(name: &str) -> Result<Option<&'static dyn Format>> {
+pub(super) fn find_format(name: &str) -> Result<Option<&'static Format>> {
     if name == "auto" {
         return Ok(None);
     }
     let format = formats::by_name(name).ok_or_else(|| {
-        let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name())).collect();
+        let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name)).collect();
         let diagnostic = Diagnostic::new(format!("there is no such format; there are {}", names.join(", ")));
         wrong_name("from", name, &diagnostic.meant(nearest(name, names)), "formats")
     })?;

@@ -60,7 +60,7 @@ pub(super) fn expanded(mut command_line: CommandLine, variable: impl Fn(&str) ->
 
 /// The newest session of an agent that no other process has open.
 fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
-    let files = find_format(agent)?.and_then(|format| format.session_files());
+    let files = find_format(agent)?.and_then(|format| format.session_files.as_ref());
     let folder = files.zip(files.and_then(|files| folder_of(files, variable)));
     let Some((files, folder)) = folder else {
         let why = format!("--latest {agent}: nobody says where your folder is; set HOME");

@@ -77,7 +77,7 @@ impl TaskRecord {
 /// The forms of all agents.
 fn forms() -> &'static [BackgroundForms] {
     static FORMS: OnceLock<Vec<BackgroundForms>> = OnceLock::new();
-    FORMS.get_or_init(|| FORMATS.iter().map(|format| *format.background()).collect())
+    FORMS.get_or_init(|| FORMATS.iter().map(|format| format.background).collect())
 }
 
 /// The notices in a message in the user's place that tasks have ended, at most one of each text. Whoever calls this knows

@@ -1,5 +1,5 @@
 //! How agents record their background tasks: sub-agents and commands that run beside the conversation. Each agent's forms
-//! are a table in the folder of its format ([`crate::format::MessageReader::background`]); they are read in
+//! are a table in the folder of its format ([`crate::format::Format::background`]); they are read in
 //! [`crate::background`].
 //!
 //! A transcript can have been converted, so every form is believed in every format.

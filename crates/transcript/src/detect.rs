@@ -14,7 +14,7 @@
 //! the same roles, texts, calls and results, and the same bytes when it is compacted again.
 
 use crate::foreign;
-use crate::format::{EnvelopeFit, Format, FormatFit};
+use crate::format::{EnvelopeScore, Format, MatchScore};
 use crate::formats::FORMATS;
 use crate::json::{Items, Json, Object};
 use crate::read_error::Ambiguity;
@@ -34,8 +34,8 @@ pub enum Problem<'a> {
 
 /// The evidence for and against one format so far.
 struct Candidate<'a> {
-    format: &'static dyn Format,
-    envelope: EnvelopeFit,
+    format: &'static Format,
+    envelope: EnvelopeScore,
     /// The first message with a trait of the format, and the trait.
     evidence: Option<(usize, &'static str)>,
     /// Whether there is a summary of tcompact's with the mark of this format.
@@ -47,27 +47,27 @@ struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    fn of(format: &'static dyn Format, envelope: EnvelopeFit) -> Self {
+    fn of(format: &'static Format, envelope: EnvelopeScore) -> Self {
         Candidate { format, envelope, evidence: None, is_marked: false, is_plain: false, mismatch: None }
     }
 
     /// Whether this can be the format of the list.
     fn fits(&self) -> bool {
-        let is_supported = self.evidence.is_some() || self.is_plain || self.envelope != EnvelopeFit::Unknown;
+        let is_supported = self.evidence.is_some() || self.is_plain || self.envelope != EnvelopeScore::Unknown;
         self.mismatch.is_none() && is_supported
     }
 
     /// Adds how well a message fits. `is_variant` is true if some format claims the message as its variant of another.
-    fn add(&mut self, index: usize, message: Json<'a>, fit: FormatFit, is_variant: bool) {
-        self.is_marked |= matches!(fit, FormatFit::Marked(_));
+    fn add(&mut self, index: usize, message: Json<'a>, fit: MatchScore, is_variant: bool) {
+        self.is_marked |= matches!(fit, MatchScore::Marked(_));
         match fit {
-            FormatFit::Neutral => {}
-            FormatFit::Own(what) | FormatFit::Marked(what) | FormatFit::Variant(what) => {
+            MatchScore::Neutral => {}
+            MatchScore::Own(what) | MatchScore::Marked(what) | MatchScore::Variant(what) => {
                 self.evidence = self.evidence.or(Some((index, what)))
             }
-            FormatFit::Shared(what) if !is_variant => self.evidence = self.evidence.or(Some((index, what))),
-            FormatFit::Plain if !is_variant => self.is_plain = true,
-            FormatFit::Mismatch | FormatFit::Shared(_) | FormatFit::Plain => {
+            MatchScore::Shared(what) if !is_variant => self.evidence = self.evidence.or(Some((index, what))),
+            MatchScore::Plain if !is_variant => self.is_plain = true,
+            MatchScore::Mismatch | MatchScore::Shared(_) | MatchScore::Plain => {
                 self.mismatch = self.mismatch.or(Some((index, message)));
             }
         }
@@ -78,7 +78,7 @@ impl<'a> Candidate<'a> {
 ///
 /// # Errors
 /// The candidates if there are several, or the message that rules out the last one.
-pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'static dyn Format, Problem<'a>> {
+pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'static Format, Problem<'a>> {
     let envelope = envelope.map(Object::of);
     let first = messages.clone().next();
     // A file begins with an envelope or with the first line of a session.
@@ -92,7 +92,7 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
     let mut candidates = candidates(envelope.as_ref());
     let Some(first) = first else {
         // No message rules out any format.
-        let likely = candidates.iter().find(|candidate| candidate.envelope != EnvelopeFit::Unknown);
+        let likely = candidates.iter().find(|candidate| candidate.envelope != EnvelopeScore::Unknown);
         return Ok(likely.unwrap_or(&candidates[0]).format);
     };
     // Formats that are ruled out are asked about later messages only if none is left, for the error message.
@@ -111,14 +111,14 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
         // A plainer format would read all messages and ignore the evidence.
         [_] => return Err(unknown(&candidates, first, messages)),
         [_, _, ..] => {
-            let with_name = |one: &&Candidate<'_>| one.evidence.map(|(at, what)| (one.format.name(), at, what));
+            let with_name = |one: &&Candidate<'_>| one.evidence.map(|(at, what)| (one.format.name, at, what));
             let candidates = evident.iter().filter_map(with_name).collect();
             return Err(Problem::Ambiguous(Ambiguity { candidates }));
         }
         _ => {}
     }
     let fitting = || candidates.iter().filter(|candidate| candidate.fits());
-    let likely = fitting().find(|candidate| candidate.envelope != EnvelopeFit::Unknown);
+    let likely = fitting().find(|candidate| candidate.envelope != EnvelopeScore::Unknown);
     let found = likely.or_else(|| fitting().next()).map(|candidate| candidate.format);
     found.ok_or_else(|| unknown(&candidates, first, messages))
 }
@@ -126,11 +126,10 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
 /// The formats that the envelope allows.
 fn candidates<'a>(envelope: Option<&Object<'a>>) -> Vec<Candidate<'a>> {
     let fit =
-        |format: &'static dyn Format| envelope.map_or(EnvelopeFit::Unknown, |envelope| format.fit_envelope(envelope));
-    let mut candidates: Vec<Candidate<'a>> =
-        FORMATS.iter().map(|format| Candidate::of(*format, fit(*format))).collect();
-    if candidates.iter().any(|candidate| candidate.envelope == EnvelopeFit::Sure) {
-        candidates.retain(|candidate| candidate.envelope == EnvelopeFit::Sure);
+        |format: &'static Format| envelope.map_or(EnvelopeScore::Unknown, |envelope| format.match_envelope(envelope));
+    let mut candidates: Vec<Candidate<'a>> = FORMATS.iter().map(|format| Candidate::of(format, fit(format))).collect();
+    if candidates.iter().any(|candidate| candidate.envelope == EnvelopeScore::Sure) {
+        candidates.retain(|candidate| candidate.envelope == EnvelopeScore::Sure);
     }
     candidates
 }
@@ -138,11 +137,11 @@ fn candidates<'a>(envelope: Option<&Object<'a>>) -> Vec<Candidate<'a>> {
 /// The formats that read a message and know its part that begins at a byte, without the one that does not know it.
 pub(super) fn formats_that_know(message: Json<'_>, start: usize, without: &str) -> Box<[&'static str]> {
     let object = Object::of(message);
-    let knows = |format: &&&'static dyn Format| {
-        let reads = format.fit(&object).is_message();
-        reads && format.message(&object).is_ok_and(|read| !foreign::is_unknown(&read, start))
+    let knows = |format: &&&'static Format| {
+        let reads = format.match_score(&object).is_message();
+        reads && format.read(&object).is_ok_and(|read| !foreign::is_unknown(&read, start))
     };
-    FORMATS.iter().filter(knows).map(|format| format.name()).filter(|name| *name != without).collect()
+    FORMATS.iter().filter(knows).map(|format| format.name).filter(|name| *name != without).collect()
 }
 
 /// Asks the candidates that pass `is_asked` about all messages.
@@ -151,13 +150,13 @@ fn collect_evidence<'a>(
     messages: Items<'a>,
     is_asked: impl Fn(&Candidate<'_>) -> bool,
 ) {
-    let mut fits: Vec<(usize, FormatFit)> = Vec::with_capacity(candidates.len());
+    let mut fits: Vec<(usize, MatchScore)> = Vec::with_capacity(candidates.len());
     for (index, json) in messages.enumerate() {
         let message = Object::of(json);
         let asked = candidates.iter().enumerate().filter(|(_, candidate)| is_asked(candidate));
         fits.clear();
-        fits.extend(asked.map(|(at, candidate)| (at, candidate.format.fit(&message))));
-        let is_variant = fits.iter().any(|(_, fit)| matches!(fit, FormatFit::Variant(_)));
+        fits.extend(asked.map(|(at, candidate)| (at, candidate.format.match_score(&message))));
+        let is_variant = fits.iter().any(|(_, fit)| matches!(fit, MatchScore::Variant(_)));
         for (at, fit) in &fits {
             candidates[*at].add(index, json, *fit, is_variant);
         }
@@ -178,8 +177,8 @@ fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'
         .max_by_key(|candidate| (candidate.evidence.is_some(), candidate.mismatch.map(|(index, _)| index)));
     let mismatch = best.and_then(|best| Some((best.format, best.mismatch?)));
     let (format, (index, message)) = mismatch.unwrap_or((FORMATS[0], (0, first)));
-    let name = format.name();
-    let found = match (best.and_then(|best| best.evidence), format.message(&Object::of(message))) {
+    let name = format.name;
+    let found = match (best.and_then(|best| best.evidence), format.read(&Object::of(message))) {
         (_, Err(what)) => format!("message {index} {what}"),
         (Some((own, what)), Ok(_)) => format!(
             "it looks like {name} (message {own} has {what}), but message {index} does not; --from {name} reads it anyway,"
@@ -195,7 +194,7 @@ mod tests {
 
     fn detected(messages: &str) -> String {
         match read(messages, None, None) {
-            Ok(document) => document.transcripts[0].format.name().to_owned(),
+            Ok(document) => document.transcripts[0].format.name.to_owned(),
             Err(error) => error.to_string(),
         }
     }

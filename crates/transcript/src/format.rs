@@ -1,507 +1,406 @@
-//! The traits of a format, and the conversation that a format reads.
+//! A transcript format: a row of data, functions for what data cannot say, and, for the files of agents, a [`Session`].
 //!
-//! A format reads messages ([`MessageReader`]), writes new ones ([`MessageWriter`]), and knows the order its provider
-//! demands ([`OrderRules`]). Most methods have a default. Both types are in this file because they depend on each
-//! other: a conversation has a format, and formats inspect conversations.
+//! A row is in the file of its format, and most of its members have a default ([`Format::DEFAULT`]). A format judges only by
+//! what it reads and knows no other format.
 
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
-use std::fmt::Debug;
-use std::ops::Range;
-use std::sync::OnceLock;
+mod insertion;
+mod session;
+mod transcript;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::background_forms::BackgroundForms;
-use crate::compaction::Reset;
 use crate::edit::Edit;
-use crate::entries::CompactionEntry;
 pub use crate::entries::{EntryKind, Note, Retention};
-pub use crate::fit::{EnvelopeFit, FormatFit};
 pub use crate::formats::shared::links::LinkFault;
-use crate::formats::shared::links::{LinkKeys, Links, LooseEntry, WalkStep};
 use crate::frame::Frame;
-use crate::json::{Items, Json, JsonKind, Object};
-use crate::marks;
+use crate::json::{Json, JsonKind, Object};
+pub use crate::match_score::{EnvelopeScore, MatchScore};
 use crate::message::{Call, Message, ResultRef};
 use crate::order::{MessageOrder, ResultPlacement};
 pub use crate::outputs::CallMembers;
 use crate::outputs::{CallOutput, HostedResult};
-use crate::pairing::Pairing;
-use crate::record_id::RecordId;
 use crate::session_files::SessionFiles;
-use crate::usage::UsageReader;
+use crate::usage::{Usage, UsageAt};
+
+pub use insertion::{InsertionPoint, SummaryMessage, SummaryPosition, SummaryRole};
+pub use session::{MisplacedEntry, Session};
+pub use transcript::Transcript;
+
+/// A path of members.
+pub type Path = &'static [&'static str];
 
 /// A transcript format.
-pub trait Format: MessageReader + MessageWriter + OrderRules + UsageReader + Sync + Debug {
+#[derive(Debug)]
+pub struct Format {
     /// The name for `--from` and reports.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// Describes the format in one line.
-    fn about(&self) -> &'static str;
+    pub about: &'static str,
 
+    // What tells it, besides `hooks.match_score`.
+    /// The paths to the list of messages that only this format has, besides those in [`crate::list`].
+    pub list_paths: &'static [Path],
+    /// The members of the object around the messages that tell the format.
+    pub envelope: &'static [EnvelopeRule],
+
+    // How it is read.
+    /// The members that hold metadata: what the program displays or logs and sends to no model.
+    pub metadata_members: &'static [&'static str],
+    /// Where an answer has its usage; the first place that has one counts.
+    pub usage: &'static [UsageAt],
+    /// The frames around what the agents of this format write in the user's place.
+    pub frames: &'static [Frame],
+    /// How the agents of this format record their background tasks.
+    pub background: BackgroundForms,
+    /// Whether an agent appends lines to files of this format, so that the last line may be incomplete.
+    pub is_append_only: bool,
+    /// Whether the agent skips lines that are not JSON, so that the other lines are the conversation.
+    pub skips_broken_lines: bool,
     /// Where the agent of this format keeps its sessions; nothing where it has none of its own.
-    fn session_files(&self) -> Option<&'static SessionFiles> {
-        None
+    pub session_files: Option<SessionFiles>,
+
+    // What its provider demands.
+    /// The order of messages. Where it depends on the model or on the messages, `hooks.order` says it.
+    pub order: MessageOrder,
+    /// The member with the id of a message, where no two messages may have the same.
+    pub message_id: Option<&'static str>,
+    /// Whether calls are sent with the signatures that their messages hold. Programs that write their own do not count.
+    pub keeps_signatures: bool,
+    /// The path to an item of the Responses API in a message, where messages are such items.
+    pub item: Option<Path>,
+    /// Whether the provider accepts the conversation without an item of reasoning, even in a loop of calls that is still
+    /// open.
+    pub can_lose_reasoning: bool,
+    /// The makers whose models write encrypted compactions into such messages, where the format tells them.
+    pub encrypted_by: Option<&'static [&'static str]>,
+    /// The member and its value in messages that lose their meaning without the messages before them.
+    pub unpinnable: Option<(&'static str, &'static str)>,
+
+    // How new messages look.
+    /// The roles that a summary may have, the default first.
+    pub summary_roles: &'static [SummaryRole],
+    /// The position of a summary among the pinned messages.
+    pub summary_position: SummaryPosition,
+    /// The member by which entries name their parent. Without it `summary_position` does not hold, where there is one.
+    pub parent_member: Option<&'static str>,
+    /// Whether its summaries have a mark of the format, as those of the agent have. The agent's own begin with words of
+    /// the agent's.
+    pub marks_summaries: bool,
+    /// The message that holds results as its parts, as JSON with [`PARTS`] in their place; `None` if each result is a
+    /// message.
+    pub results_message: Option<&'static str>,
+    /// The block that can replace a part of another kind.
+    pub text_block: TextBlock,
+    /// The list of media beside the content of a message, if it has one.
+    pub attachments: Option<Attachments>,
+
+    pub hooks: Hooks,
+    pub session: &'static dyn Session,
+}
+
+/// Finds the order that a provider demands, from the object around the messages and from them.
+type FindOrder = fn(Option<&Object<'_>>, &[Message<'_>]) -> MessageOrder;
+
+/// Finds the other places in a message that repeat some of its calls, each with the index of its call.
+type FindDuplicates = for<'a> fn(&Message<'a>, &[usize]) -> Vec<(usize, Json<'a>)>;
+
+/// What data cannot say of a format.
+#[derive(Debug)]
+pub struct Hooks {
+    /// How well a message fits the format.
+    pub match_score: fn(&Object<'_>) -> MatchScore,
+    /// How well the object around the messages fits, where no list of members says it.
+    pub match_envelope: Option<fn(&Object<'_>) -> EnvelopeScore>,
+    /// Reads one message. An error says what the value is instead, to follow the words "message 3".
+    pub read: for<'a> fn(&Object<'a>) -> Result<Message<'a>, String>,
+    /// The order that the provider demands, where it depends on the model or on the messages.
+    pub order: Option<FindOrder>,
+    /// The first and the last index of each run of messages that stays together for a reason other than a call and its
+    /// result.
+    pub groups: fn(&[Message<'_>]) -> Vec<(usize, usize)>,
+    /// The place of the result that answers a call, for callers that replace it with a shorter one. Without it, results
+    /// are in the content of their block or message.
+    pub result_output: for<'a> fn(&Message<'a>, &ResultRef<'a>) -> Option<CallOutput<'a>>,
+    /// The results in a message that its provider wrote itself, and that are no [`ResultRef`]s, in order.
+    pub provider_results: for<'a> fn(&Message<'a>) -> Vec<HostedResult<'a>>,
+    /// The other places in a message that repeat some of its calls and are removed with them.
+    pub duplicates: FindDuplicates,
+    /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
+    pub write_summary: fn(&SummaryMessage<'_>, &InsertionPoint<'_, '_>) -> Vec<Value>,
+    /// Writes a result for a call that has none: a message, or a part for [`Format::results_message`].
+    pub write_result: fn(&Call<'_>, &Message<'_>, &str) -> Option<Value>,
+    /// The members of a call that hold its result, to be set in the call and in its copies, where calls hold results.
+    pub result_members: fn(&Call<'_>, &str) -> Option<CallMembers>,
+    /// What a message sets from there on, by name. Of each name the last before a cut stays where instructions stay.
+    pub settings: fn(&Message<'_>) -> Vec<String>,
+    /// Why a conversation that can be read is left unchanged, to follow its name.
+    pub refusal: fn(&Transcript<'_>) -> Option<String>,
+}
+
+/// Members of the object around the messages that tell a format.
+#[derive(Debug)]
+pub struct EnvelopeRule {
+    /// All of these are there.
+    pub all: &'static [&'static str],
+    /// One of these is there, unless the list is empty.
+    pub any: &'static [&'static str],
+    /// What it then says.
+    pub score: EnvelopeScore,
+}
+
+impl EnvelopeRule {
+    /// One of the members says that the format is likely.
+    pub(crate) const fn likely(any: &'static [&'static str]) -> Self {
+        EnvelopeRule { all: &[], any, score: EnvelopeScore::Likely }
+    }
+
+    fn holds(&self, envelope: &Object<'_>) -> bool {
+        let has_all = self.all.iter().all(|key| envelope.get(key).is_some());
+        has_all && (self.any.is_empty() || self.any.iter().any(|key| envelope.get(key).is_some()))
     }
 }
 
-/// Recognizes and reads messages, one at a time.
-pub trait MessageReader {
-    /// A format judges only by what it reads and knows no other format.
-    fn fit(&self, message: &Object<'_>) -> FormatFit;
+/// How a text looks that replaces a part of another kind.
+#[derive(Debug, Clone, Copy)]
+pub enum TextBlock {
+    /// A block with this type, and the text under `text`.
+    Typed(&'static str),
+    /// An object with nothing but `text`.
+    Bare,
+    /// Depends on the part.
+    Written(fn(Json<'_>, &str) -> Value),
+    /// There is none.
+    Impossible,
+}
 
-    fn fit_envelope(&self, _envelope: &Object<'_>) -> EnvelopeFit {
-        EnvelopeFit::Unknown
+/// A list of media beside the content of a message.
+#[derive(Debug)]
+pub struct Attachments {
+    /// The path to the list.
+    pub list: Path,
+    /// The path to the object with the text of the message, under `content`.
+    pub beside: Path,
+}
+
+impl Format {
+    /// A format whose messages are read by `hooks.match_score` and `hooks.read`, without anything else.
+    pub(crate) const DEFAULT: Format = Format {
+        name: "",
+        about: "",
+        list_paths: &[],
+        envelope: &[],
+        metadata_members: &[],
+        usage: &[UsageAt::path(&["usage"])],
+        frames: &[],
+        background: BackgroundForms::NONE,
+        is_append_only: false,
+        skips_broken_lines: false,
+        session_files: None,
+        order: MessageOrder::of(ResultPlacement::Following),
+        message_id: None,
+        keeps_signatures: false,
+        item: None,
+        can_lose_reasoning: false,
+        encrypted_by: None,
+        unpinnable: None,
+        summary_roles: &[SummaryRole::User],
+        summary_position: SummaryPosition::AfterPinned,
+        parent_member: None,
+        marks_summaries: false,
+        results_message: None,
+        text_block: TextBlock::Typed("text"),
+        attachments: None,
+        hooks: Hooks::NONE,
+        session: &session::NoSession,
+    };
+}
+
+impl Hooks {
+    /// Functions that read and write nothing, for the members that a row does not name.
+    pub(crate) const NONE: Hooks = Hooks {
+        match_score: |_| MatchScore::Mismatch,
+        match_envelope: None,
+        read: |_| Err("is not read".to_owned()),
+        order: None,
+        groups: |_| Vec::new(),
+        result_output: in_content,
+        provider_results: |_| Vec::new(),
+        duplicates: |_, _| Vec::new(),
+        write_summary: |_, _| Vec::new(),
+        write_result: |_, _, _| None,
+        result_members: |_, _| None,
+        settings: |_| Vec::new(),
+        refusal: |_| None,
+    };
+}
+
+/// What a format says of a message or of the object around the messages.
+impl Format {
+    pub fn match_score(&self, message: &Object<'_>) -> MatchScore {
+        (self.hooks.match_score)(message)
     }
 
-    /// The paths to messages that only this format has, besides those in [`crate::list`].
-    fn paths(&self) -> &'static [&'static [&'static str]] {
-        &[]
-    }
-
-    /// Which values of a list are messages, and when to remove the others. An empty list means that all are messages.
-    fn entries(&self, _values: Items<'_>) -> Vec<EntryKind> {
-        Vec::new()
+    pub fn match_envelope(&self, envelope: &Object<'_>) -> EnvelopeScore {
+        if let Some(match_envelope) = self.hooks.match_envelope {
+            return match_envelope(envelope);
+        }
+        let rule = self.envelope.iter().find(|rule| rule.holds(envelope));
+        rule.map_or(EnvelopeScore::Unknown, |rule| rule.score)
     }
 
     /// Reads one message.
     ///
     /// # Errors
     /// What the value is instead, to follow the words "message 3".
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String>;
-
-    /// What a message sets from there on, by name. Of each name the last before a cut stays where instructions stay.
-    fn settings(&self, _message: &Message<'_>) -> Vec<String> {
-        Vec::new()
+    pub fn read<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        (self.hooks.read)(message)
     }
 
-    /// The members that hold metadata: what the program displays or logs and sends to no model.
-    fn metadata_members(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// The frames around what the agents of this format write in the user's place.
-    fn frames(&self) -> &'static [Frame] {
-        &[]
-    }
-
-    /// How the agents of this format record their background tasks.
-    fn background(&self) -> &'static BackgroundForms {
-        &BackgroundForms::NONE
-    }
-
-    /// Whether an agent appends lines to files of this format, so that the last line may be incomplete.
-    fn is_append_only(&self) -> bool {
-        self.skips_broken_lines()
-    }
-
-    /// Whether the agent skips lines that are not JSON, so that the other lines are the conversation.
-    fn skips_broken_lines(&self) -> bool {
-        false
-    }
-
-    /// What `LangChain` does with such messages.
-    fn coercion(&self) -> Coercion {
-        Coercion::Unknown
-    }
-
-    /// Why a readable conversation is left unchanged, to follow its name.
-    fn refusal(&self, _transcript: &Transcript<'_>) -> Option<String> {
-        None
-    }
-}
-
-/// Writes new messages that look like their neighbours.
-pub trait MessageWriter {
-    /// The roles that a summary may have, the default first.
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    /// The position of a summary among the pinned messages.
-    fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
-        SummaryPosition::AfterPinned
-    }
-
-    /// Whether its summaries have a mark of the format, as those of the agent have. The agent's own begin with words of
-    /// the agent's.
-    fn marks_summaries(&self) -> bool {
-        false
-    }
-
-    /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value>;
-
-    /// The edits of entries that stay beside a summary which the agent makes after a compaction of its own. `summary`
-    /// is what was written at `at`, and `tokens` counts what the agent sends from now on.
-    fn resets(&self, _summary: &[Value], _at: &InsertionPoint<'_, '_>, _tokens: &dyn Fn() -> u64) -> Vec<Reset> {
-        Vec::new()
-    }
-
-    /// Writes a result for a call that has none: a message, or a part for the message of
-    /// [`MessageWriter::results_message`]. `None` if the format has no way to write one.
-    fn result(&self, _call: &Call<'_>, _calling: &Message<'_>, _text: &str) -> Option<Value> {
-        None
-    }
-
-    /// The members of a call that hold its result, to be set in the call and in its copies; none where a result is not
-    /// a part of its call.
-    fn result_members(&self, _call: &Call<'_>, _text: &str) -> Option<CallMembers> {
-        None
-    }
-
-    /// Links new results, by the message with their calls, into a session whose entries name their parents: gives them ids
-    /// and parents, and returns the edits of the entries that follow them.
-    fn link_results(&self, _transcript: &Transcript<'_>, _results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
-        Vec::new()
-    }
-
-    /// The message that holds results as its parts, with [`PARTS`] in their place; `None` if each result is a message.
-    fn results_message(&self) -> Option<Value> {
-        None
+    /// The usage that an answer of the model has.
+    pub fn usage_of<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        self.usage.iter().find_map(|place| place.read(message.json))
     }
 
     /// The place of the result that answers a call, for callers that replace it with a shorter one; `None` if it cannot
     /// be replaced.
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        // A message may answer several calls; its answers then have nothing but their ids.
-        let holder = if answer.json.kind() == JsonKind::Object { answer.json } else { message.json };
-        CallOutput::in_content(holder, "text")
+    pub fn result_output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        (self.hooks.result_output)(message, answer)
     }
 
-    /// The results in a message that its provider wrote itself, and that are no [`ResultRef`]s, in order.
-    fn hosted<'a>(&self, _message: &Message<'a>) -> Vec<HostedResult<'a>> {
-        Vec::new()
+    pub fn provider_results<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        (self.hooks.provider_results)(message)
     }
 
-    /// A text block that can replace a part of another kind; `None` if none can.
-    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
-        Some(serde_json::json!({"type": "text", "text": text}))
-    }
-
-    /// The list of media beside the content of a message, if it has one.
-    fn attachments<'a>(&self, _message: &Message<'a>) -> Option<Json<'a>> {
-        None
-    }
-
-    /// The edit that appends a line to the content of a message with [`MessageWriter::attachments`]; `None` if the
-    /// content takes none.
-    fn append_line(&self, _message: &Message<'_>, _line: &str) -> Option<Edit> {
-        None
-    }
-
-    /// The other places in a message that repeat some of its calls and are removed with them, each with the index of
-    /// its call.
-    fn duplicates<'a>(&self, _message: &Message<'a>, _calls: &[usize]) -> Vec<(usize, Json<'a>)> {
-        Vec::new()
-    }
-
-    /// The edits of entries that stand for their copies ([`Retention::Copy`]) once these are removed.
-    fn edits_without_copies(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
-        Vec::new()
-    }
-
-    /// An entry without content to replace a removed one, if later entries refer to it as their parent.
-    fn placeholder(&self, _entry: Json<'_>) -> Option<Value> {
-        None
-    }
-
-    /// The entry that makes a `LangGraph` reducer drop all its messages; `None` if no such reducer takes the format.
-    fn remove_all(&self) -> Option<Value> {
-        None
-    }
-
-    /// A message in the form a `LangGraph` reducer takes; `None` if it takes the message unchanged.
-    fn in_state(&self, _message: &Object<'_>) -> Option<String> {
-        None
-    }
-}
-
-/// Knows which messages must stay together, and in which order.
-pub trait OrderRules {
-    /// The order that the provider of such messages demands.
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
-        MessageOrder::of(ResultPlacement::Following)
-    }
-
-    /// The first and the last index of each run of messages that stays together for a reason other than a call and its
-    /// result.
-    fn groups(&self, _messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        Vec::new()
-    }
-
-    /// Whether the provider accepts the conversation without this message of reasoning, even in a loop of calls that is
-    /// still open.
-    fn can_lose_reasoning(&self, _message: &Message<'_>) -> bool {
-        false
-    }
-
-    /// The makers whose models write encrypted compactions into such messages, where the format tells them.
-    fn encrypted_by(&self) -> Option<&'static [&'static str]> {
-        None
-    }
-
-    /// Whether a note tells that the provider refused what it had encrypted itself.
-    fn is_refused_encryption(&self, _note: Json<'_>) -> bool {
-        false
-    }
-
-    /// The compactions that stand for all entries before them, in order. Those that a later one replaced are among them.
-    fn compaction_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<CompactionEntry<'a>> {
-        Vec::new()
-    }
-
-    /// Whether calls are sent with the signatures that their messages hold. Programs that write their own do not count.
-    fn keeps_signatures(&self) -> bool {
-        false
-    }
-
-    /// Messages that violate a rule of the provider besides those of [`OrderRules::order`], with the rule.
-    fn violations(&self, _messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
-        Vec::new()
-    }
-
-    /// The entries at which an agent that walks up from the last entry stops before it should, and messages that it does
-    /// not come by although nobody took them back.
-    fn loose_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        Vec::new()
-    }
-
-    /// The edits that tie such entries to those before them.
-    fn ties(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
-        Vec::new()
-    }
-
-    /// Entries that stand between a call and its result.
-    fn misplaced_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
-        Vec::new()
-    }
-
-    /// The edits that move such entries behind the results.
-    fn move_misplaced(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
-        Vec::new()
+    pub fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
+        (self.hooks.duplicates)(message, calls)
     }
 
     /// The id of a message, where no two messages may have the same.
-    fn message_id<'a>(&self, _message: &Message<'a>) -> Option<Json<'a>> {
-        None
+    pub fn id_of<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
+        message.json.get(self.message_id?).filter(|id| id.text().is_some_and(|id| !id.is_empty()))
+    }
+
+    pub fn settings_of(&self, message: &Message<'_>) -> Vec<String> {
+        (self.hooks.settings)(message)
     }
 
     /// Whether a message keeps its meaning when the messages before it are removed.
-    fn can_be_pinned(&self, _message: &Message<'_>) -> bool {
-        true
+    pub fn can_be_pinned(&self, message: &Message<'_>) -> bool {
+        self.unpinnable.is_none_or(|(key, value)| !message.json.member_is(key, value))
+    }
+
+    /// The item of the Responses API in a message.
+    pub fn item_of<'a>(&self, message: Json<'a>) -> Option<Json<'a>> {
+        Some(message.at(self.item?).unwrap_or(message))
     }
 }
 
-/// An entry between a call and its result.
-#[derive(Debug)]
-pub struct MisplacedEntry<'a> {
-    /// The index of the message with the call.
-    pub message: usize,
-    pub entry: Json<'a>,
-    /// The entry with the last result.
-    pub result: Json<'a>,
-}
-
-/// What `convert_to_messages` of `LangChain` does with the messages of a format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Coercion {
-    /// It converts them, and rejects those that it cannot convert.
-    Converted,
-    /// They are its own messages.
-    Done,
-    /// It accepts them; which ones it would reject is unknown.
-    Unchecked,
-    /// It does not know them.
-    Unknown,
-}
-
-/// One conversation in a source.
-#[derive(Debug, Clone)]
-pub struct Transcript<'a> {
-    /// The whole source of the conversation; all spans are bytes of it.
-    pub source: &'a str,
-    /// The format of its messages.
-    pub format: &'static dyn Format,
-    pub messages: Vec<Message<'a>>,
-    /// The entries among the messages that are none, in order.
-    pub notes: Vec<Note<'a>>,
-    /// The spans among them that no reader understands, in order. Each stays as long as the entry before it.
-    pub aside: &'a [Range<usize>],
-    /// Which calls and results belong together.
-    pub pairing: Pairing,
-    /// The first and the last index of each run of messages that must not be split, for a reason other than a call and
-    /// its result.
-    pub groups: Vec<(usize, usize)>,
-    /// The indices of the messages with a provider's own compaction, in order.
-    pub compactions: Vec<usize>,
-    /// The order of messages that its provider demands.
-    pub order: MessageOrder,
-    /// The whole value around the list of messages, if there is one.
-    pub envelope: Option<Json<'a>>,
-    /// The object with the list of messages as one of its members, if there is one.
-    pub state: Option<Json<'a>>,
-    /// The line on which the conversation begins, counted from 1, if the source holds one conversation a line.
-    pub line: Option<usize>,
-    /// Its place among the conversations that begin on that line, counted from 1.
-    pub nth_of_line: usize,
-    /// How often tcompact has compacted it before, as far as its summaries tell.
-    pub earlier_rounds: u32,
-    /// The id of its record, where an archive will have one.
-    pub record_id: Option<RecordId>,
-    /// What [`Transcript::is_ascii`] found: it reads all messages.
-    pub ascii: OnceLock<bool>,
-}
-
-impl<'a> Transcript<'a> {
-    /// The number of the round of compaction that is about to happen, counted from 1.
-    pub fn this_round(&self) -> u32 {
-        self.earlier_rounds.saturating_add(1)
-    }
-
-    /// The entries of the conversation: its messages, then its notes.
-    pub fn entries(&self) -> impl Iterator<Item = Json<'a>> {
-        let messages = self.messages.iter().map(|message| message.json);
-        messages.chain(self.notes.iter().map(|note| note.json))
-    }
-
-    /// The entries of the conversation as they stand in the source.
-    pub fn entries_in_order(&self) -> Vec<Json<'a>> {
-        let mut entries: Vec<Json<'a>> = self.entries().collect();
-        entries.sort_by_key(|entry| entry.span().start);
-        entries
-    }
-
-    /// Whether the messages have only ASCII characters, so that a new one should too.
-    pub fn is_ascii(&self) -> bool {
-        let list =
-            || self.messages.first().zip(self.messages.last()).map(|(first, last)| first.span().start..last.span().end);
-        *self.ascii.get_or_init(|| list().is_some_and(|list| self.source[list].is_ascii()))
-    }
-
-    /// The agent's summary that stands behind messages which the agent sends behind it.
-    pub fn summary_of_kept(&self) -> Option<usize> {
-        let is_summary = |group: &&(usize, usize)| group.0 == 0 && group.1 > 0 && self.messages[group.1].earlier;
-        self.groups.iter().find(is_summary).map(|group| group.1)
-    }
-
-    /// Whether the message at an index holds a provider's compaction.
-    pub fn has_compaction(&self, index: usize) -> bool {
-        self.compactions.binary_search(&index).is_ok()
-    }
-}
-
-/// The content and role of a summary message.
-#[derive(Debug, Clone, Copy)]
-pub struct SummaryMessage<'s> {
-    /// The whole content.
-    pub text: &'s str,
-    pub role: SummaryRole,
-    /// The speaker's name, for formats with names.
-    pub name: Option<&'static str>,
-    /// Whether it gets the mark by which `LangChain` recognizes its own summaries, if the format has a place for it.
-    pub marked: bool,
-}
-
-/// The role a summary is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SummaryRole {
-    /// As a message of the user; every provider accepts it.
-    User,
-    /// As an instruction.
-    System,
-    /// As a message of the model.
-    Assistant,
-}
-
-impl SummaryRole {
-    /// The role's name on the command line and in most formats.
-    pub fn name(self) -> &'static str {
-        match self {
-            SummaryRole::User => "user",
-            SummaryRole::System => "system",
-            SummaryRole::Assistant => "assistant",
+/// What a format says of a conversation.
+impl Format {
+    pub fn order_of(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
+        match self.hooks.order {
+            Some(order) => order(envelope, messages),
+            None => self.order,
         }
     }
+
+    pub fn groups_of(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        (self.hooks.groups)(messages)
+    }
+
+    /// The position of a summary among the pinned messages.
+    pub fn summary_position_in(&self, transcript: &Transcript<'_>) -> SummaryPosition {
+        let Some(parent) = self.parent_member else { return self.summary_position };
+        let is_linked = transcript.messages.iter().any(|message| message.json.get(parent).is_some());
+        if is_linked { self.summary_position } else { SummaryPosition::AfterPinned }
+    }
+
+    /// Why a conversation that can be read is left unchanged, to follow its name.
+    pub fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
+        (self.hooks.refusal)(transcript).or_else(|| self.session.refusal(transcript))
+    }
 }
 
-/// The position of a summary among the pinned messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SummaryPosition {
-    /// After all of them.
-    AfterPinned,
-    /// Before all of them.
-    First,
-    /// In place of the last message that it replaces.
-    InPlace,
+/// New messages and parts of a format.
+impl Format {
+    pub fn write_summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        (self.hooks.write_summary)(summary, at)
+    }
+
+    /// Writes a result for a call that has none; `None` if the format has no way to write one.
+    pub fn write_result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        (self.hooks.write_result)(call, calling, text)
+    }
+
+    /// The members of a call that hold its result; none where a result is not a part of its call.
+    pub fn result_members(&self, call: &Call<'_>, text: &str) -> Option<CallMembers> {
+        (self.hooks.result_members)(call, text)
+    }
+
+    /// The message that holds results as its parts, with [`PARTS`] in their place; `None` if each result is a message.
+    pub fn write_results_message(&self) -> Option<Value> {
+        Some(serde_json::from_str(self.results_message?).expect("a row's JSON"))
+    }
+
+    /// A block that can replace a part of another kind; `None` if none can.
+    pub fn write_text_block(&self, part: Json<'_>, text: &str) -> Option<Value> {
+        match self.text_block {
+            TextBlock::Typed(kind) => Some(json!({"type": kind, "text": text})),
+            TextBlock::Bare => Some(json!({"text": text})),
+            TextBlock::Written(write) => Some(write(part, text)),
+            TextBlock::Impossible => None,
+        }
+    }
+
+    /// The list of media beside the content of a message, if it has one.
+    pub fn attachments_of<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
+        first_entry(message.json)?.at(self.attachments.as_ref()?.list)
+    }
+
+    /// The edit that appends a line to the content of a message with attachments; `None` if the content takes none.
+    pub fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
+        let beside = first_entry(message.json)?.at(self.attachments.as_ref()?.beside)?;
+        let holder = Object::of(beside);
+        if let Some(parts) = holder.get("parts").filter(|parts| parts.items().next().is_some()) {
+            let end = parts.span().end - "]".len();
+            return Some(Edit { range: end..end, text: format!(",{}", json!({"type": "text", "text": line})) });
+        }
+        append_line(&holder, "content", line)
+    }
 }
 
-/// The place where a new message is inserted.
-pub struct InsertionPoint<'p, 'a> {
-    pub transcript: &'p Transcript<'a>,
-    /// The index of the first kept message after it.
-    pub cutoff: usize,
-    /// Where the removed entries begin, messages and others, in order and in bytes. Few formats need it.
-    pub removed: Box<dyn Fn() -> Vec<usize> + 'p>,
-    /// The links around it, once a format has asked for them: they take a pass over all entries, and one summary is
-    /// written several times until it has its size.
-    links: OnceCell<Links<'a>>,
-    /// The entries on the way that an agent goes through its session, likewise.
-    walk: OnceCell<Vec<WalkStep<'a>>>,
-    /// The cache mark that the new message takes over, likewise.
-    mark: OnceCell<Option<Json<'a>>>,
-    /// Whether the message is only measured: links have no tokens.
-    is_for_size: bool,
+/// The place of a result in the content of its block or message.
+fn in_content<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    // A message may answer several calls; its answers then have nothing but their ids.
+    let holder = if answer.json.kind() == JsonKind::Object { answer.json } else { message.json };
+    CallOutput::in_content(holder, "text")
 }
 
-impl<'p, 'a> InsertionPoint<'p, 'a> {
-    /// The place before a message where nothing is removed.
-    pub fn new(transcript: &'p Transcript<'a>, cutoff: usize) -> Self {
-        InsertionPoint::in_place_of(transcript, cutoff, Vec::new)
-    }
-
-    /// The place before a message of a message that replaces entries.
-    pub fn in_place_of(transcript: &'p Transcript<'a>, cutoff: usize, removed: impl Fn() -> Vec<usize> + 'p) -> Self {
-        let (links, walk, mark) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        InsertionPoint { transcript, cutoff, removed: Box::new(removed), links, walk, mark, is_for_size: false }
-    }
-
-    /// The place of a message that is only measured. It has no links, so nobody looks for them in all entries.
-    pub fn for_size(transcript: &'p Transcript<'a>) -> Self {
-        InsertionPoint { is_for_size: true, ..InsertionPoint::new(transcript, 0) }
-    }
-
-    /// The entries among which links are looked for.
-    fn linked_entries(&self) -> Vec<Json<'a>> {
-        if self.is_for_size { Vec::new() } else { self.transcript.entries_in_order() }
-    }
-
-    /// The cache mark of the removed messages, if the new one takes it over.
-    pub fn mark(&self) -> Option<Json<'a>> {
-        *self.mark.get_or_init(|| marks::taken_over(self.transcript, &(self.removed)()))
-    }
-
-    /// The links around it, in a format whose entries have these keys.
-    pub fn links(&self, keys: LinkKeys) -> &Links<'a> {
-        self.links.get_or_init(|| Links::of(self.linked_entries(), &(self.removed)(), keys))
-    }
-
-    /// The entries on the way from the last one to the first, the first one first, as `walk` finds them among all entries
-    /// in their order.
-    pub fn walk(&self, walk: fn(&[Json<'a>]) -> Vec<WalkStep<'a>>) -> &[WalkStep<'a>] {
-        self.walk.get_or_init(|| walk(&self.linked_entries()))
-    }
-
-    /// The message that the new one should look like: the first kept one, or else the last.
-    pub fn neighbour(&self) -> Option<Json<'a>> {
-        let messages = &self.transcript.messages;
-        messages.get(self.cutoff).or(messages.last()).map(|message| message.json)
-    }
+/// The entry of a message, or the first of its two where a message is a pair of entries.
+fn first_entry(message: Json<'_>) -> Option<Json<'_>> {
+    if message.kind() == JsonKind::Array { message.items().next() } else { Some(message) }
 }
 
 /// The placeholder for parts that a message does not have yet.
 pub const PARTS: &str = "…";
 
-/// The id that means "all messages" to `LangGraph`'s reducer.
-pub const REMOVE_ALL: &str = "__remove_all__";
+/// The edit that appends a line to the text in the member `key` of an object; `None` if the member holds something else
+/// than text.
+fn append_line(holder: &Object<'_>, key: &str, line: &str) -> Option<Edit> {
+    let quoted = json!(line).to_string();
+    let Some(value) = holder.get(key) else {
+        let start = holder.json.span().start + "{".len();
+        return Some(Edit { range: start..start, text: format!("{}:{quoted},", json!(key)) });
+    };
+    match value.kind() {
+        JsonKind::Null => Some(Edit { range: value.span(), text: quoted }),
+        JsonKind::String => {
+            let end = value.span().end - "\"".len();
+            let line = &quoted["\"".len()..quoted.len() - "\"".len()];
+            let text = if value.is_falsy() { line.to_owned() } else { format!("\\n{line}") };
+            Some(Edit { range: end..end, text })
+        }
+        _ => None,
+    }
+}

@@ -1,5 +1,5 @@
 //! What programs write around texts of theirs that stand in the user's place. Each agent's frames are a table in the file
-//! of its format ([`crate::format::MessageReader::frames`]).
+//! of its format ([`crate::format::Format::frames`]).
 //!
 //! A transcript can have been converted, so every frame is believed in every format.
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::compaction::SummarizationEvent;
-use crate::format::{EntryKind, Format, FormatFit, Note, Retention, Transcript};
+use crate::format::{EntryKind, Format, MatchScore, Note, Retention, Transcript};
 use crate::json::{Json, JsonKind, Object};
 use crate::list::{LineCounter, List, is_message};
 use crate::message::Message;
@@ -45,7 +45,7 @@ pub struct Document<'a> {
 /// The first unreadable value, with its position.
 pub fn read<'a>(
     json: &'a Source<'a>,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
     let source = &*json.text;
@@ -73,7 +73,7 @@ pub fn read<'a>(
 }
 
 /// Whether a text is one conversation, one entry a line.
-fn is_conversation<'a>(json: &'a Source<'a>, from: Option<&'static dyn Format>, lines: Option<Lines>) -> bool {
+fn is_conversation<'a>(json: &'a Source<'a>, from: Option<&'static Format>, lines: Option<Lines>) -> bool {
     match lines {
         Some(lines) => lines == Lines::Messages,
         None => begins_with_object(json.values()) && are_messages(json.values(), from),
@@ -83,7 +83,7 @@ fn is_conversation<'a>(json: &'a Source<'a>, from: Option<&'static dyn Format>, 
 /// The list of each conversation in a text.
 pub fn lists<'a>(
     json: &'a Source<'a>,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     lines: Option<Lines>,
 ) -> Vec<Result<List<'a>, ReadError>> {
     if is_conversation(json, from, lines) {
@@ -110,17 +110,17 @@ fn lists_of_values<'a>(json: &'a Source<'a>, lines: Option<Lines>) -> Vec<Result
 }
 
 /// Reads a file that is one conversation, one entry a line.
-fn read_lines<'a>(json: &'a Source<'a>, from: Option<&'static dyn Format>) -> Result<Document<'a>, ReadError> {
+fn read_lines<'a>(json: &'a Source<'a>, from: Option<&'static Format>) -> Result<Document<'a>, ReadError> {
     let source = &*json.text;
     let list = |values, aside| List { envelope: None, state: None, values, line: None, aside };
     let mut transcript = list(json.values(), &json.broken_lines).read(source, from)?;
     let format = transcript.format;
     // Two values on one line are not JSON, so the agent skips that line.
-    if format.skips_broken_lines() && !json.shared_lines.is_empty() {
+    if format.skips_broken_lines && !json.shared_lines.is_empty() {
         transcript = list(json.values_except(&json.shared_lines), &json.shared_lines).read_as(source, format)?;
     }
     match &json.error {
-        Some(error) if !format.skips_broken_lines() && !json.is_cut_off => Err(ReadError::Syntax(error.clone())),
+        Some(error) if !format.skips_broken_lines && !json.is_cut_off => Err(ReadError::Syntax(error.clone())),
         _ => {
             let broken_lines = line_numbers(source, transcript.aside);
             Ok(Document { json, transcripts: vec![transcript], broken_lines })
@@ -146,7 +146,7 @@ fn check_lines<'a>(source: &str, mut values: impl Iterator<Item = Json<'a>>) -> 
 }
 
 impl<'a> List<'a> {
-    fn read(&self, source: &'a str, from: Option<&'static dyn Format>) -> Result<Transcript<'a>, ReadError> {
+    fn read(&self, source: &'a str, from: Option<&'static Format>) -> Result<Transcript<'a>, ReadError> {
         if let Some(named) = from {
             return self.read_named(source, named);
         }
@@ -162,9 +162,9 @@ impl<'a> List<'a> {
     }
 
     /// Reads a list in the format that the user named. The error names another format if that reads the list.
-    fn read_named(&self, source: &'a str, named: &'static dyn Format) -> Result<Transcript<'a>, ReadError> {
+    fn read_named(&self, source: &'a str, named: &'static Format) -> Result<Transcript<'a>, ReadError> {
         let read = self.read_as(source, named);
-        let own = || detect::format(self.envelope, &self.values).ok().filter(|own| own.name() != named.name());
+        let own = || detect::format(self.envelope, &self.values).ok().filter(|own| own.name != named.name);
         let Some(own) = own().and_then(|own| self.read_as(source, own).ok()) else { return read };
         match read {
             Ok(transcript) => {
@@ -172,21 +172,21 @@ impl<'a> List<'a> {
                 match foreign::check_mostly_foreign(&transcript) {
                     Some(unknown) if foreign::check_mostly_foreign(&own).is_none() => {
                         let (line, column) = position(source, transcript.messages[unknown.message].json);
-                        let (named, found, own) = (named.name(), unknown.to_string(), own.format.name());
+                        let (named, found, own) = (named.name, unknown.to_string(), own.format.name);
                         Err(ReadError::OtherFormat { line, column, named, found, own })
                     }
                     _ => Ok(transcript),
                 }
             }
             Err(ReadError::NoTranscript { line, column, found }) => {
-                let found = found.strip_prefix(&format!("as {}, ", named.name())).unwrap_or(&found).to_owned();
-                Err(ReadError::OtherFormat { line, column, named: named.name(), found, own: own.format.name() })
+                let found = found.strip_prefix(&format!("as {}, ", named.name)).unwrap_or(&found).to_owned();
+                Err(ReadError::OtherFormat { line, column, named: named.name, found, own: own.format.name })
             }
             error => error,
         }
     }
 
-    fn read_as(&self, source: &'a str, format: &'static dyn Format) -> Result<Transcript<'a>, ReadError> {
+    fn read_as(&self, source: &'a str, format: &'static Format) -> Result<Transcript<'a>, ReadError> {
         let read = match self.entries(source, format, None)? {
             Some(read) => read,
             None => {
@@ -202,10 +202,10 @@ impl<'a> List<'a> {
     fn entries(
         &self,
         source: &'a str,
-        format: &'static dyn Format,
+        format: &'static Format,
         unsent: Option<&Unsent<'a>>,
     ) -> Result<Option<Entries<'a>>, ReadError> {
-        let entries = format.entries(self.values.clone());
+        let entries = format.session.entries(self.values.clone());
         let mut read = Entries::default();
         let summarized = self.state.and_then(SummarizationEvent::of).map_or(0, |event| event.messages);
         for (index, json) in self.values.clone().enumerate() {
@@ -236,7 +236,7 @@ impl<'a> List<'a> {
     fn transcript(
         &self,
         source: &'a str,
-        format: &'static dyn Format,
+        format: &'static Format,
         mut read: Entries<'a>,
     ) -> Result<Transcript<'a>, ReadError> {
         let tied = read.refer_to_messages();
@@ -248,8 +248,8 @@ impl<'a> List<'a> {
             source,
             format,
             pairing: pairs.finish(&messages),
-            groups: format.groups(&messages).into_iter().chain(tied).collect(),
-            order: format.order(self.envelope.map(Object::of).as_ref(), &messages),
+            groups: format.groups_of(&messages).into_iter().chain(tied).collect(),
+            order: format.order_of(self.envelope.map(Object::of).as_ref(), &messages),
             messages,
             notes,
             compactions,
@@ -266,11 +266,11 @@ impl<'a> List<'a> {
 
     /// Rejects values of which none belongs to the format. A file of another program is not a session without messages,
     /// even if the user named the format.
-    fn check_not_foreign(&self, source: &str, format: &dyn Format) -> Result<(), ReadError> {
-        let is_foreign = |value: Json<'a>| matches!(format.fit(&Object::of(value)), FormatFit::Mismatch);
+    fn check_not_foreign(&self, source: &str, format: &Format) -> Result<(), ReadError> {
+        let is_foreign = |value: Json<'a>| matches!(format.match_score(&Object::of(value)), MatchScore::Mismatch);
         match self.values.clone().next() {
             Some(first) if self.values.clone().all(is_foreign) => {
-                Err(no_transcript(source, first, format!("as {}, nothing in it is a message", format.name())))
+                Err(no_transcript(source, first, format!("as {}, nothing in it is a message", format.name)))
             }
             _ => Ok(()),
         }
@@ -290,7 +290,7 @@ impl<'a> List<'a> {
         let Some((call, result)) = lost else { return Ok(()) };
         let (line, column) = position(named.source, own.messages[*result].json);
         let found = format!("message {result} has the result of a call in message {call}, and that call is not seen");
-        Err(ReadError::OtherFormat { line, column, named: named.format.name(), found, own: own.format.name() })
+        Err(ReadError::OtherFormat { line, column, named: named.format.name, found, own: own.format.name })
     }
 }
 
@@ -364,7 +364,7 @@ pub fn check_foreign(document: &Document<'_>) -> Result<(), ReadError> {
 fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadError {
     let message = transcript.messages[unknown.message].json;
     let (line, column) = position(transcript.source, message);
-    let known_by = detect::formats_that_know(message, unknown.start, transcript.format.name());
+    let known_by = detect::formats_that_know(message, unknown.start, transcript.format.name);
     ReadError::Foreign { line, column, unknown, known_by }
 }
 
@@ -372,15 +372,15 @@ fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadEr
 ///
 /// # Errors
 /// A value is not a message of this format.
-pub fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Message<'a>>, ReadError> {
+pub fn messages<'a>(list: &'a Source<'a>, format: &Format) -> Result<Vec<Message<'a>>, ReadError> {
     let values = list.first().into_iter().flat_map(|list| list.items());
     values.enumerate().map(|(index, json)| message(&list.text, &Object::of(json), format, index)).collect()
 }
 
-fn message<'a>(source: &str, object: &Object<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {
-    let no_message = |what| no_transcript(source, object.json, format!("as {}, message {index} {what}", format.name()));
-    let mut message = format.message(object).map_err(no_message)?;
-    foreign::complete(&mut message, format.metadata_members());
+fn message<'a>(source: &str, object: &Object<'a>, format: &Format, index: usize) -> Result<Message<'a>, ReadError> {
+    let no_message = |what| no_transcript(source, object.json, format!("as {}, message {index} {what}", format.name));
+    let mut message = format.read(object).map_err(no_message)?;
+    foreign::complete(&mut message, format.metadata_members);
     message.earlier |= message.is_readable_compaction() || unsent::is_summary(object);
     Ok(message)
 }
@@ -412,12 +412,12 @@ fn lines_of(object: Json<'_>) -> Option<Lines> {
 
 /// Whether a file that begins with an object holds the entries of one conversation, one a line, and not a conversation
 /// a line. The first value that is either decides.
-fn are_messages<'a>(values: impl Iterator<Item = Json<'a>> + Clone, from: Option<&'static dyn Format>) -> bool {
+fn are_messages<'a>(values: impl Iterator<Item = Json<'a>> + Clone, from: Option<&'static Format>) -> bool {
     let decided =
         values.clone().find_map(|value| if value.kind() == JsonKind::Object { lines_of(value) } else { None });
     // Of an empty envelope, the named format does not make a line.
     let is_envelope = |value: Json<'a>| value.kind() == JsonKind::Object && List::in_object(value, None).is_some();
-    let is_named = || from.is_some_and(|format| format.is_append_only()) && !values.clone().any(is_envelope);
+    let is_named = || from.is_some_and(|format| format.is_append_only) && !values.clone().any(is_envelope);
     decided.map_or_else(is_named, |lines| lines == Lines::Messages)
 }
 
@@ -446,7 +446,7 @@ mod tests;
 #[cfg(any(test, feature = "tests"))]
 pub fn read_for_test<'a>(
     text: &'a str,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
     read(Box::leak(Box::new(Source::of_file(text)?)), from, lines)

@@ -86,7 +86,7 @@ impl<'a> List<'a> {
         // A trace keeps its last message under `output`, outside the list.
         let is_trace = members.get("output").is_some_and(|output| output.kind() == JsonKind::Object);
         let lists = || {
-            let paths = PATHS.iter().chain(FORMATS.iter().flat_map(|format| format.paths()));
+            let paths = PATHS.iter().chain(FORMATS.iter().flat_map(|format| format.list_paths));
             paths.filter(|path| !is_trace || path[0] != "input").filter_map(|path| {
                 let (first, rest) = path.split_first()?;
                 let (state, list) = match rest.split_last() {
@@ -153,5 +153,5 @@ impl LineCounter {
 /// Whether a value is a single message of some format, and not a conversation.
 pub(super) fn is_message(value: Json<'_>) -> bool {
     let value = Object::of(value);
-    FORMATS.iter().any(|format| format.fit(&value).is_message())
+    FORMATS.iter().any(|format| format.match_score(&value).is_message())
 }

@@ -126,8 +126,26 @@ impl Spelling {
 
 impl MessageOrder {
     /// Creates the order of a provider that only wants calls and results together.
-    pub fn of(results: ResultPlacement) -> Self {
-        MessageOrder { results, ..MessageOrder::default() }
+    pub const fn of(results: ResultPlacement) -> Self {
+        MessageOrder {
+            results,
+            user_first: false,
+            alternates: false,
+            model_after_results: false,
+            calls_after_user: false,
+            results_first: false,
+            lenient: false,
+            unique_ids: false,
+            texts: Texts::Any,
+            calls_elsewhere: false,
+            call_ids: Spelling::Any,
+            tool_names: Spelling::Any,
+            object_inputs: false,
+            text_results: false,
+            few_marks: false,
+            groups_by_thinking: false,
+            binds_reasoning: false,
+        }
     }
 
     /// The rules for messages that are read.

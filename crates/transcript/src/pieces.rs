@@ -154,7 +154,7 @@ pub fn tool_data(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Rang
         Arguments::Value(value) => Some(value.span()),
         Arguments::Text(_) | Arguments::Absent => None,
     });
-    let outputs = message.results.iter().filter_map(|result| transcript.format.output(message, result));
+    let outputs = message.results.iter().filter_map(|result| transcript.format.result_output(message, result));
     let values = outputs.flat_map(|output| [output.value].into_iter().chain(output.duplicates).chain(output.copies));
     apart(arguments.chain(values.map(|value| value.span())).collect())
 }

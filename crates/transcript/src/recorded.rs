@@ -41,7 +41,7 @@ impl<'a> Transcript<'a> {
         let mut answers = self.answers();
         if let Some(last) = (0..self.messages.len()).rfind(|&index| self.begins_anew(index)) {
             let summary = &self.messages[last];
-            let is_newer = |entry| self.format.is_newer(entry, summary) != Some(false);
+            let is_newer = |entry| self.format.session.is_newer(entry, summary) != Some(false);
             let (behind, before): (Vec<_>, Vec<_>) =
                 answers.into_iter().partition(|answer| answer.messages.end > last + 1 && is_newer(answer.entry));
             // A turn can go on for a while with the messages that it began with.
@@ -78,7 +78,7 @@ impl<'a> Transcript<'a> {
         let mut noted = None;
         for index in 0..=self.messages.len() {
             while let Some(note) = notes.next_if(|note| note.before <= index) {
-                match self.format.size_note(note.json) {
+                match self.format.session.size_note(note.json) {
                     Some(SizeNote::Smaller) => answers.clear(),
                     // An event can repeat what the last one said.
                     Some(SizeNote::Usage(usage)) if noted.replace(usage) != Some(usage) => {
@@ -92,7 +92,7 @@ impl<'a> Transcript<'a> {
                 continue;
             };
             last_answer = index..index + 1;
-            if let Some(usage) = self.format.usage(message) {
+            if let Some(usage) = self.format.usage_of(message) {
                 Answer::new(usage, message, index).add_to(&mut answers);
             }
         }

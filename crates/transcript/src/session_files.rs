@@ -60,9 +60,9 @@ mod tests {
             ("pi", "2026-11-02T09-14-03-123Z_ID.jsonl.cut.jsonl", false),
             ("pi", "settings.json", false),
         ] {
-            let files = by_name(format).and_then(|format| format.session_files()).expect("an agent");
+            let files = by_name(format).and_then(|format| format.session_files.as_ref()).expect("an agent");
             assert_eq!((files.is_session)(&name.replace("ID", ID)), is_session, "{format} {name}");
         }
-        assert!(by_name("openai-chat").expect("a format").session_files().is_none());
+        assert!(by_name("openai-chat").expect("a format").session_files.is_none());
     }
 }

@@ -131,7 +131,7 @@ fn words_beside_frames(text: &str) -> (Cow<'_, str>, bool) {
 /// The frames of all agents. A transcript can have been converted, so each is believed everywhere.
 fn frames() -> &'static [Frame] {
     static FRAMES: OnceLock<Vec<Frame>> = OnceLock::new();
-    FRAMES.get_or_init(|| FORMATS.iter().flat_map(|format| format.frames()).copied().collect())
+    FRAMES.get_or_init(|| FORMATS.iter().flat_map(|format| format.frames).copied().collect())
 }
 
 /// Whether a program wrote a whole text.

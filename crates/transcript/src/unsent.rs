@@ -49,7 +49,7 @@ fn is_true(member: Option<Json<'_>>) -> bool {
 
 impl<'a> Unsent<'a> {
     /// Finds what is not sent among the values of a list.
-    pub(super) fn among(values: Items<'a>, format: &dyn Format) -> Self {
+    pub(super) fn among(values: Items<'a>, format: &Format) -> Self {
         let values: Vec<Object<'a>> = values.map(Object::of).collect();
         let id = |value: &Object<'a>, key: &str| value.get_text(key).map(|id| id.decode());
         let of_marker = |(index, value): (usize, &Object<'a>)| Some((id(value, "truncationId")?, index));
@@ -75,7 +75,7 @@ impl<'a> Unsent<'a> {
             let gone = before.iter().enumerate().filter(|(_, value)| is_gone(value));
             stays_with.extend(gone.map(|(index, _)| (index, summary)));
         }
-        let read = sent.iter().filter(|_| last.is_some()).filter_map(|value| format.message(value).ok());
+        let read = sent.iter().filter(|_| last.is_some()).filter_map(|value| format.read(value).ok());
         let calls = read.flat_map(|message| message.calls.into_iter().filter_map(|call| call.id));
         Unsent { stays_with, summary, calls: calls.map(|id| id.decode()).collect() }
     }

@@ -1,8 +1,6 @@
 //! The tokens that a provider counted for a request, as programs record them beside the answer.
 
 use crate::json::{Json, JsonKind, Object};
-use crate::message::Message;
-use crate::text::Text;
 
 /// More tokens than any request has. A larger number is a mistake, or a sum over many requests.
 const MOST: u64 = 100_000_000;
@@ -30,22 +28,52 @@ pub enum SizeNote<'a> {
     Smaller,
 }
 
-/// Reads the sizes that the sessions of a format record.
-pub trait UsageReader {
-    /// The usage that an answer of the model has.
-    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
-        Usage::of(message.json.get("usage")?)
+/// Where a message has its usage.
+#[derive(Debug)]
+pub struct UsageAt {
+    pub path: &'static [&'static str],
+    /// The names of its numbers, where they are none of a provider's.
+    pub names: Option<&'static Names>,
+    /// The path to the id of the answer, where each of its parts repeats its usage.
+    pub answer: Option<&'static [&'static str]>,
+    /// The path to a text that is there once the answer is whole, where its parts are recorded while it streams.
+    pub is_whole: Option<&'static [&'static str]>,
+    /// Texts of answers whose usage does not count.
+    pub except: &'static [(&'static [&'static str], &'static str)],
+    /// The type of the parts of which an answer has several if its usage is a sum over several requests, which is no size.
+    pub step: Option<&'static str>,
+}
+
+impl UsageAt {
+    /// The usage of a provider at a path.
+    pub(crate) const fn path(path: &'static [&'static str]) -> Self {
+        UsageAt { path, names: None, answer: None, is_whole: None, except: &[], step: None }
     }
 
-    /// What an entry beside the messages says of the size of the context.
-    fn size_note<'a>(&self, _note: Json<'a>) -> Option<SizeNote<'a>> {
-        None
-    }
-
-    /// Whether an entry that stands behind a summary was also written after it; `None` where nothing tells. Kept messages
-    /// stand behind the summary of what was before them, and are older.
-    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
-        None
+    /// Reads the usage that a message has there.
+    pub(crate) fn read<'a>(&self, message: Json<'a>) -> Option<Usage<'a>> {
+        let usage = message.at(self.path)?;
+        let text = |path: &[&str]| message.at(path).and_then(|value| value.text());
+        if self.except.iter().any(|(path, value)| text(path).is_some_and(|text| text.is(value))) {
+            return None;
+        }
+        if let Some(step) = self.step {
+            let parts = message.get("parts").into_iter().flat_map(|parts| parts.items());
+            if parts.filter(|part| part.member_is("type", step)).count() > 1 {
+                return None;
+            }
+        }
+        let mut usage = match self.names {
+            Some(names) => Usage::named(&Object::of(usage), names)?,
+            None => Usage::of(usage)?,
+        };
+        if let Some(path) = self.answer {
+            usage.answer = text(path).map(|id| id.raw());
+        }
+        if let Some(path) = self.is_whole {
+            usage.is_whole = text(path).is_some();
+        }
+        Some(usage)
     }
 }
 
@@ -137,12 +165,6 @@ impl<'a> Usage<'a> {
         let is_possible = read > 0 && read + written <= MOST;
         let reasoning = reasoning.unwrap_or(0).min(written);
         is_possible.then_some(Usage { read, written, reasoning, is_whole: true, answer: None })
-    }
-
-    /// The usage as one of this answer.
-    #[must_use]
-    pub fn of_answer(self, id: Option<Text<'a>>) -> Self {
-        Usage { answer: id.map(|id| id.raw()), ..self }
     }
 
     pub fn total(&self) -> u64 {

@@ -29,7 +29,7 @@ fn offer(arg: &Arg) -> Offer {
     let words = |words: &[&str]| Offer::Words(words.iter().map(|word| (*word).to_owned()).collect());
     let listed = |first: &[&str], names: Vec<&str>| words(&[first, &names[..]].concat());
     match arg.get_long().unwrap_or_default() {
-        "from" => listed(&["auto"], FORMATS.iter().map(|format| format.name()).collect()),
+        "from" => listed(&["auto"], FORMATS.iter().map(|format| format.name).collect()),
         "preset" => listed(&[], PRESETS.iter().map(|preset| preset.name).collect()),
         "prune" => listed(&["all", "none"], KINDS.iter().map(|kind| kind.name).collect()),
         "pairs" => words(&["strict", "langchain", "window:"]),

@@ -44,14 +44,14 @@ pub(crate) fn read(bytes: &[u8]) {
             let of = |one: &Transcript<'_>| one.messages.iter().map(|message| message.span()).collect();
             transcripts.iter().map(of).collect()
         };
-        assert_eq!(spans(&named.transcripts), spans(&detected.transcripts), "{}: {text}", format.name());
+        assert_eq!(spans(&named.transcripts), spans(&detected.transcripts), "{}: {text}", format.name);
     }
 }
 
 /// The format, if it is the same for all.
-fn lone_format(transcripts: &[Transcript<'_>]) -> Option<&'static dyn Format> {
+fn lone_format(transcripts: &[Transcript<'_>]) -> Option<&'static Format> {
     let first = transcripts.first()?.format;
-    transcripts.iter().all(|one| one.format.name() == first.name()).then_some(first)
+    transcripts.iter().all(|one| one.format.name == first.name).then_some(first)
 }
 
 fn agrees_with_serde(text: &str, is_one: bool) {
@@ -87,12 +87,12 @@ fn check_positions(transcript: &Transcript<'_>, counter: Counter) {
 }
 
 /// The single format of a text's conversations, and whether its entries link to each other.
-fn read_links(text: &str) -> Option<(&'static dyn Format, bool)> {
+fn read_links(text: &str) -> Option<(&'static Format, bool)> {
     let json = Source::of(text).ok()?;
     let document = framing::read(&json, None, None).ok()?;
     let format = lone_format(&document.transcripts)?;
     // Where links are torn, the structure is arbitrary.
-    Some((format, ["claude-code", "pi"].contains(&format.name())))
+    Some((format, ["claude-code", "pi"].contains(&format.name)))
 }
 
 /// Checks the laws under any rules.

@@ -46,7 +46,7 @@ fn a_task_that_another_agent_hands_over_breaks_no_rule() {
     let handoff = item(r#"{"type":"function_call_output","name":"handoff","output":"Check the list."}"#);
     let source = [said("user"), handoff, said("assistant")].concat();
     let document = read(&source, None, None).expect("a session");
-    assert_eq!(document.transcripts[0].format.name(), "codex");
+    assert_eq!(document.transcripts[0].format.name, "codex");
     assert_eq!(breaches(&document.transcripts[0]).len(), 0, "{source}");
 }
 

@@ -23,7 +23,7 @@ use crate::laws::tests::cases;
 use crate::laws::transcripts::read;
 
 pub(crate) fn small_fixtures() -> Vec<String> {
-    let files = FORMATS.iter().flat_map(|format| of_format(format.name()));
+    let files = FORMATS.iter().flat_map(|format| of_format(format.name));
     files.map(|file| std::fs::read_to_string(file).expect("a fixture")).collect()
 }
 
@@ -73,8 +73,8 @@ impl Change {
 fn no_words_are_lost_under_unread_members() {
     const WORDS: &str = "the words in question";
     for format in FORMATS {
-        let sources = Bricks::of(format.name()).displaced(WORDS);
-        assert!(sources.len() > 1, "{}", format.name());
+        let sources = Bricks::of(format.name).displaced(WORDS);
+        assert!(sources.len() > 1, "{}", format.name);
         let mut lost = Vec::new();
         for source in &sources {
             for from in [None, Some(*format)] {
@@ -90,11 +90,11 @@ fn no_words_are_lost_under_unread_members() {
                 };
                 let is_read = document.transcripts[0].messages.iter().any(has_words);
                 if !is_read && framing::check_foreign(&document).is_ok() {
-                    lost.push(format!("{:?}: {source}", from.map(|format| format.name())));
+                    lost.push(format!("{:?}: {source}", from.map(|format| format.name)));
                 }
             }
         }
-        assert_eq!(lost, Vec::<String>::new(), "{}", format.name());
+        assert_eq!(lost, Vec::<String>::new(), "{}", format.name);
         assert!(read(&sources[0], Some(*format), None).is_ok(), "{}", sources[0]);
     }
 }
@@ -104,7 +104,7 @@ proptest! {
 
     #[test]
     fn generated_conversations_keep_the_laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin()) {
-        let (source, ids) = file(&Bricks::of(format.name()), &generated, layout);
+        let (source, ids) = file(&Bricks::of(format.name), &generated, layout);
         let rules = VaryingRules { keep, pin };
         for (plan, messages) in assert_laws(&source, Some(format), &policy(&rules)) {
             prop_assert_eq!(ids.len(), messages.len(), "{}", source);
@@ -118,7 +118,7 @@ proptest! {
     #[test]
     fn thinking_bound_to_its_history_is_removed(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin(),
                            way in prop::sample::select(WAYS)) {
-        assert_thinking(&Bricks::of(format.name()), format, &generated, layout, &VaryingRules { keep, pin }, way);
+        assert_thinking(&Bricks::of(format.name), format, &generated, layout, &VaryingRules { keep, pin }, way);
     }
 
     /// A repaired text has no violation, a text without violations stays unchanged, and compacting causes none.
@@ -127,7 +127,7 @@ proptest! {
               how in prop::sample::select(vec![Repair::Drop, Repair::Synthesize])) {
         // From nothing but results without calls, nothing could be left.
         let generated = if generated.iter().any(|one| matches!(one, Generated::User(_))) { generated } else { [generated, vec![Generated::User("u".to_owned())]].concat() };
-        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
+        let (source, _) = file(&Bricks::of(format.name), &generated, layout);
         let text = mended(&source, Some(format), how).expect("a user is left");
         prop_assert_eq!(found(&text, Some(format)), Vec::<String>::new(), "{}\n{}", text, source);
         if found(&source, Some(format)).is_empty() {
@@ -139,12 +139,12 @@ proptest! {
 
     #[test]
     fn generated_files_are_detected_as_their_format(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
-        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
+        let (source, _) = file(&Bricks::of(format.name), &generated, layout);
         // Texts alone fit several formats, and an empty list the first one.
-        let named = read(&source, None, None).map(|document| document.transcripts[0].format.name());
+        let named = read(&source, None, None).map(|document| document.transcripts[0].format.name);
         let known = generated.iter().all(Generated::is_known);
-        if known && generated.iter().any(|one| matches!(one, Generated::Calls(_))) && Bricks::of(format.name()).call.is_some() {
-            prop_assert_eq!(named.as_ref().ok().copied(), Some(format.name()), "{:?} {}", named, source);
+        if known && generated.iter().any(|one| matches!(one, Generated::Calls(_))) && Bricks::of(format.name).call.is_some() {
+            prop_assert_eq!(named.as_ref().ok().copied(), Some(format.name), "{:?} {}", named, source);
         }
     }
 
@@ -152,18 +152,18 @@ proptest! {
     #[test]
     fn results_are_detected_as_their_format(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                            keep in keep(), pin in pin()) {
-        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
+        let (source, _) = file(&Bricks::of(format.name), &generated, layout);
         assert_read_again(&source, &VaryingRules { keep, pin });
     }
 
     /// A part that no reader knows is never ignored: it is counted and has text, and a mostly foreign file is rejected.
     #[test]
     fn foreign_parts_keep_the_laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
-        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
+        let (source, _) = file(&Bricks::of(format.name), &generated, layout);
         let document = read(&source, Some(format), None).expect("it was named");
         let messages = &document.transcripts[0].messages;
         for message in messages.iter().filter(|message| message.json.raw().contains("hologram\":{")) {
-            prop_assert!(foreign::is_in(message), "{}: {}", format.name(), message.json.raw());
+            prop_assert!(foreign::is_in(message), "{}: {}", format.name, message.json.raw());
             prop_assert!(message.content.texts().iter().any(|text| text.decode().contains("hologram")));
             prop_assert!(Counter::Exact(Encoding::Cl100kBase).count(message) > 10);
         }
@@ -175,20 +175,20 @@ proptest! {
         prop_assert!(refused.is_none_or(|refused| refused.contains(&first.expect("a message"))));
         // A possible call or result means another format, unless the user names the format.
         let call = r#"{"type":"hologram_tool_request","part_kind":"hologram_tool_request","id":"h"}"#;
-        let part = Bricks::of(format.name()).with_part(call).replace("$N", "99").replace("$P", "98");
-        let named = read(&format!("[{part}]"), None, None).map(|document| document.transcripts[0].format.name());
+        let part = Bricks::of(format.name).with_part(call).replace("$N", "99").replace("$P", "98");
+        let named = read(&format!("[{part}]"), None, None).map(|document| document.transcripts[0].format.name);
         prop_assert!(named.is_err(), "{:?} {}", named, part);
     }
 
     #[test]
     fn a_larger_keep_never_keeps_less(generated in generated(), format in prop::sample::select(FORMATS), keep in keep()) {
-        let (source, _) = file(&Bricks::of(format.name()), &generated, 0);
+        let (source, _) = file(&Bricks::of(format.name), &generated, 0);
         assert_larger_keeps_more(&source, Some(format), keep);
     }
 
     #[test]
     fn no_trigger_no_change(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
-        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
+        let (source, _) = file(&Bricks::of(format.name), &generated, layout);
         assert_no_trigger_no_change(&source, Some(format));
     }
 
@@ -209,9 +209,9 @@ proptest! {
                 prop_assert!(counter.count_text(&summary) <= 60, "{summary}");
             }
         }
-        let one_format = document.transcripts.windows(2).all(|two| two[0].format.name() == two[1].format.name());
+        let one_format = document.transcripts.windows(2).all(|two| two[0].format.name == two[1].format.name);
         // Where links are torn, the structure is arbitrary; this only checks that nothing panics.
-        let is_linked = ["claude-code", "pi"].contains(&document.transcripts[0].format.name());
+        let is_linked = ["claude-code", "pi"].contains(&document.transcripts[0].format.name);
         let rules = VaryingRules { keep, pin };
         if is_linked {
             compacted(&text, Some(document.transcripts[0].format), &policy(&rules));

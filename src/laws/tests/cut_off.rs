@@ -18,7 +18,7 @@ struct Seen {
 
 fn seen(text: &str) -> Option<Seen> {
     let document = read(text, None, None).ok()?;
-    let conversations = document.transcripts.iter().map(|one| (one.format.name(), one.messages.len())).collect();
+    let conversations = document.transcripts.iter().map(|one| (one.format.name, one.messages.len())).collect();
     Some(Seen { conversations, broken_lines: document.broken_lines })
 }
 

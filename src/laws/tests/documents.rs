@@ -24,7 +24,7 @@ fn the_tables_of_the_documents_are_those_of_the_program() {
         assert!(presets.contains(&row), "{row}");
     }
     for format in FORMATS {
-        let row = format!("| `{}` | {} |", format.name(), format.about());
+        let row = format!("| `{}` | {} |", format.name, format.about);
         assert!(formats.contains(&row), "{row}");
     }
     assert!(readme.contains(&format!(" {} formats ", FORMATS.len())));

@@ -35,26 +35,26 @@ fn a_summary_of_any_role_outlasts_runs_of_other_roles() {
     });
     let said: Vec<Step> = std::iter::once(Step::System("You are an agent.".to_owned())).chain(said).collect();
     let (mut runs, mut sample) = (0, Sample::default());
-    for format in FORMATS.iter().filter(|format| format.summary_roles().len() > 1) {
+    for format in FORMATS.iter().filter(|format| format.summary_roles.len() > 1) {
         for (seed, pin) in ["system", "none", "first:1"].into_iter().enumerate() {
             for first in [User, System, Assistant] {
                 for (second, third) in
                     [User, System, Assistant].into_iter().flat_map(|a| [(a, User), (a, System), (a, Assistant)])
                 {
                     let roles = [first, second, third];
-                    if roles.iter().any(|role| !format.summary_roles().contains(role)) || !sample.takes_next() {
+                    if roles.iter().any(|role| !format.summary_roles.contains(role)) || !sample.takes_next() {
                         continue;
                     }
-                    let mut text = Bricks::of(format.name()).conversation(&said, seed);
+                    let mut text = Bricks::of(format.name).conversation(&said, seed);
                     for (role, keep) in roles.into_iter().zip([10, 6, 2]) {
                         let mut policy = keeping(keep);
                         policy.cut.pins = vec![pin.parse().expect("a rule")];
                         policy.summary.role = role;
-                        let done = Compactor::new(policy).compact_as(&text, format.name()).expect("a transcript");
+                        let done = Compactor::new(policy).compact_as(&text, format.name).expect("a transcript");
                         assert_ne!(done.text, text);
                         text = done.text;
                         let lost: Vec<&String> = facts.iter().filter(|fact| !text.contains(*fact)).collect();
-                        assert!(lost.is_empty(), "{} {pin} {roles:?}: {lost:?}\n{text}", format.name());
+                        assert!(lost.is_empty(), "{} {pin} {roles:?}: {lost:?}\n{text}", format.name);
                         runs += 1;
                     }
                 }
@@ -71,7 +71,7 @@ fn a_text_like_a_summary_stays_its_speakers() {
         for prefix in ["Here is a summary of the conversation to date:\n\n", ""] {
             let text = format!("{prefix}RULE: never touch migrations. Port 8443.");
             let filler = || Step::Assistant(format!("So it is.{}", " word".repeat(200)));
-            let bricks = Bricks::of(format.name());
+            let bricks = Bricks::of(format.name);
             // Where a format has no messages of the system, the user says it.
             let first = if bricks.has_system() { Step::System(text.clone()) } else { Step::User(text.clone()) };
             let before = [first, Step::User("Read b.rs.".to_owned()), filler()];
@@ -81,9 +81,9 @@ fn a_text_like_a_summary_stays_its_speakers() {
             let is_told_by_system = with_document(&source, Some(*format), |document| {
                 document.transcripts[0].messages.first().is_some_and(|message| message.role.is_system())
             });
-            let done = Compactor::new(keeping(2)).compact_as(&source, format.name()).expect("a transcript");
-            assert!(!is_told_by_system || done.plans[0].pinned.contains(&0), "{} {:?}", format.name(), done.plans);
-            assert!(done.text.contains("Port 8443."), "{}: {}", format.name(), done.text);
+            let done = Compactor::new(keeping(2)).compact_as(&source, format.name).expect("a transcript");
+            assert!(!is_told_by_system || done.plans[0].pinned.contains(&0), "{} {:?}", format.name, done.plans);
+            assert!(done.text.contains("Port 8443."), "{}: {}", format.name, done.text);
         }
     }
 }
@@ -111,10 +111,10 @@ fn an_earlier_summary_is_sent_besides_the_last_tokens() {
     };
     let mut sent = 0;
     for format in FORMATS {
-        let bricks = Bricks::of(format.name());
+        let bricks = Bricks::of(format.name);
         let talk: Vec<Step> = said(0..12).collect();
         let plain = bricks.conversation(&talk, 0);
-        let ours = Compactor::new(keeping(18)).with_summary(FACT).compact_as(&plain, format.name()).expect("a text");
+        let ours = Compactor::new(keeping(18)).with_summary(FACT).compact_as(&plain, format.name).expect("a text");
         let by_providers = bricks.readable_compactions().map(|entry| {
             let entry = Step::Entry(entry.replace("$TEXT", FACT));
             let talk: Vec<Step> = said(0..2).chain([entry]).chain(said(2..12)).collect();
@@ -125,16 +125,16 @@ fn an_earlier_summary_is_sent_besides_the_last_tokens() {
             for limit in [400, 20] {
                 let mut policy = keeping(2);
                 policy.summary.trim_tokens = Some(limit);
-                let embedded = Compactor::new(policy.clone()).compact_as(&source, format.name()).expect("a text");
-                assert_ne!(embedded.text, source, "{}", format.name());
-                assert!(embedded.text.contains(FACT), "{} {limit}: {}", format.name(), embedded.text);
+                let embedded = Compactor::new(policy.clone()).compact_as(&source, format.name).expect("a text");
+                assert_ne!(embedded.text, source, "{}", format.name);
+                assert!(embedded.text.contains(FACT), "{} {limit}: {}", format.name, embedded.text);
                 let asked = Recorder::default();
                 let model = Compactor::new(policy).with_summarizer(asked.clone());
-                model.compact_as(&source, format.name()).expect("a text");
+                model.compact_as(&source, format.name).expect("a text");
                 let prompt = asked.0.borrow();
-                assert_eq!(prompt.matches(FACT).count(), 1, "{} {limit}: {prompt}", format.name());
-                assert_eq!(prompt.contains("Turn 9 is done."), limit == 400, "{} {limit}: {prompt}", format.name());
-                assert!(!prompt.contains("Turn 4 is done."), "{} {limit}: {prompt}", format.name());
+                assert_eq!(prompt.matches(FACT).count(), 1, "{} {limit}: {prompt}", format.name);
+                assert_eq!(prompt.contains("Turn 9 is done."), limit == 400, "{} {limit}: {prompt}", format.name);
+                assert!(!prompt.contains("Turn 4 is done."), "{} {limit}: {prompt}", format.name);
                 sent += 1;
             }
         }
@@ -217,15 +217,15 @@ fn a_summary_that_its_format_marks_is_one() {
 fn a_failed_compaction_is_an_ordinary_message() {
     let mut failed = 0;
     for format in FORMATS {
-        let bricks = Bricks::of(format.name());
+        let bricks = Bricks::of(format.name);
         for entry in bricks.failed_compactions() {
             let said = |n: usize| Step::User(format!("Water bed {n}.{}", " word".repeat(100)));
             let steps =
                 [said(1), Step::Entry(entry.clone()), said(2), Step::Assistant("Bed 2 is wet.".to_owned()), said(3)];
             let source = bricks.conversation(&steps, 0);
-            let done = Compactor::new(keeping(1)).compact_as(&source, format.name()).expect("a transcript");
+            let done = Compactor::new(keeping(1)).compact_as(&source, format.name).expect("a transcript");
             let plan = &done.plans[0];
-            assert!(plan.cutoff > 0 && plan.pinned.is_empty(), "{} {plan:?} {source}", format.name());
+            assert!(plan.cutoff > 0 && plan.pinned.is_empty(), "{} {plan:?} {source}", format.name);
             failed += 1;
         }
     }
@@ -243,15 +243,15 @@ fn nothing_is_compacted_for_less_than_a_tenth() {
                 let answer = format!("Turn {turn} is done.{}", " word".repeat(words));
                 [Step::User(format!("Do turn {turn}, and never touch port 844{turn}.")), Step::Assistant(answer)]
             });
-            let source = Bricks::of(format.name()).conversation(&said.collect::<Vec<_>>(), 0);
+            let source = Bricks::of(format.name).conversation(&said.collect::<Vec<_>>(), 0);
             policy.summary.accept = Accept::Smaller;
-            let done = Compactor::new(policy.clone()).compact_as(&source, format.name()).expect("a text");
+            let done = Compactor::new(policy.clone()).compact_as(&source, format.name).expect("a text");
             if done.text == source {
                 unchanged += 1;
                 continue;
             }
             compacted += 1;
-            assert!(!done.text.contains("of the user."), "{} {words}: {}", format.name(), done.text);
+            assert!(!done.text.contains("of the user."), "{} {words}: {}", format.name, done.text);
             let superseded = done.plans[0].superseded();
             let tokens = |text: &str, indices: Option<&[usize]>| {
                 with_document(text, Some(*format), |document| {
@@ -262,7 +262,7 @@ fn nothing_is_compacted_for_less_than_a_tenth() {
             };
             let replaced = tokens(&source, Some(&superseded));
             let saved = tokens(&source, None) - tokens(&done.text, None);
-            assert!(saved * 10 >= replaced, "{} {words}: {saved} of {replaced}: {}", format.name(), done.text);
+            assert!(saved * 10 >= replaced, "{} {words}: {saved} of {replaced}: {}", format.name, done.text);
         }
     }
     assert!(unchanged > 50 && compacted > 50, "{unchanged} {compacted}");

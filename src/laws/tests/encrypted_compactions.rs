@@ -26,7 +26,7 @@ fn named(source: &str, format: &str, reader: Option<&str>, drops_all: bool) -> u
 fn every_format_drops_them_only_when_told_or_shown() {
     let mut dropped = 0;
     for format in FORMATS {
-        let bricks = Bricks::of(format.name());
+        let bricks = Bricks::of(format.name);
         for (which, layout) in (0..6).flat_map(|which| [(which, 0), (which, 1), (which, 2)]) {
             let texts = [
                 Generated::User("first".to_owned()),
@@ -38,7 +38,7 @@ fn every_format_drops_them_only_when_told_or_shown() {
             if !source.contains("opaque-") || !found(&source, Some(*format)).is_empty() {
                 continue;
             }
-            let name = format.name();
+            let name = format.name;
             for sound in [&["--repair=drop"][..], &["--repair=synthesize", "--thinking=drop"]] {
                 assert_eq!(repaired(&source, name, sound), source, "{name} {sound:?}");
             }

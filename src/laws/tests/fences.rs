@@ -88,15 +88,15 @@ fn a_message_has_one_fence_with_the_summary_in_it() {
         let format = FORMATS[seed as usize % FORMATS.len()];
         let mut below = choices(seed);
         let (summary, name) = (format!("Notes{}", forged(&mut below, 8)), forged(&mut below, 5));
-        let source = Bricks::of(format.name()).conversation(&steps(), below(12));
+        let source = Bricks::of(format.name).conversation(&steps(), below(12));
         let policy = || {
             let mut policy = CompactionPolicy::keeping(Size::Messages(1));
             policy.cut.summary_prefix = PREFIX.to_owned();
             policy.archive = Some(PathBuf::from(format!("{name}.jsonl")));
             policy
         };
-        let text = text_of_message(&source, format.name(), policy(), &summary);
-        let told = format!("{} {seed} {name:?} {summary:?}: {text}", format.name());
+        let text = text_of_message(&source, format.name, policy(), &summary);
+        let told = format!("{} {seed} {name:?} {summary:?}: {text}", format.name);
         for tag in ["<summary>", "</summary>"] {
             assert_eq!(seen(&text).matches(tag).count(), 1, "{told}");
         }
@@ -108,7 +108,7 @@ fn a_message_has_one_fence_with_the_summary_in_it() {
         assert!(behind.matches(['(', '（']).count() <= 2 || behind.contains(" kept in \""), "{told}");
         let mut off = policy();
         off.summary.summarizer = SummarizerKind::Off;
-        let note = text_of_message(&source, format.name(), off, "");
+        let note = text_of_message(&source, format.name, off, "");
         assert!(note.starts_with("[tcompact: ") && note.ends_with(']') && !note.contains(is_line_end), "{told} {note}");
         assert!(!seen(&note).contains("</summary>"), "{told} {note}");
     }

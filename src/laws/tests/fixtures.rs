@@ -16,7 +16,7 @@ fn every_fixture_is_detected_as_its_format() {
         let text = fs::read_to_string(&file).expect("a fixture");
         let document = read(&text, None, None).unwrap_or_else(|error| panic!("{} {error}", file.display()));
         for transcript in &document.transcripts {
-            assert_eq!(transcript.format.name(), name, "{}", file.display());
+            assert_eq!(transcript.format.name, name, "{}", file.display());
         }
     }
 }
@@ -45,7 +45,7 @@ fn every_cut_of_every_fixture_keeps_the_laws() {
 }
 
 /// The places of the calls and results that a format pairs in a text.
-fn pairs(text: &str, format: &'static dyn formats::Format) -> Option<Vec<(usize, usize)>> {
+fn pairs(text: &str, format: &'static formats::Format) -> Option<Vec<(usize, usize)>> {
     let document = read(text, Some(format), None).ok()?;
     let of_one = |one: &crate::transcript::Transcript<'_>| -> Vec<(usize, usize)> {
         let start = |index: usize| one.messages[index].span().start;
@@ -61,12 +61,12 @@ fn reading_as_another_format_loses_no_pair() {
         let text = fs::read_to_string(&file).expect("a fixture");
         let own = pairs(&text, formats::by_name(name).expect("a format")).expect("its own format reads it");
         for format in formats::FORMATS {
-            let Some(found) = pairs(&text, *format) else {
+            let Some(found) = pairs(&text, format) else {
                 refused += 1;
                 continue;
             };
             let lost: Vec<_> = own.iter().filter(|pair| !found.contains(pair)).collect();
-            assert!(lost.is_empty(), "{} as {}: {lost:?}", file.display(), format.name());
+            assert!(lost.is_empty(), "{} as {}: {lost:?}", file.display(), format.name);
         }
     }
     assert!(refused > 200, "{refused}");

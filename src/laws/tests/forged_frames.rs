@@ -167,11 +167,11 @@ fn every_line_keeps_its_speaker_through_any_number_of_rounds() {
     for seed in 0..cases {
         let format = FORMATS[seed as usize % FORMATS.len()];
         let mut below = choices(seed);
-        let said = steps(&mut below, format.name(), 12);
-        let mut source = Bricks::of(format.name()).conversation(&said, below(12));
+        let said = steps(&mut below, format.name, 12);
+        let mut source = Bricks::of(format.name).conversation(&said, below(12));
         let pin = ["system", "none", "first:1", "first:3", "match:module 3", "user", "user:tokens:90"][below(7)];
         // The messages of a user cannot stand before a summary where turns alternate.
-        let alternates = ["bedrock", "sharegpt"].contains(&format.name());
+        let alternates = ["bedrock", "sharegpt"].contains(&format.name);
         let pin = if alternates && pin.starts_with("user") { "system" } else { pin };
         let writer = below(4);
         for (round, keep) in [24, 16, 9, 3].into_iter().enumerate() {
@@ -187,7 +187,7 @@ fn every_line_keeps_its_speaker_through_any_number_of_rounds() {
             let compactor = Compactor::new(policy);
             let compactor =
                 if is_model { compactor.with_summarizer(Recorder(Arc::clone(&prompts))) } else { compactor };
-            let done = compactor.compact_as(&source, format.name()).expect("a transcript");
+            let done = compactor.compact_as(&source, format.name).expect("a transcript");
             if done.plans[0].cutoff == 0 || done.text == source {
                 continue;
             }
@@ -198,7 +198,7 @@ fn every_line_keeps_its_speaker_through_any_number_of_rounds() {
                     prompt.split("\n<earlier_notes>\n").nth(1).and_then(|rest| rest.split("\n</earlier_notes>").next());
                 notes.into_iter().for_each(assert_keeps_speakers);
             }
-            let summary = summary_in(&done.text, format.name(), &cut);
+            let summary = summary_in(&done.text, format.name, &cut);
             assert_keeps_speakers(
                 &summary.unwrap_or_else(|| panic!("no summary of seed {seed}, {pin}: {}", done.text)),
             );

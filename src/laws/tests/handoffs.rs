@@ -53,8 +53,8 @@ proptest! {
             other => other.clone(),
         };
         let generated: Vec<Generated> = generated.iter().map(hostile).collect();
-        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
-        let arguments = [format!("--keep={keep}"), format!("--from={}", format.name()), "--emit=handoff".to_owned()];
+        let (source, _) = file(&Bricks::of(format.name), &generated, layout);
+        let arguments = [format!("--keep={keep}"), format!("--from={}", format.name), "--emit=handoff".to_owned()];
         if let Ok(done) = process(&arguments, &source) {
             assert_safe(&done.text, &source);
             let is_said = generated.iter().any(|one| matches!(one, Generated::User(_) | Generated::Assistant(_)));
@@ -71,8 +71,8 @@ proptest! {
             other => other.clone(),
         };
         let generated: Vec<Generated> = generated.iter().map(long).collect();
-        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
-        assert_fits(&source, format.name(), limit);
+        let (source, _) = file(&Bricks::of(format.name), &generated, layout);
+        assert_fits(&source, format.name, limit);
     }
 }
 

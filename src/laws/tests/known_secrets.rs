@@ -74,7 +74,7 @@ fn a_secret_that_was_found_stands_nowhere() {
     // Names of members stay, so a result is not one here.
     let results_as_names = Regex::new(r#"\{("(?:[^"\\]|\\.)*"):1\.50\}"#).expect("a pattern");
     for format in FORMATS {
-        let bricks = Bricks::of(format.name());
+        let bricks = Bricks::of(format.name);
         for (seed, (secret, name)) in VALUES.into_iter().enumerate() {
             for layout in 0..bricks.layouts() {
                 let source = bricks.conversation(&talk((seed * 31 + layout) as u64, secret, name), layout);
@@ -86,9 +86,9 @@ fn a_secret_that_was_found_stands_nowhere() {
                 let transcript = &document.transcripts[0];
                 let all: Vec<usize> = (0..transcript.messages.len()).collect();
                 let sent = apply(&source, &Redactor::default().edits(transcript, &all));
-                assert!(!sent.contains(secret), "{}: {secret} is sent:\n{sent}", format.name());
+                assert!(!sent.contains(secret), "{}: {secret} is sent:\n{sent}", format.name);
                 for way in WAYS.into_iter().filter(|_| sample.takes_next()) {
-                    let from = format!("--from={}", format.name());
+                    let from = format!("--from={}", format.name);
                     let mut arguments: Vec<String> = way.iter().map(|word| (*word).to_owned()).collect();
                     arguments.extend([from, "--redact=all".to_owned()]);
                     let Ok(outcome) = process(&arguments, &source) else { continue };
@@ -110,7 +110,7 @@ fn a_secret_that_was_found_stands_nowhere() {
 fn ids_stay_whatever_is_found() {
     let (id, mut cases) = ("kq7mz2vrt7lw4zzb", 0);
     for format in FORMATS {
-        let bricks = Bricks::of(format.name());
+        let bricks = Bricks::of(format.name);
         for layout in 0..bricks.layouts() {
             let call = Step::Call("bash", json!({"command": "cat .env"}), format!("DB_PASSWORD={id}"));
             let source =
@@ -124,11 +124,11 @@ fn ids_stay_whatever_is_found() {
                 continue;
             }
             let arguments =
-                ["--trigger=messages:999999", &format!("--from={}", format.name()), "--redact=all"].map(str::to_owned);
+                ["--trigger=messages:999999", &format!("--from={}", format.name), "--redact=all"].map(str::to_owned);
             let outcome = process(&arguments, &source).unwrap_or_else(|error| panic!("{error}: {source}"));
             let after = read(&outcome.text, Some(*format), None).expect("a transcript");
             let of = |text: &str| text.matches(&format!("\"{id}\"")).count();
-            assert_eq!(of(&outcome.text), of(&source), "{}\n{}", format.name(), outcome.text);
+            assert_eq!(of(&outcome.text), of(&source), "{}\n{}", format.name, outcome.text);
             assert_eq!(after.transcripts[0].pairing.pairs, before.transcripts[0].pairing.pairs, "{}", outcome.text);
             cases += 1;
         }

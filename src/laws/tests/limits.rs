@@ -44,7 +44,7 @@ fn named(failure: &Failure) -> Vec<u64> {
 }
 
 /// What user and model said in the conversations of a text.
-fn words(source: &str, from: &'static dyn Format) -> Vec<String> {
+fn words(source: &str, from: &'static Format) -> Vec<String> {
     let said = |message: &Message<'_>| -> Vec<String> {
         let is_spoken = matches!(message.role, Role::User | Role::Assistant | Role::System | Role::Developer);
         match &message.content {
@@ -71,8 +71,8 @@ fn long() -> String {
 }
 
 /// Writes a conversation with long results.
-fn source(format: &'static dyn Format, generated: &[Generated], layout: usize) -> String {
-    file(&Bricks::of(format.name()).with_results(&long()), generated, layout).0
+fn source(format: &'static Format, generated: &[Generated], layout: usize) -> String {
+    file(&Bricks::of(format.name).with_results(&long()), generated, layout).0
 }
 
 proptest! {
@@ -86,7 +86,7 @@ proptest! {
         let is_one = with_document(&source, Some(format), |document| document.transcripts.len() == 1);
         let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Off };
         let compact = |limit: Size, keep: Option<Size>| {
-            Compactor::new(policy(limit, keep, pin.clone(), summarizer)).compact_as(&source, format.name())
+            Compactor::new(policy(limit, keep, pin.clone(), summarizer)).compact_as(&source, format.name)
         };
         let Err(failure) = compact(limit, keep) else { return Ok(()) };
         prop_assume!(is_one && failure.exit == Exit::SummaryRefused);
@@ -106,7 +106,7 @@ proptest! {
         let source = source(format, &generated, layout);
         let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Off };
         let compact = |limit: u64, source: &str| {
-            Compactor::new(policy(Size::Bytes(limit), keep, pin.clone(), summarizer)).compact_as(source, format.name())
+            Compactor::new(policy(Size::Bytes(limit), keep, pin.clone(), summarizer)).compact_as(source, format.name)
         };
         let (limit, done) = match compact(limit, &source) {
             Ok(done) => (limit, done),
@@ -142,7 +142,7 @@ proptest! {
                                                    limit in limit(), keep in prop::option::of(crate::laws::bricks::size()), pin in pin()) {
         let source = source(format, &generated, layout);
         let compactor = Compactor::new(policy(limit, keep, pin, SummarizerKind::Off));
-        match compactor.compact_as(&source, format.name()) {
+        match compactor.compact_as(&source, format.name) {
             Ok(done) => prop_assert_eq!(words(&done.text, format), words(&source, format), "{}\n{}", done.text, source),
             // Mostly foreign conversations are not read at all, and some formats refuse the user's messages as pins.
             Err(failure) => prop_assert!([Exit::SummaryRefused, Exit::Unreadable, Exit::Usage].contains(&failure.exit), "{}", failure),

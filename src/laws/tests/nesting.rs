@@ -63,7 +63,7 @@ fn nesting_costs_no_stack_anywhere() {
     let (mut done, mut sample) = (0, Sample::default());
     for format in crate::transcript::formats::FORMATS {
         for deep in deep(DEEP) {
-            for (_, text) in texts(format.name(), &deep).into_iter().filter(|_| sample.takes_next()) {
+            for (_, text) in texts(format.name, &deep).into_iter().filter(|_| sample.takes_next()) {
                 // It may well be refused.
                 done += usize::from(process(&arguments, &text).is_ok());
             }
@@ -77,7 +77,7 @@ fn deeper_nesting_is_refused_everywhere() {
     let bottomless = format!("{}{}", "[".repeat(20 * DEEP), "]".repeat(20 * DEEP));
     let mut sample = Sample::default();
     for format in crate::transcript::formats::FORMATS {
-        for (place, text) in texts(format.name(), &bottomless).into_iter().filter(|_| sample.takes_next()) {
+        for (place, text) in texts(format.name, &bottomless).into_iter().filter(|_| sample.takes_next()) {
             let error = process(&[], &text).err().unwrap_or_else(|| panic!("{place} was read"));
             assert!(error.to_string().contains(TOO_DEEP), "{place}: {error}");
         }

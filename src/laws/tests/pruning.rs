@@ -23,7 +23,7 @@ use crate::laws::tests::cases;
 /// removed whole.
 fn pruned(
     source: &str,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     rules: &[Choice],
     last: usize,
 ) -> (String, Vec<BTreeSet<usize>>) {
@@ -44,7 +44,7 @@ fn pruned(
 }
 
 /// The messages of each conversation as they are spelled.
-fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> {
+fn spelled(source: &str, from: Option<&'static Format>) -> Vec<Vec<String>> {
     with_document(source, from, |document| {
         let messages = |transcript: &crate::transcript::Transcript<'_>| {
             transcript.messages.iter().map(|message| message.json.raw().to_owned()).collect()
@@ -95,7 +95,7 @@ fn marks_of(message: &str) -> Vec<String> {
 
 /// Checks the invariants of pruning: protected messages stay unchanged, no pair is split, and pruning again changes
 /// nothing.
-fn assert_pruned(source: &str, from: Option<&'static dyn Format>, rules: &[Choice], last: usize) -> String {
+fn assert_pruned(source: &str, from: Option<&'static Format>, rules: &[Choice], last: usize) -> String {
     let (out, gone) = pruned(source, from, rules, last);
     let (before, after) = (spelled(source, from), spelled(&out, from));
     assert_eq!(before.len(), after.len(), "{rules:?}: {out}\n{source}");
@@ -143,14 +143,14 @@ proptest! {
     /// At least the last message stays, as in any run; without it, a file of nothing but thinking would become empty.
     #[test]
     fn pruning_keeps_its_laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, rules in choices(), last in 1usize..6) {
-        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &generated, layout);
+        let (source, _) = file(&Bricks::of(format.name).with_results(&long()), &generated, layout);
         assert_pruned(&source, Some(format), &rules, last);
     }
 
     /// Results of a call become notes, and the marks of the call and of its failure stay.
     #[test]
     fn pruning_keeps_cache_marks(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
-        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &generated, layout);
+        let (source, _) = file(&Bricks::of(format.name).with_results(&long()), &generated, layout);
         let rules = ["results:0".parse().expect("a rule"), "cap:30".parse().expect("a rule"), "arguments:5".parse().expect("a rule")];
         let out = assert_pruned(&source, Some(format), &rules, 0);
         let (before, after) = (spelled(&source, Some(format)), spelled(&out, Some(format)));
@@ -168,7 +168,7 @@ proptest! {
 #[test]
 fn every_fixture_keeps_the_laws_of_pruning() {
     for format in FORMATS {
-        for file in of_format(format.name()) {
+        for file in of_format(format.name) {
             let source = std::fs::read_to_string(&file).expect("a fixture");
             let named: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
             for rule in named.into_iter().chain(["all", "results:0", "cap:30", "arguments:5", "media:0"]) {
@@ -213,7 +213,7 @@ fn fitting(limit: u64, keep: Option<u64>, summarizer: SummarizerKind) -> Compact
 }
 
 /// Counts the tokens of all conversations of a text.
-fn tokens(source: &str, from: Option<&'static dyn Format>) -> u64 {
+fn tokens(source: &str, from: Option<&'static Format>) -> u64 {
     with_document(source, from, |document| {
         let messages = document.transcripts.iter().flat_map(|transcript| &transcript.messages);
         messages.map(|message| Counter::DEFAULT.count(message)).sum()
@@ -229,17 +229,17 @@ proptest! {
                                  limit in 20u64..1_200, keep in prop::option::of(1u64..8), summarizes in any::<bool>()) {
         // Messages before a provider's own compaction are neither sent nor counted.
         let generated: Vec<Generated> = generated.into_iter().filter(|one| !matches!(one, Generated::Compaction(..))).collect();
-        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &generated, layout);
+        let (source, _) = file(&Bricks::of(format.name).with_results(&long()), &generated, layout);
         let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Off };
         let compactor = Compactor::new(fitting(limit, keep, summarizer));
-        let Ok(done) = compactor.compact_as(&source, format.name()) else { return Ok(()) };
+        let Ok(done) = compactor.compact_as(&source, format.name) else { return Ok(()) };
         let is_refused = done.plans.iter().any(|plan| plan.refused);
         prop_assert!(is_refused || tokens(&done.text, Some(format)) <= limit, "{}: {}\n{}", limit, done.text, source);
         prop_assert_eq!(done.restore().expect("records"), source.as_str());
         if found(&source, Some(format)).is_empty() {
             prop_assert_eq!(found(&done.text, Some(format)), Vec::<String>::new(), "{}\n{}", done.text, source);
         }
-        let again = compactor.compact_as(&done.text, format.name()).expect("it fits");
+        let again = compactor.compact_as(&done.text, format.name).expect("it fits");
         prop_assert_eq!(&again.text, &done.text, "{}", source);
     }
 }

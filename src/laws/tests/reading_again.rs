@@ -247,7 +247,7 @@ fn sparse_messages_and_results_without_calls_change_no_format() {
     };
     let format = |text: &str| {
         let document = crate::laws::transcripts::read(text, None, None).ok()?;
-        Some(document.transcripts.first()?.format.name())
+        Some(document.transcripts.first()?.format.name)
     };
     // Some messages are not of their format without a member, and some of no format.
     let of_its_format = |(name, text): (String, String)| {

@@ -32,10 +32,10 @@ struct Archive {
 
 impl Archive {
     /// Prunes a text three times, each time more of it.
-    fn prune(&mut self, source: &str, format: &'static dyn Format, more: &[&str]) {
+    fn prune(&mut self, source: &str, format: &'static Format, more: &[&str]) {
         let mut text = source.to_owned();
         for keep in [14, 6, 1] {
-            let from = format!("--from={}", format.name());
+            let from = format!("--from={}", format.name);
             let keep = format!("--keep=messages:{keep}");
             let rules = ["--archive=a.jsonl", "--prune=results:1", "--model=none", &from, &keep];
             let arguments: Vec<String> = rules.iter().chain(more).map(|word| (*word).to_owned()).collect();
@@ -92,7 +92,7 @@ fn places(message: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The messages of each conversation as they are spelled.
-fn messages(source: &str, format: &'static dyn Format) -> Vec<Vec<String>> {
+fn messages(source: &str, format: &'static Format) -> Vec<Vec<String>> {
     with_document(source, Some(format), |document| {
         let mut all = Vec::new();
         for transcript in &document.transcripts {
@@ -115,8 +115,8 @@ fn conversation(name: &str) -> Vec<Step> {
 }
 
 /// Texts with one and with several conversations, in layouts of a format from the `first` one on.
-fn sources(format: &'static dyn Format, first: usize) -> Vec<String> {
-    let bricks = Bricks::of(format.name());
+fn sources(format: &'static Format, first: usize) -> Vec<String> {
+    let bricks = Bricks::of(format.name);
     let mut sources = Vec::new();
     for layout in first..first + share(bricks.layouts()) {
         let written = |name: &str| bricks.conversation(&conversation(name), layout);
@@ -142,13 +142,13 @@ fn sources(format: &'static dyn Format, first: usize) -> Vec<String> {
 }
 
 /// A text in which each result is long, and no other one.
-fn with_long_results(source: &str, format: &'static dyn Format) -> String {
+fn with_long_results(source: &str, format: &'static Format) -> String {
     with_document(source, Some(format), |document| {
         let mut edits = Vec::new();
         for transcript in &document.transcripts {
             for message in &transcript.messages {
-                let outputs = message.results.iter().filter_map(|result| format.output(message, result));
-                let hosted = format.hosted(message).into_iter().map(|result| result.output);
+                let outputs = message.results.iter().filter_map(|result| format.result_output(message, result));
+                let hosted = format.provider_results(message).into_iter().map(|result| result.output);
                 for output in outputs.chain(hosted) {
                     let long = format!("{} {SECRET}: ", edits.len()) + &"a line of the file\n".repeat(20);
                     edits.extend(output.replace_with(&long).into_iter().map(|(range, text)| Edit { range, text }));
@@ -161,7 +161,7 @@ fn with_long_results(source: &str, format: &'static dyn Format) -> String {
     })
 }
 
-fn is_transcript(source: &str, format: &'static dyn Format) -> bool {
+fn is_transcript(source: &str, format: &'static Format) -> bool {
     Source::of_file(source).is_ok_and(|source| framing::read(&source, Some(format), None).is_ok())
 }
 
@@ -191,14 +191,14 @@ fn the_place_in_a_note_is_of_what_was_pruned() {
     let mut lacking = Vec::new();
     for (at, format) in FORMATS.iter().enumerate() {
         let known = archive.named.len();
-        for source in sources(*format, at) {
+        for source in sources(format, at) {
             let more = [&[][..], &["--redact"], &["--redact=all"]][archive.records.len() % 3];
-            archive.prune(&source, *format, more);
+            archive.prune(&source, format, more);
         }
         // Without a piece for a call, calls hold their results.
-        let has_results = Bricks::of(format.name()).call.is_some();
+        let has_results = Bricks::of(format.name).call.is_some();
         if has_results && archive.named.len() == known {
-            lacking.push(format.name());
+            lacking.push(format.name);
         }
     }
     assert!(archive.check() > 1_500 / one_in(), "{}", archive.named.len());

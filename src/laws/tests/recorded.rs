@@ -42,7 +42,7 @@ const ORDERED: [&str; 3] = ["claude-code", "pi", "codex"];
 
 /// A conversation that goes on and is compacted.
 struct Session {
-    format: &'static dyn Format,
+    format: &'static Format,
     policy: CompactionPolicy,
     /// What its requests send beside the messages.
     beside: u64,
@@ -65,7 +65,7 @@ impl Session {
 
     /// Records the sizes of the last so many messages. Returns the last of them.
     fn record(&mut self, last: usize) -> Option<u64> {
-        let (_, place, record) = RECORDS.iter().find(|row| row.0 == self.format.name()).expect("a row");
+        let (_, place, record) = RECORDS.iter().find(|row| row.0 == self.format.name).expect("a row");
         let sizes: Vec<(usize, u64)> = self.read(|transcript, tally| {
             let first = transcript.messages.len() - last;
             let end = |message: &Message<'_>| {

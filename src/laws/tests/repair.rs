@@ -85,7 +85,7 @@ proptest! {
                                    faults in prop::collection::vec((0usize..40, 0u8..9), 1..6),
                                    how in prop::sample::select(vec![Repair::Drop, Repair::Synthesize])) {
         let generated = [generated, vec![Generated::User("u".to_owned())]].concat();
-        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
+        let (source, _) = file(&Bricks::of(format.name), &generated, layout);
         let source = spoiled(&source, &faults);
         // Some faults make another format of it, or none.
         if read(&source, Some(format), None).is_err() {
@@ -106,7 +106,7 @@ fn a_repair_never_leaves_a_conversation_without_messages() {
     const REFUSAL: &str = "--repair would leave nothing: there are only results without calls";
     let mut refused = 0;
     for format in FORMATS {
-        let bricks = Bricks::of(format.name());
+        let bricks = Bricks::of(format.name);
         for number in 1..4 {
             let orphans: Vec<Generated> = (0..number).map(Generated::Orphan).collect();
             for (layout, how) in (0..6).flat_map(|layout| [(layout, "drop"), (layout, "synthesize")]) {
@@ -116,7 +116,7 @@ fn a_repair_never_leaves_a_conversation_without_messages() {
                     continue;
                 }
                 for more in [&["--trigger=messages:99"][..], &["--keep=messages:1"], &["--prune=all"]] {
-                    let mut arguments = vec![format!("--repair={how}"), format!("--from={}", format.name())];
+                    let mut arguments = vec![format!("--repair={how}"), format!("--from={}", format.name)];
                     arguments.extend(more.iter().map(|word| (*word).to_owned()));
                     let error = process(&arguments, &source).err().unwrap_or_else(|| panic!("{arguments:?} {source}"));
                     assert!(error.to_string().ends_with(REFUSAL), "{error}: {source}");

@@ -22,7 +22,7 @@ proptest! {
     #[test]
     fn every_compaction_is_restored_to_the_byte(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                    keep in keep(), pin in pin(), changes in prop::collection::vec(conversations::change(), 1..3)) {
-        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
+        let (source, _) = file(&Bricks::of(format.name), &generated, layout);
         let document = read(&source, Some(format), None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let policy = policy(&VaryingRules { keep, pin });

@@ -46,7 +46,7 @@ impl Conversation {
         self
     }
 
-    fn new(source: &str, format: &'static dyn Format) -> Self {
+    fn new(source: &str, format: &'static Format) -> Self {
         let document = read(source, Some(format), None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let mut spans: Vec<_> = transcript.entries().map(|entry| entry.span()).collect();
@@ -75,21 +75,21 @@ fn talk(seed: u64) -> Vec<Step> {
 }
 
 /// Compacts a text and appends its records to an archive. Returns the result.
-fn compacted(text: &str, format: &'static dyn Format, archive: &Path, way: &[&str]) -> String {
-    let mut arguments = vec![format!("--from={}", format.name()), format!("--archive={}", archive.display())];
+fn compacted(text: &str, format: &'static Format, archive: &Path, way: &[&str]) -> String {
+    let mut arguments = vec![format!("--from={}", format.name), format!("--archive={}", archive.display())];
     arguments.extend(["--accept=any", "--pin=none"].iter().chain(way).map(|argument| (*argument).to_owned()));
     let outcome = process(&arguments, text).unwrap_or_else(|error| panic!("{error}: {text}"));
     append_sections(archive, outcome.archived.sections);
     outcome.text
 }
 
-fn messages(text: &str, format: &'static dyn Format) -> Vec<Value> {
+fn messages(text: &str, format: &'static Format) -> Vec<Value> {
     let document = read(text, Some(format), None).expect("a transcript");
     document.transcripts[0].messages.iter().map(|one| serde_json::from_str(one.json.raw()).expect("JSON")).collect()
 }
 
 /// Checks that each place of an earlier round in the user's words leads to a message that holds them.
-fn assert_places(text: &str, format: &'static dyn Format, found: &[Vec<String>]) -> usize {
+fn assert_places(text: &str, format: &'static Format, found: &[Vec<String>]) -> usize {
     let document = read(text, Some(format), None).expect("a transcript");
     let texts: Vec<String> = document.transcripts[0].messages.iter().map(|message| message.whole_text()).collect();
     let summary = texts.iter().find(|text| text.contains("<summary>")).expect("a summary");
@@ -108,7 +108,7 @@ fn assert_places(text: &str, format: &'static dyn Format, found: &[Vec<String>])
     places
 }
 
-fn texts(text: &str, format: &'static dyn Format) -> Vec<String> {
+fn texts(text: &str, format: &'static Format) -> Vec<String> {
     let document = read(text, Some(format), None).expect("a transcript");
     document.transcripts[0].messages.iter().map(|message| message.whole_text()).collect()
 }
@@ -128,7 +128,7 @@ struct Grown {
 /// `writes_lines`, so are lines.
 fn grown(
     conversation: &Conversation,
-    format: &'static dyn Format,
+    format: &'static Format,
     way: &[&str],
     writes_lines: bool,
     archive: &Path,
@@ -183,21 +183,21 @@ fn value(text: &str) -> Value {
 fn rounds_come_back_where_a_conversation_grew_between_them() {
     let (mut places, mut documents, mut changed, mut sample) = (0, 0, 0, Sample::default());
     for (number, format) in FORMATS.iter().enumerate() {
-        let bricks = Bricks::of(format.name());
+        let bricks = Bricks::of(format.name);
         // Two ways a layout: all would take long.
         let two = |layout: usize| [WAYS[layout % 6], WAYS[(layout + 3) % 6]].map(|way| (layout, way));
         for (layout, way) in (0..bricks.layouts()).flat_map(two) {
             if !sample.takes_next() {
                 continue;
             }
-            let conversation = Conversation::new(&bricks.conversation(&talk(number as u64), layout), *format);
+            let conversation = Conversation::new(&bricks.conversation(&talk(number as u64), layout), format);
             let is_repaired = way.contains(&"--repair=drop");
             let conversation = if is_repaired { conversation.with_breaches() } else { conversation };
             let folder = tempfile::tempdir().expect("a folder");
             let archive = folder.path().join("a.jsonl");
-            let name = format!("{} in layout {layout} {way:?}", format.name());
+            let name = format!("{} in layout {layout} {way:?}", format.name);
             let writes_lines = layout % 2 == 1;
-            let grown = grown(&conversation, *format, way, writes_lines, &archive);
+            let grown = grown(&conversation, format, way, writes_lines, &archive);
             places += grown.places;
             if !archive.exists() {
                 assert!(!way.contains(&"--keep=messages:3"), "{name}");
@@ -208,7 +208,7 @@ fn rounds_come_back_where_a_conversation_grew_between_them() {
             if conversation.is_lines && !writes_lines {
                 assert_eq!(back, grown.original, "{name}");
             } else {
-                assert_eq!(messages(&back, *format), messages(&grown.original, *format), "{name}");
+                assert_eq!(messages(&back, format), messages(&grown.original, format), "{name}");
                 documents += 1;
             }
         }
@@ -249,21 +249,21 @@ fn without(archive: &str, seed: u64) -> String {
 fn a_harmed_archive_restores_nothing_else() {
     let (mut refused, mut whole, mut partly, mut sample) = (0, 0, 0, Sample::default());
     for (number, format) in FORMATS.iter().enumerate() {
-        let bricks = Bricks::of(format.name());
+        let bricks = Bricks::of(format.name);
         for (at, way) in WAYS.iter().enumerate() {
             if !sample.takes_next() {
                 continue;
             }
-            let conversation = |seed: u64| Conversation::new(&bricks.conversation(&talk(seed), 1), *format);
+            let conversation = |seed: u64| Conversation::new(&bricks.conversation(&talk(seed), 1), format);
             let folder = tempfile::tempdir().expect("a folder");
             let [archive, other] = ["a.jsonl", "b.jsonl"].map(|name| folder.path().join(name));
-            let grown = grown(&conversation(number as u64), *format, way, true, &archive);
-            let _ = self::grown(&conversation(number as u64 + 100), *format, way, true, &other);
+            let grown = grown(&conversation(number as u64), format, way, true, &archive);
+            let _ = self::grown(&conversation(number as u64 + 100), format, way, true, &other);
             let (Ok(own), Ok(foreign)) = (std::fs::read_to_string(&archive), std::fs::read_to_string(&other)) else {
                 continue;
             };
-            let original = messages(&grown.original, *format);
-            let states = grown.states.iter().flat_map(|text| messages(text, *format));
+            let original = messages(&grown.original, format);
+            let states = grown.states.iter().flat_map(|text| messages(text, format));
             let known: HashSet<String> = states.chain(original.clone()).map(|message| message.to_string()).collect();
             for (seed, harm) in (0..21).map(|seed| (seed, HARMS[if seed < 14 { 0 } else { seed as usize % 7 }])) {
                 std::fs::write(&archive, harm(&own, &foreign, seed + at as u64)).expect("written");
@@ -271,14 +271,14 @@ fn a_harmed_archive_restores_nothing_else() {
                     refused += 1;
                     continue;
                 };
-                let back = messages(&back, *format);
+                let back = messages(&back, format);
                 if back == original {
                     whole += 1;
                     continue;
                 }
                 partly += 1;
                 let strange = back.iter().find(|message| !known.contains(&message.to_string()));
-                assert_eq!(strange, None, "{} {way:?} {seed}", format.name());
+                assert_eq!(strange, None, "{} {way:?} {seed}", format.name);
             }
         }
     }

@@ -40,7 +40,7 @@ fn few_words_are_their_own_summary() {
     let counters = ["approx", "bytes:1"];
     let (mut compacted, mut sample) = (0, Sample::default());
     for (format, way) in FORMATS.iter().flat_map(|format| ways.iter().map(move |way| (format, way))) {
-        let bricks = Bricks::of(format.name());
+        let bricks = Bricks::of(format.name);
         let histories = histories().into_iter().flat_map(|one| counters.map(|name| (one.clone(), name)));
         for ((history, words), counter) in histories.filter(|_| sample.takes_next()) {
             let (source, _) = file(&bricks, &[history, user(&["the last"])].concat(), 0);

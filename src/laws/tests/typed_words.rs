@@ -22,23 +22,23 @@ use crate::laws::digest::{Section, parse, squeezed};
 use crate::laws::fixtures;
 use crate::laws::lawful::with_document;
 
-fn compacted(source: &str, format: &'static dyn Format, limit: u64) -> Option<CompactedText> {
+fn compacted(source: &str, format: &'static Format, limit: u64) -> Option<CompactedText> {
     compacted_with(source, format, limit, Pin::System)
 }
 
-fn compacted_with(source: &str, format: &'static dyn Format, limit: u64, pin: Pin) -> Option<CompactedText> {
+fn compacted_with(source: &str, format: &'static Format, limit: u64, pin: Pin) -> Option<CompactedText> {
     let mut policy = CompactionPolicy::keeping(Size::Messages(20));
     policy.counter = Counter::APPROX;
     policy.cut.pins = vec![pin];
     policy.fit = Some(Size::Tokens(limit));
     policy.keep_is_given = false;
     policy.pruning = Pruning::new(&["all"]).expect("rules");
-    Compactor::new(policy).compact_as(source, format.name()).ok()
+    Compactor::new(policy).compact_as(source, format.name).ok()
 }
 
 /// The texts that the user typed in a conversation, each with the indices of its messages; and the tokens of all messages.
 /// Nothing where a file has several conversations.
-fn typed(source: &str, format: &'static dyn Format) -> Option<(BTreeMap<String, Vec<usize>>, u64)> {
+fn typed(source: &str, format: &'static Format) -> Option<(BTreeMap<String, Vec<usize>>, u64)> {
     with_document(source, Some(format), |document| {
         let [transcript] = document.transcripts.as_slice() else { return None };
         let mut typed: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -54,7 +54,7 @@ fn typed(source: &str, format: &'static dyn Format) -> Option<(BTreeMap<String, 
 }
 
 /// The indices of the user's messages that a digest tells, clipped or whole.
-fn told(text: &str, format: &'static dyn Format) -> BTreeSet<usize> {
+fn told(text: &str, format: &'static Format) -> BTreeSet<usize> {
     with_document(text, Some(format), |document| {
         let mut told = BTreeSet::new();
         for message in document.transcripts.iter().flat_map(|transcript| &transcript.messages) {
@@ -72,7 +72,7 @@ fn told(text: &str, format: &'static dyn Format) -> BTreeSet<usize> {
 /// Checks a conversation at sizes from small to all. In less than a few hundred tokens the digest has room for a line or
 /// two, which it gives to the last message before the cut.
 /// Returns the number of steps from a size to the next, and those after which fewer texts stand.
-fn losses(source: &str, format: &'static dyn Format, sizes: u64) -> (usize, Vec<String>) {
+fn losses(source: &str, format: &'static Format, sizes: u64) -> (usize, Vec<String>) {
     const SMALLEST: u64 = 400;
     let Some((typed, tokens)) = typed(source, format).filter(|(typed, _)| !typed.is_empty()) else {
         return (0, Vec::new());
@@ -97,7 +97,7 @@ fn losses(source: &str, format: &'static dyn Format, sizes: u64) -> (usize, Vec<
             if standing.len() < fewer.len() {
                 lost.push(format!(
                     "{}: {} texts with {smaller} tokens, {} with {limit}",
-                    format.name(),
+                    format.name,
                     fewer.len(),
                     standing.len()
                 ));
@@ -145,8 +145,8 @@ fn what_the_user_typed_hardly_ever_becomes_less_as_fit_grows() {
     for (format, seed) in FORMATS.iter().cycle().zip(0..share(110) as u64) {
         let mut below = choices(seed);
         let steps = steps(&mut below);
-        let source = Bricks::of(format.name()).conversation(&steps, below(9));
-        let (steps, fewer) = losses(&source, *format, 16);
+        let source = Bricks::of(format.name).conversation(&steps, below(9));
+        let (steps, fewer) = losses(&source, format, 16);
         all += steps;
         lost.extend(fewer);
     }
@@ -173,13 +173,13 @@ fn typed_words_never_make_a_size_too_small() {
     for (format, seed) in FORMATS.iter().cycle().zip(0..share(220) as u64) {
         let mut below = choices(1_000 + seed);
         let steps = steps(&mut below);
-        let source = Bricks::of(format.name()).conversation(&steps, below(9));
+        let source = Bricks::of(format.name).conversation(&steps, below(9));
         for limit in [60, 110, 180, 300, 500, 900, 1_600] {
-            if compacted_with(&source, *format, limit, Pin::None).is_none() {
+            if compacted_with(&source, format, limit, Pin::None).is_none() {
                 continue;
             }
-            let done = compacted(&source, *format, limit);
-            let done = done.unwrap_or_else(|| panic!("{} cannot have {limit} tokens: {source}", format.name()));
+            let done = compacted(&source, format, limit);
+            let done = done.unwrap_or_else(|| panic!("{} cannot have {limit} tokens: {source}", format.name));
             met += 1;
             pinned += done.plans[0].pinned.len();
         }

@@ -117,7 +117,7 @@ fn no_words_are_lost_under_another_name() {
     for (name, file) in crate::laws::fixtures::all() {
         let source = fs::read_to_string(&file).expect("a fixture");
         let document = read(&source, None, None).expect("a transcript");
-        let format: &'static dyn Format = document.transcripts[0].format;
+        let format: &'static Format = document.transcripts[0].format;
         for message in document.transcripts.iter().flat_map(|transcript| &transcript.messages) {
             let texts = words(message);
             let span = message.span();

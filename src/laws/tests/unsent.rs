@@ -55,7 +55,7 @@ fn with_picture(at: usize, mut message: Value) -> Value {
 }
 
 /// A session without the media that are not sent.
-fn pruned(source: &str, from: &'static dyn Format) -> Vec<Value> {
+fn pruned(source: &str, from: &'static Format) -> Vec<Value> {
     let rules = chosen(&[Choice::All]);
     let edits = with_document(source, Some(from), |document| {
         let transcript = &document.transcripts[0];
@@ -137,7 +137,7 @@ fn sent(session: &[Value]) -> Vec<Value> {
 }
 
 /// What is read of each message, and how much it counts.
-fn read(source: &str, from: &'static dyn Format) -> Vec<String> {
+fn read(source: &str, from: &'static Format) -> Vec<String> {
     with_document(source, Some(from), |document| {
         let told = |message: &crate::transcript::Message<'_>| {
             let texts: Vec<_> = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();

@@ -388,7 +388,7 @@ fn no_rule_and_no_size_takes_a_word_of_the_user() {
 fn words_of_the_user_stay_in_every_format() {
     let mut sample = Sample::default();
     let mut fitted = 0;
-    for (format, seed) in FORMATS.iter().flat_map(|format| (0..11).map(|seed| (format.name(), seed))) {
+    for (format, seed) in FORMATS.iter().flat_map(|format| (0..11).map(|seed| (format.name, seed))) {
         if !sample.takes_next() {
             continue;
         }

@@ -39,7 +39,7 @@ const WAYS: [&[&str]; 9] = [
     &["--fit=bytes:SIZE", "-m=none"],
 ];
 
-fn violations(source: &str, format: &'static dyn Format, reader: Option<&str>) -> Vec<String> {
+fn violations(source: &str, format: &'static Format, reader: Option<&str>) -> Vec<String> {
     with_document(source, Some(format), |document| {
         let of_one = |one| breaches(one).into_iter().chain(missing_reasoning(one, reader));
         let found = document.transcripts.iter().flat_map(of_one);
@@ -48,11 +48,11 @@ fn violations(source: &str, format: &'static dyn Format, reader: Option<&str>) -
 }
 
 /// Checks what each way leaves of a conversation that passes. Returns in how many ways it changed.
-fn assert_passes(source: &str, format: &'static dyn Format, reader: Option<&str>, way: &[&str], size: u64) -> usize {
+fn assert_passes(source: &str, format: &'static Format, reader: Option<&str>, way: &[&str], size: u64) -> usize {
     if !violations(source, format, reader).is_empty() {
         return 0;
     }
-    let mut arguments = vec![format!("--from={}", format.name())];
+    let mut arguments = vec![format!("--from={}", format.name)];
     arguments.extend(way.iter().map(|word| word.replace("SIZE", &size.to_string())));
     arguments.extend(reader.map(|reader| format!("--for={reader}")));
     let Ok(done) = process(&arguments, source) else { return 0 };
@@ -82,7 +82,7 @@ proptest! {
         size in 40u64..1_500,
     ) {
         let generated = [vec![Generated::User("Go.".to_owned())], generated].concat();
-        let (source, _) = file_of(&Bricks::of(format.name()), &generated, layout, model);
+        let (source, _) = file_of(&Bricks::of(format.name), &generated, layout, model);
         assert_passes(&source, format, Some(model).filter(|_| is_named), way, size);
     }
 }

@@ -166,7 +166,7 @@ impl Picture<'_, '_> {
         let window = policy.context_window.map(|window| format!(", a window of {window}")).unwrap_or_default();
         let size = format!(
             "{}, {}, {} ({}){window}",
-            transcript.format.name(),
+            transcript.format.name,
             counted(transcript.messages.len(), "message"),
             counted(total(transcript, tally, policy), "token"),
             tally.counter()

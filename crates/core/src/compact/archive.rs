@@ -167,7 +167,7 @@ impl<'t> Record<'t> {
         Record {
             source,
             id: transcript.record_id.map(|id| id.to_string()),
-            format: Some(transcript.format.name()),
+            format: Some(transcript.format.name),
             round: transcript.this_round(),
             messages: RecordedMessages { all: &transcript.messages, indices },
             summary_sha256: summary.map(|summary| sha256(summary.as_bytes())),

@@ -168,7 +168,7 @@ impl Compactor {
         self.compact_from(text, Some(known.ok_or_else(|| Failure::usage(format!("there is no format {format}")))?))
     }
 
-    fn compact_from(&self, text: &str, from: Option<&'static dyn Format>) -> Result<CompactedText, Failure> {
+    fn compact_from(&self, text: &str, from: Option<&'static Format>) -> Result<CompactedText, Failure> {
         let source = Source::of_file(text).map_err(|error| unreadable(&error.into()))?;
         let mut document = self.read(&source, from)?;
         assign_record_ids(&mut document, text.as_bytes(), 0);
@@ -203,7 +203,7 @@ impl Compactor {
         Ok(CompactedText { text: rewrite::apply(text, &edits), plans: plans.0, records })
     }
 
-    fn read<'a>(&self, source: &'a Source<'a>, from: Option<&'static dyn Format>) -> Result<Document<'a>, Failure> {
+    fn read<'a>(&self, source: &'a Source<'a>, from: Option<&'static Format>) -> Result<Document<'a>, Failure> {
         read(source, from, None, &self.policy).map_err(|error| unreadable(&error))
     }
 

@@ -95,7 +95,7 @@ impl Decided<'_> {
         let pins_user = || policy.cut.pins.iter().any(|pin| matches!(pin, Pin::User(_)));
         if self.plan.triggered && order.alternates && pins_user() {
             let why = "user and model must take turns, so a message of the user cannot stand before the summary";
-            let why = format!("--pin user: in the format {}, {why}", format.name());
+            let why = format!("--pin user: in the format {}, {why}", format.name);
             let instead = Advice::Line("the same without --pin user".to_owned());
             return Err(Failure::usage(why).about("pin").try_next(instead).into());
         }

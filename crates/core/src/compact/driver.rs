@@ -126,7 +126,7 @@ impl<'t> Changes<'t> {
 /// The text is not a transcript, or mostly of kinds that no reader knows.
 pub fn read<'a>(
     source: &'a Source<'a>,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     lines: Option<Lines>,
     policy: &CompactionPolicy,
 ) -> Result<Document<'a>, ReadError> {

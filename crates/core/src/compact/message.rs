@@ -39,7 +39,7 @@ pub(super) fn message_bytes(transcript: &Transcript<'_>) -> u64 {
 }
 
 /// The tokens of entries that are not part of a transcript yet. Entries that are not messages have none.
-pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
+pub(super) fn message_tokens(format: &Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
     let of_one = |entry: &serde_json::Value| read_entry(format, &entry.to_string(), |message| counter.count(message));
     entries.iter().filter_map(of_one).sum()
 }
@@ -95,6 +95,6 @@ pub(super) fn note_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>
 
 fn tokens_of(policy: &CompactionPolicy, transcript: &Transcript<'_>, text: &str) -> u64 {
     let summary = SummaryMessage { text, role: policy.summary.role, name: None, marked: true };
-    let entries = transcript.format.summary(&summary, &InsertionPoint::for_size(transcript));
+    let entries = transcript.format.write_summary(&summary, &InsertionPoint::for_size(transcript));
     message_tokens(transcript.format, policy.message_counter(transcript).counter, &entries)
 }

@@ -220,7 +220,7 @@ pub(super) fn resets(
     };
     let counted = OnceCell::new();
     let tokens = || *counted.get_or_init(tokens);
-    let mut resets = transcript.format.resets(summary, &rewrite::summary_place(transcript, plan), &tokens);
+    let mut resets = transcript.format.session.resets(summary, &rewrite::summary_place(transcript, plan), &tokens);
     // A message of which nothing is left is written anew as a whole: a new parent becomes a part of that.
     resets.retain_mut(|reset| {
         let index = thinking::message_at(transcript, &reset.edit);

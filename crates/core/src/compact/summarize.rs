@@ -450,7 +450,7 @@ impl Summarization<'_, '_> {
             name: self.policy.cut.rules.carries.then_some(carried::NAME),
             marked: self.policy.habits.marks,
         };
-        self.fitted.decided.transcript.format.summary(&summary, &self.place)
+        self.fitted.decided.transcript.format.write_summary(&summary, &self.place)
     }
 
     /// The summary with the place where it is put.

@@ -6,7 +6,7 @@ mod calls_and_contents;
 
 use std::fmt;
 
-use crate::transcript::formats::LinkFault;
+use crate::transcript::formats::{LinkFault, item_violations};
 use crate::transcript::marks::{self, Excess};
 use crate::transcript::order::{ResultPlacement, Turn, results_come_late};
 use crate::transcript::pairing::{CallOrResult, results};
@@ -169,12 +169,12 @@ pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     found.extend(calls_and_contents::of_ids(transcript));
     found.extend(calls_and_contents::of_calls(transcript));
     found.extend(of_marks(transcript));
-    let between = transcript.format.misplaced_entries(transcript).into_iter();
+    let between = transcript.format.session.misplaced_entries(transcript).into_iter();
     found.extend(between.map(|one| Breach { message: one.message, rule: ProviderRule::Between, id: None }));
     found.extend(calls_and_contents::of_contents(transcript));
     found.extend(of_turns(transcript));
     found.extend(of_links(transcript));
-    let alone = transcript.format.violations(&transcript.messages);
+    let alone = item_violations(transcript);
     found.extend(alone.into_iter().map(|(message, rule)| Breach {
         message,
         rule: ProviderRule::Alone(rule),
@@ -196,7 +196,7 @@ fn of_marks(transcript: &Transcript<'_>) -> Vec<Breach> {
 /// The entries that do not lead to those before them, each by its message or the next one.
 fn of_links(transcript: &Transcript<'_>) -> impl Iterator<Item = Breach> {
     let messages = &transcript.messages;
-    transcript.format.loose_entries(transcript).into_iter().filter(|_| !messages.is_empty()).map(|loose| {
+    transcript.format.session.broken_links(transcript).into_iter().filter(|_| !messages.is_empty()).map(|loose| {
         let message = messages.partition_point(|message| message.span().end <= loose.entry.span().start);
         let message = message.min(messages.len().saturating_sub(1));
         Breach { message, rule: ProviderRule::Loose(loose.fault), id: loose.named }

@@ -75,7 +75,7 @@ pub fn carried<'a>(transcript: &Transcript<'a>, policy: &CutPolicy) -> Option<Ca
 /// The summary of an event in the state.
 fn of_event<'a>(transcript: &Transcript<'a>) -> Option<Carried<'a>> {
     let event = transcript.state.and_then(SummarizationEvent::of)?;
-    let message = transcript.format.message(&Object::of(event.summary)).ok()?;
+    let message = transcript.format.read(&Object::of(event.summary)).ok()?;
     let text = message.whole_text();
     let has_text = !text.trim().is_empty();
     has_text.then_some(Carried { text: text.into(), index: None, is_sent: true, json: event.summary })

@@ -53,10 +53,10 @@ impl Compactions {
         if let Some(gone) = staying.iter().find(|index| plan.pinned.binary_search(index).is_err()) {
             return Some(format!("{}, and cannot stay by itself beside a summary", of(*gone)));
         }
-        let comes_first = transcript.format.summary_position(transcript) != SummaryPosition::AfterPinned;
+        let comes_first = transcript.format.summary_position_in(transcript) != SummaryPosition::AfterPinned;
         let behind = &plan.pinned[plan.before_summary.min(plan.pinned.len())..];
         let last = self.last.filter(|last| comes_first && behind.binary_search(last).is_ok())?;
-        let format = transcript.format.name();
+        let format = transcript.format.name;
         Some(format!("{}; {format} puts a summary before it, where the provider would not read it", of(last)))
     }
 }

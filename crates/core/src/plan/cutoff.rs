@@ -129,10 +129,10 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     }
     let why = match (whole[wanted], pairing.orphaned[wanted], refused(wanted)) {
         (true, false, Some(rule)) => {
-            format!("{} would refuse message {wanted} behind a summary: {rule}", transcript.format.name())
+            format!("{} would refuse message {wanted} behind a summary: {rule}", transcript.format.name)
         }
         (false, ..) if pairing.split_pair(wanted).is_none() => {
-            format!("{} has messages on both sides of a cut at {wanted} that belong together", transcript.format.name())
+            format!("{} has messages on both sides of a cut at {wanted} that belong together", transcript.format.name)
         }
         _ => why_unsafe(pairing, wanted),
     };

@@ -321,7 +321,7 @@ fn before_summary(plan: &Plan, transcript: &Transcript<'_>, policy: &CutPolicy) 
         let is_system = |index: &&usize| transcript.messages[**index].role.is_system();
         return plan.pinned.iter().take_while(is_system).count();
     }
-    match transcript.format.summary_position(transcript) {
+    match transcript.format.summary_position_in(transcript) {
         SummaryPosition::AfterPinned => plan.pinned.len(),
         SummaryPosition::First => 0,
         SummaryPosition::InPlace => {
@@ -354,7 +354,7 @@ fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
             let what = index.map_or("the summary".to_owned(), |index| format!("message {index}"));
             return Some(format!(
                 "{} would refuse {what} behind the pinned messages: {rule}; pin others with --pin",
-                transcript.format.name()
+                transcript.format.name
             ));
         }
         last = Some((index, turn));

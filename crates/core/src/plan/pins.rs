@@ -47,7 +47,7 @@ impl Pin {
             _ if is_earlier => false,
             // System messages at the front can stay there. A later one can only be moved there where the provider
             // accepts a system message among the others.
-            Pin::System => index < leading || transcript.format.summary_roles().contains(&SummaryRole::System),
+            Pin::System => index < leading || transcript.format.summary_roles.contains(&SummaryRole::System),
             Pin::Match(regex) => message.content.texts().iter().any(|text| regex.is_match(&text.decode())),
         }
     }
@@ -144,7 +144,7 @@ impl PinRules<'_, '_> {
         let pins = policy.pins.rsplit(|pin| matches!(pin, Pin::None)).next().unwrap_or_default();
         let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
         // An earlier summary at the front does not count as the first message.
-        let stands_first = transcript.format.summary_position(transcript) == SummaryPosition::First;
+        let stands_first = transcript.format.summary_position_in(transcript) == SummaryPosition::First;
         let first = transcript.messages.first().filter(|first| stands_first && first.earlier);
         let aside = carried.or(first.map(|_| 0));
         let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
@@ -212,7 +212,7 @@ fn last_settings(transcript: &Transcript<'_>, cutoff: usize) -> Vec<usize> {
     let mut known = HashSet::new();
     let mut last = Vec::new();
     for index in (0..cutoff).rev() {
-        let names = transcript.format.settings(&transcript.messages[index]);
+        let names = transcript.format.settings_of(&transcript.messages[index]);
         let before = known.len();
         known.extend(names);
         if known.len() > before {

@@ -85,7 +85,7 @@ pub fn missing_reasoning(transcript: &Transcript<'_>, reader: Option<&str>) -> V
 /// A turn begins with the user's last text. Once the model has answered that, the next text begins another one.
 fn unsigned_calls(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Breach> {
     let messages = &transcript.messages;
-    if !transcript.format.keeps_signatures() || !is_loop_open(messages) {
+    if !transcript.format.keeps_signatures || !is_loop_open(messages) {
         return Vec::new();
     }
     let model = reader.map(str::to_owned).or_else(|| model_of(transcript));
@@ -326,10 +326,10 @@ mod tests {
             let document = read(source, None, None).expect("a transcript");
             let transcript = &document.transcripts[0];
             let found = answers(transcript, "");
-            assert_eq!(found.len(), steps, "{} {found:?}", transcript.format.name());
+            assert_eq!(found.len(), steps, "{} {found:?}", transcript.format.name);
             for kept in 1..steps as u64 {
                 let from = last(transcript, "", kept);
-                assert_eq!(from, found[steps - kept as usize], "{} steps:{kept}", transcript.format.name());
+                assert_eq!(from, found[steps - kept as usize], "{} steps:{kept}", transcript.format.name);
             }
         }
     }

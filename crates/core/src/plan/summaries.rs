@@ -53,7 +53,7 @@ fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> R
     let opens = |index: usize| {
         let message = &messages[index];
         let may_be_ours =
-            if message.earlier { transcript.format.marks_summaries() } else { may_have_been_given(message, role) };
+            if message.earlier { transcript.format.marks_summaries } else { may_have_been_given(message, role) };
         let opens = message.opens_with(&policy.summary_prefix)
             || RemovalNote::of(message).is_some()
             || message.opens_with(fence::WRAPPED) && is_whole(message);

@@ -34,7 +34,7 @@ impl Evidence {
         Evidence {
             reader: reader.or(own.as_deref()).and_then(maker_of),
             own,
-            encrypted_by: transcript.format.encrypted_by(),
+            encrypted_by: transcript.format.encrypted_by,
             refused: refused_at(transcript),
             drops_all,
         }
@@ -81,7 +81,7 @@ pub fn undecipherable(transcript: &Transcript<'_>, reader: Option<&str>, drops_a
 /// The entries with an undecipherable compaction without which all that it replaced counts again. A compaction that comes
 /// back with that is undecipherable, too, or it is the last one that does.
 pub fn needless_entries<'a>(transcript: &Transcript<'a>, reader: Option<&str>, drops_all: bool) -> Vec<Json<'a>> {
-    let entries = transcript.format.compaction_entries(transcript);
+    let entries = transcript.format.session.compaction_entries(transcript);
     let evidence = Evidence::of(transcript, reader, drops_all);
     let places: Vec<usize> = entries.iter().map(|entry| entry.message.span().start).collect();
     let writers = models_before(transcript, &places);
@@ -107,5 +107,5 @@ fn refused_at(transcript: &Transcript<'_>) -> Option<usize> {
     let behind = answer.map_or(0, |answer| answer.span().end);
     let notes = transcript.notes.iter().rev().map(|note| note.json);
     let mut since = notes.take_while(|note| note.span().start >= behind);
-    since.find(|note| transcript.format.is_refused_encryption(*note)).map(|note| note.span().start)
+    since.find(|note| transcript.format.session.is_refused_encryption(*note)).map(|note| note.span().start)
 }

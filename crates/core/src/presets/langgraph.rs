@@ -7,15 +7,51 @@
 //! What that conversion rejects, the presets of `LangChain` reject too. LangChain's own messages were converted before; of
 //! these, only a text block without a text is still rejected.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::plan::{Plan, carried};
+use crate::rewrite::state_updates::REMOVE_ALL;
 use crate::rewrite::{Edit, Placed, Style, remaining};
-use crate::transcript::format::{Coercion, Format};
+use crate::transcript::edit::edited_value;
+use crate::transcript::format::Format;
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, Message, Role};
 use crate::transcript::source::Source;
 use crate::transcript::{Transcript, compaction};
+
+/// What `convert_to_messages` of `LangChain` does with the messages of a format.
+#[derive(Debug, Clone, Copy)]
+enum Coercion {
+    /// It converts them, and rejects those that it cannot convert.
+    Converted,
+    /// They are its own messages.
+    Done,
+    /// It accepts them; which ones it would reject is unknown.
+    Unchecked,
+    /// It does not know them.
+    Unknown,
+}
+
+/// The formats whose messages `LangChain` and a state of `LangGraph` take.
+const COERCIONS: [(&str, Coercion); 3] =
+    [("openai-chat", Coercion::Converted), ("anthropic", Coercion::Unchecked), ("langchain", Coercion::Done)];
+
+fn coercion(format: &Format) -> Coercion {
+    let found = COERCIONS.iter().find(|(name, _)| *name == format.name);
+    found.map_or(Coercion::Unknown, |(_, coercion)| *coercion)
+}
+
+/// The entry that makes the reducer of a state drop all its messages; `None` if no such reducer takes the format.
+pub fn remove_all(format: &Format) -> Option<Value> {
+    match coercion(format) {
+        Coercion::Unknown => None,
+        Coercion::Done => Some(json!({
+            "content": "", "additional_kwargs": {}, "response_metadata": {}, "type": "remove", "name": null,
+            "id": REMOVE_ALL,
+        })),
+        Coercion::Converted | Coercion::Unchecked => Some(json!({"role": "remove", "content": "", "id": REMOVE_ALL})),
+    }
+}
 
 /// The update for a run without changes.
 pub const NO_UPDATE: &str = "null\n";
@@ -25,7 +61,7 @@ pub const NO_UPDATE: &str = "null\n";
 /// for removed messages becomes null.
 pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
     let format = transcript.format;
-    let remove_all = format.remove_all().map(|entry| Style::spaced().write(&entry));
+    let remove_all = remove_all(format).map(|entry| Style::spaced().write(&entry));
     let stay = remaining(transcript, plan, summary, edits).into_iter().map(|text| in_state(format, text));
     let messages: Vec<String> = remove_all.into_iter().chain(stay).collect();
     let beside = match summary {
@@ -38,17 +74,56 @@ pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>
 }
 
 /// Converts a message to the form that `update_state` takes.
-fn in_state(format: &dyn Format, text: String) -> String {
+fn in_state(format: &Format, text: String) -> String {
     let source = Source::of(&text).ok();
     let message = source.as_ref().and_then(Source::first);
-    message.and_then(|message| format.in_state(&Object::of(message))).unwrap_or(text)
+    message.and_then(|message| converted(format, &Object::of(message))).unwrap_or(text)
+}
+
+/// A message in the form that `update_state` takes; `None` if it takes the message unchanged.
+fn converted(format: &Format, message: &Object<'_>) -> Option<String> {
+    match coercion(format) {
+        // In Chat Completions a message with calls may lack content; langchain-core requires it.
+        Coercion::Converted => message.get("content").is_none().then(|| with_first(message.json, "\"content\": null")),
+        Coercion::Done => without_encoding(format, message),
+        Coercion::Unchecked | Coercion::Unknown => None,
+    }
+}
+
+/// The fields of a message of `LangChain` without its encoding around them, and with its type.
+fn without_encoding(format: &Format, message: &Object<'_>) -> Option<String> {
+    let kind = match format.read(message).ok()?.role {
+        Role::User => "human",
+        Role::Assistant => "ai",
+        Role::System | Role::Developer => "system",
+        Role::Tool => "tool",
+        Role::Function => "function",
+        Role::Other => "chat",
+    };
+    let around = if message.get("lc").is_some() { "kwargs" } else { "data" };
+    let fields = message.get(around).filter(|fields| fields.kind() == JsonKind::Object).unwrap_or(message.json);
+    match fields.get("type") {
+        // JavaScript writes no type among the fields.
+        None => Some(with_first(fields, &format!("\"type\": \"{kind}\""))),
+        Some(named) if named.text().is_some_and(|named| named.is(kind)) => {
+            (fields.span() != message.json.span()).then(|| fields.raw().to_owned())
+        }
+        Some(named) => Some(edited_value(fields, vec![Edit { range: named.span(), text: format!("\"{kind}\"") }])),
+    }
+}
+
+/// Writes an object with `member`, a key and its value, as its first member.
+fn with_first(object: Json<'_>, member: &str) -> String {
+    let rest = &object.raw()[1..];
+    let comma = if object.entries().next().is_some() { ", " } else { "" };
+    format!("{{{member}{comma}{}", rest.trim_start())
 }
 
 /// The index of the first kept message that `update_state` rejects in any form, and why, to follow "message 3".
 pub fn refused_by_state(transcript: &Transcript<'_>, plan: &Plan) -> Option<(usize, String)> {
     let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
     stay.map(|index| (index, &transcript.messages[index])).find_map(|(index, message)| {
-        let why = match transcript.format.in_state(&Object::of(message.json)) {
+        let why = match converted(transcript.format, &Object::of(message.json)) {
             None => state_refusal(message.role, &Object::of(message.json)),
             Some(text) => state_refusal(message.role, &Object::of(Source::of(&text).ok()?.first()?)),
         };
@@ -57,9 +132,9 @@ pub fn refused_by_state(transcript: &Transcript<'_>, plan: &Plan) -> Option<(usi
 }
 
 /// Why `LangChain` rejects a message, to follow "message 3"; `None` if it accepts it.
-pub fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<String> {
+pub fn refusal(format: &Format, message: &Message<'_>) -> Option<String> {
     let object = Object::of(message.json);
-    match format.coercion() {
+    match coercion(format) {
         Coercion::Unchecked => None,
         Coercion::Done => check_texts(message),
         Coercion::Converted => {
@@ -69,7 +144,7 @@ pub fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<String> {
             let wrong = check_content(message.role, content).or_else(|| check_texts(message));
             wrong.or_else(|| check_fields(message.role, &object))
         }
-        Coercion::Unknown => Some(format!("is of the format {}, which LangChain does not read", format.name())),
+        Coercion::Unknown => Some(format!("is of the format {}, which LangChain does not read", format.name)),
     }
 }
 

@@ -84,7 +84,7 @@ fn media_of<'s>(
     read: &'s Message<'_>,
     original: &'s Message<'_>,
 ) -> Vec<FoundMedium<'s>> {
-    let list = if read.has_media() { scene.transcript.format.attachments(read) } else { None };
+    let list = if read.has_media() { scene.transcript.format.attachments_of(read) } else { None };
     let mut originals = Vec::new();
     original.pieces(&mut |_, piece| {
         if let Piece::Media(kind, json) = piece {
@@ -120,8 +120,8 @@ fn media_of<'s>(
 }
 
 /// The media of a provider's tools that are no pieces of the message.
-fn beside<'a>(format: &dyn Format, message: &Message<'a>) -> Vec<(Json<'a>, MediaKind)> {
-    let hosted = format.hosted(message);
+fn beside<'a>(format: &Format, message: &Message<'a>) -> Vec<(Json<'a>, MediaKind)> {
+    let hosted = format.provider_results(message);
     if hosted.is_empty() {
         return Vec::new();
     }
@@ -199,7 +199,7 @@ fn replace_value(
         // A tool can return any value there.
         Some(result) if !is_element && !matches!(result.output.shape, OutputShape::Blocks(_)) => Value::from(note),
         _ if !is_element || span == transcript.messages[message].span() => return None,
-        _ => transcript.format.text_block(json, note)?,
+        _ => transcript.format.write_text_block(json, note)?,
     };
     Some(vec![Edit { range: span, text: block.to_string() }])
 }

@@ -135,13 +135,13 @@ impl<'s, 'a> Scene<'s, 'a> {
             let format = self.transcript.format;
             let of_clients = pairing::results(messages).into_iter().filter_map(|found| {
                 let pairing::CallOrResult { message, index } = found.result;
-                let output = format.output(&messages[message], &messages[message].results[index])?;
+                let output = format.result_output(&messages[message], &messages[message].results[index])?;
                 let call = found.call.map(|call| call.call_of(messages));
                 let result = ToolResult { call, ..ToolResult::new(message, call.and_then(|call| call.name), output) };
                 Some(result.with_record(&messages[message].results[index]))
             });
             let hosted = messages.iter().enumerate().flat_map(|(message, read)| {
-                let results = format.hosted(read).into_iter();
+                let results = format.provider_results(read).into_iter();
                 results.map(move |hosted| ToolResult::new(message, hosted.name, hosted.output))
             });
             let mut found: Vec<ToolResult<'s, 'a>> = of_clients.chain(hosted).collect();

@@ -50,11 +50,16 @@ fn without_reasoning(scene: &Scene<'_, '_>) -> Vec<ProposedChange> {
 
 fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let transcript = scene.transcript;
-    let is_free = |message: &Message<'_>| transcript.format.can_lose_reasoning(message);
     let in_loop = open_loop(scene)..transcript.messages.len();
     let indices: Vec<usize> =
-        in_loop.filter(|&index| scene.touchable[index] && is_free(&transcript.messages[index])).collect();
+        in_loop.filter(|&index| scene.touchable[index] && can_be_lost(transcript, index)).collect();
     not_wanted_back(scene, without_thinking(transcript, &indices).collect())
+}
+
+/// Whether the provider accepts the conversation without this message of reasoning, even in a loop that is open.
+fn can_be_lost(transcript: &Transcript<'_>, index: usize) -> bool {
+    let item = transcript.format.item_of(transcript.messages[index].json);
+    transcript.format.can_lose_reasoning && item.is_some_and(|item| item.member_is("type", "reasoning"))
 }
 
 /// The changes that remove the thinking of some messages.

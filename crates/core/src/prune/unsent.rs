@@ -73,7 +73,7 @@ fn replace(transcript: &Transcript<'_>, entry: &Note<'_>, json: Json<'_>, note: 
             let kind = kind.decode();
             ["_call", "_output", "_result"].iter().any(|end| kind.ends_with(end))
         });
-    let block = || transcript.format.text_block(json, note);
+    let block = || transcript.format.write_text_block(json, note);
     if is_element
         && !is_item
         && json.span() != entry.json.span()

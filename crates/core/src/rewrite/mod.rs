@@ -109,7 +109,7 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Ve
     let next = entries.place_before(transcript, next);
     let next = next + entries.gone[next..].iter().take_while(|gone| **gone).count();
     let mut summary_run = runs.iter().find(|run| run.end == next).cloned();
-    if transcript.format.summary_position(transcript) == SummaryPosition::First {
+    if transcript.format.summary_position_in(transcript) == SummaryPosition::First {
         // The agent skips what stands before the summary: what stays in the file and is not sent keeps its place behind it.
         summary_run = runs.first().filter(|run| run.end <= next).cloned();
     }
@@ -134,7 +134,7 @@ pub fn without_copies(transcript: &Transcript<'_>) -> Vec<Edit> {
         return Vec::new();
     }
     let mut edits = elements::removal_edits(transcript.source, &spans);
-    edits.extend(transcript.format.edits_without_copies(transcript));
+    edits.extend(transcript.format.session.edits_without_copies(transcript));
     edits
 }
 

@@ -65,7 +65,7 @@ pub fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repair) -> V
     }
     // Where the agent finds no more than a part of the session, calls and results seem to be missing.
     let is_loose = found.iter().any(|breach| matches!(breach.rule, Rule::Loose(_)));
-    let mut edits = if is_loose { transcript.format.ties(transcript) } else { Vec::new() };
+    let mut edits = if is_loose { transcript.format.session.repaired_links(transcript) } else { Vec::new() };
     if edits.is_empty() {
         edits = repairer.remove_extra(&found);
     }
@@ -210,7 +210,7 @@ impl Repairer<'_, '_> {
             let message = &self.messages()[index];
             if !is_all(message, elements) {
                 spans.extend(elements.iter().map(|&(start, end)| start..end));
-            } else if let Some(bridge) = self.transcript.format.placeholder(message.json) {
+            } else if let Some(bridge) = self.transcript.format.session.placeholder(message.json) {
                 let text = self.style(index).write(&bridge);
                 edits.push(Edit { range: message.span(), text });
             } else {
@@ -253,7 +253,7 @@ impl Repairer<'_, '_> {
         let calling = &self.messages()[call.message];
         let format = self.transcript.format;
         (self.policy == Repair::Synthesize)
-            .then(|| format.result(&calling.calls[call.index], calling, NO_RESULT))
+            .then(|| format.write_result(&calling.calls[call.index], calling, NO_RESULT))
             .flatten()
     }
 
@@ -266,7 +266,7 @@ impl Repairer<'_, '_> {
             match breach.rule {
                 ProviderRule::Misplaced { result, call } => {
                     let message = &self.messages()[result.message];
-                    let span = match self.transcript.format.results_message() {
+                    let span = match self.transcript.format.write_results_message() {
                         Some(_) => message.results[result.index].json.span(),
                         None if message.results.len() == 1 => message.span(),
                         // One text for several calls cannot be in two places.
@@ -290,7 +290,7 @@ impl Repairer<'_, '_> {
         let answered_inside = answered_inside.iter().flat_map(|(&index, calls)| self.answer_in_calls(index, calls));
         let mut edits: Vec<Edit> = answered_inside.collect();
         placeholders.retain(|_, results| !results.is_empty());
-        edits.extend(self.transcript.format.link_results(self.transcript, &mut placeholders));
+        edits.extend(self.transcript.format.session.link_results(self.transcript, &mut placeholders));
         for (calling, results) in placeholders {
             let style = self.style(calling);
             let written = results.iter().map(|result| style.write(result));
@@ -319,7 +319,7 @@ impl Repairer<'_, '_> {
     fn insert_results(&self, calling: usize, results: &[String]) -> Edit {
         let messages = self.messages();
         let MessageOrder { results: wanted, alternates, .. } = self.transcript.order;
-        let Some(around) = self.transcript.format.results_message() else {
+        let Some(around) = self.transcript.format.write_results_message() else {
             let behind = messages[calling + 1..].iter().take_while(|message| !message.results.is_empty()).count();
             let behind = if wanted == ResultPlacement::Behind { 0 } else { behind };
             return self.entry(calling + 1 + behind, &results.join(&self.separator(calling)));
@@ -400,7 +400,7 @@ impl Repairer<'_, '_> {
         };
         let place = InsertionPoint::new(self.transcript, index);
         let inserted =
-            self.transcript.format.summary(&SummaryMessage { text, role, name: None, marked: false }, &place);
+            self.transcript.format.write_summary(&SummaryMessage { text, role, name: None, marked: false }, &place);
         let style = self.style(index);
         let inserted: Vec<String> = inserted.iter().map(|entry| style.write(entry)).collect();
         self.entry(index, &inserted.join(&self.separator(index)))

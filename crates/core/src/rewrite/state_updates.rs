@@ -6,12 +6,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use crate::rewrite::{Edit, elements, sort};
-use crate::transcript::format::REMOVE_ALL;
 use crate::transcript::formats::Format;
 use crate::transcript::framing::{Lines, lists};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::list::List;
 use crate::transcript::source::Source;
+
+/// The id that means "all messages" to the reducer of a state of `LangGraph`.
+pub const REMOVE_ALL: &str = "__remove_all__";
 
 /// The updates in one list of messages.
 #[derive(Debug)]
@@ -55,7 +57,7 @@ pub fn may_have_updates(text: &str) -> bool {
 /// A message is removed that the list does not have.
 pub fn state_updates<'a>(
     json: &'a Source<'a>,
-    from: Option<&'static dyn Format>,
+    from: Option<&'static Format>,
     lines: Option<Lines>,
 ) -> Result<Vec<StateUpdates>, UnknownId> {
     let mut updates = Vec::new();

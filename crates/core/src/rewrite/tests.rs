@@ -33,7 +33,8 @@ fn spliced_after(source: &str, cutoff: usize, pinned: &[usize], before_summary: 
     let document = read(source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     let plan = Plan { before_summary, ..planned(cutoff, pinned) };
-    let summary = transcript.format.summary(&summary_of("S — é", SummaryRole::User), &summary_place(transcript, &plan));
+    let summary =
+        transcript.format.write_summary(&summary_of("S — é", SummaryRole::User), &summary_place(transcript, &plan));
     apply(source, &splice(transcript, &plan, &summary))
 }
 
@@ -139,7 +140,8 @@ fn an_event_for_removed_messages_becomes_null() {
     let transcript = &document.transcripts[0];
     assert_eq!((transcript.messages.len(), transcript.notes.len()), (2, 1));
     let plan = planned(1, &[]);
-    let summary = transcript.format.summary(&summary_of("S — é", SummaryRole::User), &summary_place(transcript, &plan));
+    let summary =
+        transcript.format.write_summary(&summary_of("S — é", SummaryRole::User), &summary_place(transcript, &plan));
     let summary = Placed::Messages(summary);
     assert_eq!(
         apply(&source, &placed(transcript, &plan, &summary)),
@@ -155,7 +157,8 @@ fn an_update_removes_all_and_adds_what_is_there() {
     let document = read(&source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     let plan = planned(2, &[0]);
-    let summary = transcript.format.summary(&summary_of("S", SummaryRole::System), &summary_place(transcript, &plan));
+    let summary =
+        transcript.format.write_summary(&summary_of("S", SummaryRole::System), &summary_place(transcript, &plan));
     assert_eq!(
         update(transcript, &plan, Some(&Placed::Messages(summary)), &[]),
         format!(

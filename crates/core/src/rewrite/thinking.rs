@@ -182,7 +182,7 @@ impl Removal {
 /// edits of members that the empty entry has, too.
 pub fn bridge(transcript: &Transcript<'_>, index: usize, changed: &[Edit]) -> Option<Edit> {
     let message = transcript.messages[index].json;
-    let mut entry = transcript.format.placeholder(message)?;
+    let mut entry = transcript.format.session.placeholder(message)?;
     for edit in changed {
         let member = message.entries().find(|(_, value)| value.span() == edit.range);
         if let (Some((key, _)), Ok(value)) = (member, serde_json::from_str(&edit.text)) {
@@ -280,7 +280,7 @@ fn answer_placeholder(transcript: &Transcript<'_>, index: usize) -> Edit {
     let place = InsertionPoint::new(transcript, index);
     let message = SummaryMessage { text: NO_ANSWER, role: SummaryRole::Assistant, name: None, marked: false };
     let style = Style::beside(transcript, index, transcript.is_ascii());
-    let entries = transcript.format.summary(&message, &place);
+    let entries = transcript.format.write_summary(&message, &place);
     let text = entries.iter().map(|entry| style.write(entry)).collect::<Vec<_>>().join(", ");
     Edit { range: transcript.messages[index].span(), text }
 }

@@ -10,7 +10,7 @@ fn with_message<T>(format: &str, line: &Value, then: impl FnOnce(&Message<'_>) -
     let text = line.to_string();
     let source = Source::of(&text).expect("JSON");
     let format = by_name(format).expect("a format");
-    then(&format.message(&Object::of(source.first().expect("a value"))).expect("a message"))
+    then(&format.read(&Object::of(source.first().expect("a value"))).expect("a message"))
 }
 
 /// What the records say, one a line: `a1 completed "Audit" /tmp/a1`.

@@ -82,9 +82,9 @@ impl UnknownPart {
         let kind = part.get_text("type").map(|kind| kind.decode()).filter(|kind| kind.chars().count() < 60);
         let what = match kind {
             Some(kind) => format!("a part of the type `{}`", kind.escape_debug()),
-            None => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name()),
+            None => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name),
         };
-        let (start, format) = (part.span().start, transcript.format.name());
+        let (start, format) = (part.span().start, transcript.format.name);
         UnknownPart { message, start, what: what.into(), format, program: program(whole), bytes }
     }
 }

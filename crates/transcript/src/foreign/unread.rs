@@ -99,7 +99,7 @@ impl<'a> UnreadFinder<'_, 'a> {
     }
 
     fn is_beside(&self, key: &str) -> bool {
-        BESIDE.contains(&key) || is_metadata(key, self.transcript.format.metadata_members())
+        BESIDE.contains(&key) || is_metadata(key, self.transcript.format.metadata_members)
     }
 
     /// Whether something that was read is inside of a value, or the value inside of that.

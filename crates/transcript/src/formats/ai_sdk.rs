@@ -13,14 +13,10 @@ use serde_json::{Value, json};
 use crate::hash::sha256;
 
 use crate::compaction::ProviderCompaction;
-use crate::edit::Edit;
 use crate::foreign;
-use crate::format::{
-    CallMembers, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
-    SummaryRole,
-};
+use crate::format::{Attachments, CallMembers, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole};
 use crate::formats::shared::blocks;
-use crate::formats::shared::blocks::{append_line, block_types, is_foreign, reasoning, with_parts};
+use crate::formats::shared::blocks::{block_types, is_foreign, reasoning, with_parts};
 use crate::formats::shared::fields::{copies_of_calls, has_any, id, non_null, of_hosted, role_and_name, role_of};
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
@@ -28,13 +24,9 @@ use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKin
 use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::status::Denial;
 use crate::text::Text;
-use crate::usage::{Usage, UsageReader};
+use crate::usage::UsageAt;
 
 use outputs::{only_picture, output_in, tool_output, value_of};
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct AiSdk;
 
 const ROLES: [(&str, Role); 5] = [
     ("user", Role::User),
@@ -53,212 +45,182 @@ const UI_PARTS: [&str; 8] = [
 /// The member of version 4 with the media beside the content.
 const ATTACHMENTS: &str = "experimental_attachments";
 
-impl Format for AiSdk {
-    fn name(&self) -> &'static str {
-        "ai-sdk"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "ai-sdk",
+    about: "UIMessages and ModelMessages of the AI SDK",
+    // Programs put it into the metadata, which have no fixed form. That of several steps is a sum over their requests.
+    usage: &[UsageAt { step: Some("step-start"), ..UsageAt::path(&["metadata", "usage"]) }],
+    // The user interface finds its messages by their ids.
+    message_id: Some("id"),
+    keeps_signatures: true,
+    summary_roles: &[SummaryRole::User, SummaryRole::System],
+    results_message: Some(r#"{"role":"tool","content":["…"]}"#),
+    attachments: Some(Attachments { list: &[ATTACHMENTS], beside: &[] }),
+    hooks: Hooks {
+        match_score,
+        read,
+        groups,
+        result_output,
+        provider_results,
+        duplicates,
+        write_summary,
+        write_result,
+        result_members,
+        ..Hooks::NONE
+    },
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "UIMessages and ModelMessages of the AI SDK"
+fn match_score(message: &Object<'_>) -> MatchScore {
+    let Some(role) = role_of(&ROLES, message) else { return MatchScore::Mismatch };
+    // This reader does not read these members.
+    if has_any(message, &["tool_calls", "tool_call_id", "function_call", "type"]) {
+        return MatchScore::Mismatch;
     }
-}
-
-impl MessageReader for AiSdk {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        let Some(role) = role_of(&ROLES, message) else { return FormatFit::Mismatch };
-        // This reader does not read these members.
-        if has_any(message, &["tool_calls", "tool_call_id", "function_call", "type"]) {
-            return FormatFit::Mismatch;
-        }
-        if let Some(parts) = non_null(message, "parts") {
-            return match parts.kind() {
-                JsonKind::Array if parts.items().next().is_none() => FormatFit::Plain,
-                JsonKind::Array if parts.items().all(is_ui_part) => FormatFit::Own("parts with types"),
-                _ => FormatFit::Mismatch,
-            };
-        }
-        let Some(content) = non_null(message, "content") else { return FormatFit::Mismatch };
-        let invocations = non_null(message, "toolInvocations").is_some_and(|calls| calls.kind() == JsonKind::Array);
-        match content.kind() {
-            JsonKind::String if invocations => FormatFit::Own("toolInvocations"),
-            JsonKind::String if non_null(message, ATTACHMENTS).is_some() => FormatFit::Own(ATTACHMENTS),
-            JsonKind::String if role != Role::Tool => FormatFit::Plain,
-            JsonKind::Array => fit_of_blocks(message, content),
-            _ => FormatFit::Mismatch,
-        }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
-        let elements = elements(message);
-        let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
-        let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
-        // The whole part around an invocation is the call and is removed with it.
-        let parts = message.get("parts").into_iter().flat_map(|parts| parts.items());
-        let around = parts.filter_map(|part| Some((part.get("toolInvocation")?.span().start, part)));
-        let around: HashMap<usize, Json<'a>> = around.collect();
-        for call in &mut calls {
-            call.json = around.get(&call.json.span().start).copied().unwrap_or(call.json);
-        }
-        let content = match content.as_slice() {
-            [] => Content::empty(),
-            [Part { json, kind: PartKind::Text(text) }] if json.kind() == JsonKind::String => Content::Text(*text),
-            _ => Content::Parts(content.into()),
+    if let Some(parts) = non_null(message, "parts") {
+        return match parts.kind() {
+            JsonKind::Array if parts.items().next().is_none() => MatchScore::Plain,
+            JsonKind::Array if parts.items().all(is_ui_part) => MatchScore::Own("parts with types"),
+            _ => MatchScore::Mismatch,
         };
-        let mut results: Vec<ResultRef<'a>> = elements.iter().filter_map(|json| answer(*json)).collect();
-        // Results of other calls in a message of the model are the provider's own.
-        let own: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
-        let is_own = |result: &ResultRef<'_>| result.id.is_some_and(|id| own.contains(&id.decode()));
-        results.retain(|result| !is_hosted(result.json) && (role != Role::Assistant || is_own(result)));
-        outputs::add_duplicates(message, &mut results);
-        let attachments = blocks::elements(message.get(ATTACHMENTS), JsonKind::Object);
-        let attachments =
-            attachments.map(|json| Part { json, kind: PartKind::Media(MediaKind::of_block(json, "file")) });
-        Ok(Message {
-            role,
-            content: with_parts(content, message.get("content"), attachments.collect()),
-            calls: calls.into(),
-            results: results.into(),
-            rest: RareFields::of_role(role_name),
-            ..Message::empty(json)
-        })
+    }
+    let Some(content) = non_null(message, "content") else { return MatchScore::Mismatch };
+    let invocations = non_null(message, "toolInvocations").is_some_and(|calls| calls.kind() == JsonKind::Array);
+    match content.kind() {
+        JsonKind::String if invocations => MatchScore::Own("toolInvocations"),
+        JsonKind::String if non_null(message, ATTACHMENTS).is_some() => MatchScore::Own(ATTACHMENTS),
+        JsonKind::String if role != Role::Tool => MatchScore::Plain,
+        JsonKind::Array => fit_of_blocks(message, content),
+        _ => MatchScore::Mismatch,
     }
 }
 
-impl MessageWriter for AiSdk {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        if let Some(sent) = sent_instead(answer.json) {
-            return CallOutput::of(Some(sent), OutputShape::Blocks("text"));
-        }
-        let mut found = output_in(answer.json, OutputShape::Any)?;
-        found.duplicates = answer.duplicates.iter().filter_map(|other| other.get("result")).collect();
-        Some(found)
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
+    let elements = elements(message);
+    let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
+    let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
+    // The whole part around an invocation is the call and is removed with it.
+    let parts = message.get("parts").into_iter().flat_map(|parts| parts.items());
+    let around = parts.filter_map(|part| Some((part.get("toolInvocation")?.span().start, part)));
+    let around: HashMap<usize, Json<'a>> = around.collect();
+    for call in &mut calls {
+        call.json = around.get(&call.json.span().start).copied().unwrap_or(call.json);
     }
-
-    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
-        let elements = elements(&Object::of(message.json)).into_iter().filter(|json| answer(*json).is_some());
-        let answered: HashSet<usize> = message.results.iter().map(|result| result.json.span().start).collect();
-        let hosted = elements.filter(|json| !answered.contains(&json.span().start));
-        let result = |json| Some(HostedResult { name: name(json), output: output_in(json, OutputShape::Texts)? });
-        hosted.filter_map(result).collect()
-    }
-
-    fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
-        message.json.get(ATTACHMENTS)
-    }
-
-    fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
-        let parts = message.json.get("parts").filter(|parts| parts.items().next().is_some());
-        let Some(parts) = parts else { return append_line(&Object::of(message.json), "content", line) };
-        let end = parts.span().end - "]".len();
-        Some(Edit { range: end..end, text: format!(",{}", json!({"type": "text", "text": line})) })
-    }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User, SummaryRole::System]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let messages = &at.transcript.messages;
-        let neighbour = at.neighbour();
-        // Messages of version 4 have parts or invocations. A cut may leave neither, so the summary has parts.
-        let is_ui = messages.iter().any(|message| has_any(&Object::of(message.json), &["parts", "toolInvocations"]));
-        let has = |key: &str| neighbour.is_some_and(|neighbour| neighbour.get(key).is_some());
-        let mut message = json!({});
-        if is_ui || has("id") {
-            message["id"] = json!(new_id(summary.text, neighbour));
-        }
-        message["role"] = json!(summary.role.name());
-        // Version 4 repeats the text beside the parts.
-        if !is_ui || has("content") {
-            message["content"] = json!(summary.text);
-        }
-        if is_ui {
-            message["parts"] = json!([{"type": "text", "text": summary.text}]);
-        }
-        vec![message]
-    }
-
-    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        // Calls of `UIMessage`s hold their own results.
-        call.json.get_text("type").filter(|kind| kind.is("tool-call"))?;
-        let mut result =
-            json!({"type": "tool-result", "toolCallId": call.id?.decode(), "toolName": call.name?.decode()});
-        match call.json.get("args") {
-            None => result["output"] = json!({"type": "error-text", "value": text}),
-            Some(_) => {
-                result["result"] = json!(text);
-                result["isError"] = json!(true);
-            }
-        }
-        Some(result)
-    }
-
-    fn result_members(&self, call: &Call<'_>, text: &str) -> Option<CallMembers> {
-        let invocation = call.json.get("toolInvocation");
-        let state = invocation.unwrap_or(call.json).get_text("state")?;
-        let inside = invocation.map(|_| "toolInvocation");
-        // Version 4.
-        if ["call", "partial-call"].iter().any(|name| state.is(name)) {
-            let members = vec![("state", Some(json!("result"))), ("result", Some(json!(text)))];
-            return Some(CallMembers { inside, members });
-        }
-        // Nobody has approved it.
-        let is_open = call.json.get("approval").is_some_and(|approval| approval.get("approved").is_none());
-        let mut members = vec![("state", Some(json!("output-error"))), ("errorText", Some(json!(text)))];
-        members.extend(is_open.then_some(("approval", None)));
-        Some(CallMembers { inside, members })
-    }
-
-    fn results_message(&self) -> Option<Value> {
-        Some(json!({"role": "tool", "content": [PARTS]}))
-    }
-
-    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
-        copies_of_calls(message, calls, outputs::legacy_calls(message.json), |json| json.get_text("toolCallId"))
-    }
+    let content = match content.as_slice() {
+        [] => Content::empty(),
+        [Part { json, kind: PartKind::Text(text) }] if json.kind() == JsonKind::String => Content::Text(*text),
+        _ => Content::Parts(content.into()),
+    };
+    let mut results: Vec<ResultRef<'a>> = elements.iter().filter_map(|json| answer(*json)).collect();
+    // Results of other calls in a message of the model are the provider's own.
+    let own: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
+    let is_own = |result: &ResultRef<'_>| result.id.is_some_and(|id| own.contains(&id.decode()));
+    results.retain(|result| !is_hosted(result.json) && (role != Role::Assistant || is_own(result)));
+    outputs::add_duplicates(message, &mut results);
+    let attachments = blocks::elements(message.get(ATTACHMENTS), JsonKind::Object);
+    let attachments = attachments.map(|json| Part { json, kind: PartKind::Media(MediaKind::of_block(json, "file")) });
+    Ok(Message {
+        role,
+        content: with_parts(content, message.get("content"), attachments.collect()),
+        calls: calls.into(),
+        results: results.into(),
+        rest: RareFields::of_role(role_name),
+        ..Message::empty(json)
+    })
 }
 
-impl UsageReader for AiSdk {
-    /// Programs put it into the metadata, which have no fixed form. That of several steps is a sum over their requests, as
-    /// `totalUsage` is.
-    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
-        let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
-        let is_step = |part: &Json<'_>| part.member_is("type", "step-start");
-        let usage = message.json.at(&["metadata", "usage"])?;
-        if parts.filter(is_step).nth(1).is_some() { None } else { Usage::of(usage) }
-    }
-}
-
-impl OrderRules for AiSdk {
-    /// Messages of the user interface have ids, by which it finds them.
-    fn message_id<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
-        message.json.get("id").filter(|id| id.text().is_some_and(|id| !id.is_empty()))
-    }
-
-    fn keeps_signatures(&self) -> bool {
-        true
-    }
-
-    /// Groups a request for approval of a tool with its response, and the call of a provider's own tool with its result.
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let mut requests = HashMap::new();
-        let mut groups = of_hosted(messages, is_hosted, |part| part.member_is("type", "tool-result"));
-        for (index, message) in messages.iter().enumerate() {
-            for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
-                let approval = part.get_text("approvalId").map(|id| id.decode());
-                match (part.get_text("type"), approval) {
-                    (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = requests.insert(id, index),
-                    (Some(kind), Some(id)) if kind.is("tool-approval-response") => {
-                        groups.extend(requests.get(&id).map(|&question| (question, index)));
-                    }
-                    _ => {}
+/// Groups a request for approval of a tool with its response, and the call of a provider's own tool with its result.
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    let mut requests = HashMap::new();
+    let mut groups = of_hosted(messages, is_hosted, |part| part.member_is("type", "tool-result"));
+    for (index, message) in messages.iter().enumerate() {
+        for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
+            let approval = part.get_text("approvalId").map(|id| id.decode());
+            match (part.get_text("type"), approval) {
+                (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = requests.insert(id, index),
+                (Some(kind), Some(id)) if kind.is("tool-approval-response") => {
+                    groups.extend(requests.get(&id).map(|&question| (question, index)));
                 }
+                _ => {}
             }
         }
-        groups
     }
+    groups
+}
+
+fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    if let Some(sent) = sent_instead(answer.json) {
+        return CallOutput::of(Some(sent), OutputShape::Blocks("text"));
+    }
+    let mut found = output_in(answer.json, OutputShape::Any)?;
+    found.duplicates = answer.duplicates.iter().filter_map(|other| other.get("result")).collect();
+    Some(found)
+}
+
+fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
+    let elements = elements(&Object::of(message.json)).into_iter().filter(|json| answer(*json).is_some());
+    let answered: HashSet<usize> = message.results.iter().map(|result| result.json.span().start).collect();
+    let hosted = elements.filter(|json| !answered.contains(&json.span().start));
+    let result = |json| Some(HostedResult { name: name(json), output: output_in(json, OutputShape::Texts)? });
+    hosted.filter_map(result).collect()
+}
+
+fn duplicates<'a>(message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
+    copies_of_calls(message, calls, outputs::legacy_calls(message.json), |json| json.get_text("toolCallId"))
+}
+
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let messages = &at.transcript.messages;
+    let neighbour = at.neighbour();
+    // Messages of version 4 have parts or invocations. A cut may leave neither, so the summary has parts.
+    let is_ui = messages.iter().any(|message| has_any(&Object::of(message.json), &["parts", "toolInvocations"]));
+    let has = |key: &str| neighbour.is_some_and(|neighbour| neighbour.get(key).is_some());
+    let mut message = json!({});
+    if is_ui || has("id") {
+        message["id"] = json!(new_id(summary.text, neighbour));
+    }
+    message["role"] = json!(summary.role.name());
+    // Version 4 repeats the text beside the parts.
+    if !is_ui || has("content") {
+        message["content"] = json!(summary.text);
+    }
+    if is_ui {
+        message["parts"] = json!([{"type": "text", "text": summary.text}]);
+    }
+    vec![message]
+}
+
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+    // Calls of `UIMessage`s hold their own results.
+    call.json.get_text("type").filter(|kind| kind.is("tool-call"))?;
+    let mut result = json!({"type": "tool-result", "toolCallId": call.id?.decode(), "toolName": call.name?.decode()});
+    match call.json.get("args") {
+        None => result["output"] = json!({"type": "error-text", "value": text}),
+        Some(_) => {
+            result["result"] = json!(text);
+            result["isError"] = json!(true);
+        }
+    }
+    Some(result)
+}
+
+fn result_members(call: &Call<'_>, text: &str) -> Option<CallMembers> {
+    let invocation = call.json.get("toolInvocation");
+    let state = invocation.unwrap_or(call.json).get_text("state")?;
+    let inside = invocation.map(|_| "toolInvocation");
+    // Version 4.
+    if ["call", "partial-call"].iter().any(|name| state.is(name)) {
+        let members = vec![("state", Some(json!("result"))), ("result", Some(json!(text)))];
+        return Some(CallMembers { inside, members });
+    }
+    // Nobody has approved it.
+    let is_open = call.json.get("approval").is_some_and(|approval| approval.get("approved").is_none());
+    let mut members = vec![("state", Some(json!("output-error"))), ("errorText", Some(json!(text)))];
+    members.extend(is_open.then_some(("approval", None)));
+    Some(CallMembers { inside, members })
 }
 
 /// An id that depends only on the text and the neighbour: letters and digits, like the SDK's own ids.
@@ -283,31 +245,31 @@ fn is_ui_part(part: Json<'_>) -> bool {
     is_ui_tool(part) || kind.starts_with("data-") || UI_PARTS.iter().any(|name| kind.is(name))
 }
 
-fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> FormatFit {
+fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> MatchScore {
     if content.items().any(|block| block.kind() != JsonKind::Object) {
-        return FormatFit::Mismatch;
+        return MatchScore::Mismatch;
     }
-    let mut fit = FormatFit::Plain;
+    let mut fit = MatchScore::Plain;
     for (block, kind) in block_types(message) {
         let is_foreign = is_foreign(block, kind);
         let kind = kind.map(|kind| kind.decode());
         let has = |key: &str| block.get(key).is_some();
         match kind.as_deref() {
             Some("tool-call" | "tool-result") if has("toolCallId") => {
-                fit = FormatFit::Own("tool-call or tool-result parts")
+                fit = MatchScore::Own("tool-call or tool-result parts")
             }
-            Some("tool-approval-request" | "tool-approval-response") => fit = FormatFit::Own("questions for approval"),
-            Some("file") if has("mediaType") || has("mimeType") => fit = FormatFit::Own("its content parts"),
+            Some("tool-approval-request" | "tool-approval-response") => fit = MatchScore::Own("questions for approval"),
+            Some("file") if has("mediaType") || has("mimeType") => fit = MatchScore::Own("its content parts"),
             Some("text" | "reasoning") if has("text") => {}
             Some("image") if has("image") => {}
-            Some("redacted-reasoning") => fit = FormatFit::Own("its content parts"),
+            Some("redacted-reasoning") => fit = MatchScore::Own("its content parts"),
             // A part of a provider, such as a compaction.
-            Some("custom") if has("kind") => fit = FormatFit::Own("parts of a provider's own kind"),
+            Some("custom") if has("kind") => fit = MatchScore::Own("parts of a provider's own kind"),
             _ if is_foreign => {}
-            _ => return FormatFit::Mismatch,
+            _ => return MatchScore::Mismatch,
         }
         if has("providerOptions") {
-            fit = FormatFit::Own("options for a provider");
+            fit = MatchScore::Own("options for a provider");
         }
     }
     fit

@@ -6,10 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::format::{
-    Coercion, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS,
-    REMOVE_ALL, SummaryMessage,
-};
+use crate::format::{EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage};
 use crate::formats::shared::blocks::{self, block_types};
 use crate::formats::shared::fields::{after_thinking, copied, non_null, role_of};
 use crate::formats::shared::tool_use::{self, ROLES, is_call, is_result};
@@ -19,11 +16,6 @@ use crate::message::{Call, Message, ResultRef};
 use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::outputs::CallOutput;
 use crate::text::Text;
-use crate::usage::UsageReader;
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct Anthropic;
 
 /// The types of blocks that no other format has, besides calls and results.
 const OWN_BLOCKS: [&str; 4] = ["container_upload", "search_result", "compaction", "tool_addition"];
@@ -31,128 +23,109 @@ const OWN_BLOCKS: [&str; 4] = ["container_upload", "search_result", "compaction"
 /// What Cline and its relatives write in the user's place.
 const FRAMES: [Frame; 1] = [Frame::Tag("<environment_details>", "</environment_details>")];
 
-impl Format for Anthropic {
-    fn name(&self) -> &'static str {
-        "anthropic"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "anthropic",
+    about: "Messages API",
+    frames: &FRAMES,
+    // The API merges consecutive messages of one speaker.
+    order: MessageOrder {
+        results_first: true,
+        user_first: true,
+        lenient: true,
+        unique_ids: true,
+        texts: Texts::NotBlank,
+        call_ids: Spelling::Word(usize::MAX),
+        tool_names: Spelling::Word(128),
+        object_inputs: true,
+        few_marks: true,
+        groups_by_thinking: true,
+        ..MessageOrder::of(ResultPlacement::Grouped)
+    },
+    results_message: Some(r#"{"role":"user","content":["…"]}"#),
+    hooks: Hooks {
+        match_score,
+        match_envelope: Some(match_envelope),
+        read,
+        groups,
+        result_output,
+        write_summary,
+        write_result,
+        ..Hooks::NONE
+    },
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "Messages API"
+fn match_score(message: &Object<'_>) -> MatchScore {
+    // This reader does not read parts and calls beside the content.
+    if role_of(&ROLES, message).is_none()
+        || message.get("content").is_none()
+        || non_null(message, "parts").is_some()
+        || non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
+    {
+        return MatchScore::Mismatch;
     }
-}
-
-impl MessageReader for Anthropic {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        // This reader does not read parts and calls beside the content.
-        if role_of(&ROLES, message).is_none()
-            || message.get("content").is_none()
-            || non_null(message, "parts").is_some()
-            || non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
-        {
-            return FormatFit::Mismatch;
-        }
-        let is_own = |kind: Text<'_>| is_call(kind) || is_result(kind) || OWN_BLOCKS.iter().any(|own| kind.is(own));
-        let is_known = |(block, kind): &(Json<'_>, Option<Text<'_>>)| {
-            kind.is_some_and(is_own) || !blocks::is_foreign(*block, *kind)
+    let is_own = |kind: Text<'_>| is_call(kind) || is_result(kind) || OWN_BLOCKS.iter().any(|own| kind.is(own));
+    let is_known =
+        |(block, kind): &(Json<'_>, Option<Text<'_>>)| kind.is_some_and(is_own) || !blocks::is_foreign(*block, *kind);
+    let mut fit = MatchScore::Plain;
+    for (block, kind) in block_types(message).filter(is_known) {
+        let Some(kind) = kind.filter(|kind| !blocks::UNREAD.iter().any(|unread| kind.is(unread))) else {
+            return MatchScore::Mismatch;
         };
-        let mut fit = FormatFit::Plain;
-        for (block, kind) in block_types(message).filter(is_known) {
-            let Some(kind) = kind.filter(|kind| !blocks::UNREAD.iter().any(|unread| kind.is(unread))) else {
-                return FormatFit::Mismatch;
-            };
-            // Others (Cohere) write thinking without a signature.
-            if is_call(kind) || is_result(kind) {
-                fit = FormatFit::Own("tool_use or tool_result blocks");
-            } else if kind.is("thinking") && block.get_text("signature").is_some() || kind.is("redacted_thinking") {
-                fit = FormatFit::Own("signed thinking blocks");
-            } else if (kind.is("image") || kind.is("document")) && block.get("source").is_some() {
-                fit = FormatFit::Own("media blocks with a source");
-            } else if is_own(kind) {
-                fit = FormatFit::Own("its content blocks");
-            }
+        // Others (Cohere) write thinking without a signature.
+        if is_call(kind) || is_result(kind) {
+            fit = MatchScore::Own("tool_use or tool_result blocks");
+        } else if kind.is("thinking") && block.get_text("signature").is_some() || kind.is("redacted_thinking") {
+            fit = MatchScore::Own("signed thinking blocks");
+        } else if (kind.is("image") || kind.is("document")) && block.get("source").is_some() {
+            fit = MatchScore::Own("media blocks with a source");
+        } else if is_own(kind) {
+            fit = MatchScore::Own("its content blocks");
         }
-        fit
     }
-
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        // A request has its system prompt beside the messages. A system message in front comes from a proxy for models
-        // of all makers.
-        let first = envelope.get("messages").and_then(|messages| messages.items().next());
-        if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
-            return EnvelopeFit::Unknown;
-        }
-        // Its tools are not functions. A cut removes calls, but not the tools that a request offers.
-        let mut tools = envelope.get("tools").into_iter().flat_map(|tools| tools.items()).map(Object::of);
-        if tools.any(|tool| tool.get("function").is_some()) {
-            return EnvelopeFit::Unknown;
-        }
-        let own = ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some());
-        let model = || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"));
-        if own || model() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        tool_use::message(message)
-    }
-
-    fn coercion(&self) -> Coercion {
-        Coercion::Unchecked
-    }
-
-    fn frames(&self) -> &'static [Frame] {
-        &FRAMES
-    }
+    fit
 }
 
-impl MessageWriter for Anthropic {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        tool_use::output(answer.json)
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let content = match at.mark() {
-            Some(mark) => json!([{"type": "text", "text": summary.text, "cache_control": copied(mark)}]),
-            None => json!(summary.text),
-        };
-        vec![json!({"role": summary.role.name(), "content": content})]
-    }
-
-    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        tool_use::result(call, text)
-    }
-
-    fn results_message(&self) -> Option<Value> {
-        Some(json!({"role": "user", "content": [PARTS]}))
-    }
-
-    fn remove_all(&self) -> Option<Value> {
-        Some(json!({"role": "remove", "content": "", "id": REMOVE_ALL}))
-    }
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    tool_use::message(message)
 }
 
-impl UsageReader for Anthropic {}
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    after_thinking(messages)
+}
 
-impl OrderRules for Anthropic {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
-        // The API merges consecutive messages of one speaker.
-        MessageOrder {
-            results_first: true,
-            user_first: true,
-            lenient: true,
-            unique_ids: true,
-            texts: Texts::NotBlank,
-            call_ids: Spelling::Word(usize::MAX),
-            tool_names: Spelling::Word(128),
-            object_inputs: true,
-            few_marks: true,
-            groups_by_thinking: true,
-            ..MessageOrder::of(ResultPlacement::Grouped)
-        }
-    }
+fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    tool_use::output(answer.json)
+}
 
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        after_thinking(messages)
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let content = match at.mark() {
+        Some(mark) => json!([{"type": "text", "text": summary.text, "cache_control": copied(mark)}]),
+        None => json!(summary.text),
+    };
+    vec![json!({"role": summary.role.name(), "content": content})]
+}
+
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+    tool_use::result(call, text)
+}
+
+fn match_envelope(envelope: &Object<'_>) -> EnvelopeScore {
+    // A request has its system prompt beside the messages. A system message in front comes from a proxy for models
+    // of all makers.
+    let first = envelope.get("messages").and_then(|messages| messages.items().next());
+    if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
+        return EnvelopeScore::Unknown;
     }
+    // Its tools are not functions. A cut removes calls, but not the tools that a request offers.
+    let mut tools = envelope.get("tools").into_iter().flat_map(|tools| tools.items()).map(Object::of);
+    if tools.any(|tool| tool.get("function").is_some()) {
+        return EnvelopeScore::Unknown;
+    }
+    let own = ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some());
+    let model = || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"));
+    if own || model() { EnvelopeScore::Likely } else { EnvelopeScore::Unknown }
 }
 
 #[cfg(test)]
@@ -167,7 +140,7 @@ mod tests {
                 r#"{{"model":"claude-opus-4-5","max_tokens":9,"tools":[{{"type":"function","function":{{"name":"f"}}}}],"messages":[{{"role":"user","content":"q"}},{cut}{{"role":"user","content":"u"}}]}}"#
             );
             let document = read(&source, None, None).expect("a transcript");
-            assert_eq!(document.transcripts[0].format.name(), "openai-chat", "{source}");
+            assert_eq!(document.transcripts[0].format.name, "openai-chat", "{source}");
         }
     }
 

@@ -7,9 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::foreign;
-use crate::format::{
-    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
-};
+use crate::format::{EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, TextBlock};
 use crate::formats::shared::blocks::{KEYS, has_key, output_text, reasoning};
 use crate::formats::shared::fields::{after_thinking, begins_with, call_part, check_object, copied, id, role_of};
 use crate::json::{Json, JsonKind, Object};
@@ -17,116 +15,86 @@ use crate::media::MediaKind;
 use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::outputs::CallOutput;
-use crate::usage::UsageReader;
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct Bedrock;
 
 const ROLES: [(&str, Role); 2] = [("user", Role::User), ("assistant", Role::Assistant)];
 
-impl Format for Bedrock {
-    fn name(&self) -> &'static str {
-        "bedrock"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "bedrock",
+    about: "messages as Bedrock's Converse takes them",
+    envelope: &[EnvelopeRule::likely(&["toolConfig", "inferenceConfig"])],
+    order: MessageOrder {
+        user_first: true,
+        alternates: true,
+        unique_ids: true,
+        texts: Texts::NotBlank,
+        call_ids: Spelling::Id(64),
+        tool_names: Spelling::Word(64),
+        object_inputs: true,
+        few_marks: true,
+        groups_by_thinking: true,
+        ..MessageOrder::of(ResultPlacement::Next)
+    },
+    results_message: Some(r#"{"role":"user","content":["…"]}"#),
+    text_block: TextBlock::Bare,
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "messages as Bedrock's Converse takes them"
-    }
-}
-
-impl MessageReader for Bedrock {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        let content = message.get("content").filter(|content| content.kind() == JsonKind::Array);
-        let (Some(content), Some(_)) = (content, role_of(&ROLES, message)) else { return FormatFit::Mismatch };
-        let mut blocks = content.items().peekable();
-        if blocks.peek().is_none() {
-            FormatFit::Plain
-        } else if blocks.all(|block| block.get("type").is_none() && has_key(block)) {
-            FormatFit::Own("blocks that have no type")
-        } else {
-            FormatFit::Mismatch
-        }
-    }
-
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        let own = ["toolConfig", "inferenceConfig"].iter().any(|key| envelope.get(key).is_some());
-        if own { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        check_object(json, "an object with a role")?;
-        let Some(blocks) = message.get("content").filter(|content| content.kind() == JsonKind::Array) else {
-            return Err("has no list of blocks".to_owned());
-        };
-        let blocks: Vec<Json<'a>> = blocks.items().collect();
-        let all = |key| blocks.iter().filter_map(move |block| Some((*block, block.get(key)?)));
-        Ok(Message {
-            role: role_of(&ROLES, message).unwrap_or(Role::Other),
-            calls: all("toolUse").map(|(block, json)| call_part(block, json, ["toolUseId", "name", "input"])).collect(),
-            results: all("toolResult")
-                .map(|(block, result)| ResultRef::new(block, id(result.get("toolUseId"))))
-                .collect(),
-            content: parts(blocks.into_iter()),
-            rest: RareFields::of_role(message.get_text("role").filter(|_| role_of(&ROLES, message).is_none())),
-            ..Message::empty(json)
-        })
+fn match_score(message: &Object<'_>) -> MatchScore {
+    let content = message.get("content").filter(|content| content.kind() == JsonKind::Array);
+    let (Some(content), Some(_)) = (content, role_of(&ROLES, message)) else { return MatchScore::Mismatch };
+    let mut blocks = content.items().peekable();
+    if blocks.peek().is_none() {
+        MatchScore::Plain
+    } else if blocks.all(|block| block.get("type").is_none() && has_key(block)) {
+        MatchScore::Own("blocks that have no type")
+    } else {
+        MatchScore::Mismatch
     }
 }
 
-impl MessageWriter for Bedrock {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        CallOutput::in_content(answer.json.get("toolResult")?, "")
-    }
-
-    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
-        Some(json!({"text": text}))
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let mut content = json!([{"text": summary.text}]);
-        if let (Some(mark), Some(blocks)) = (at.mark(), content.as_array_mut()) {
-            blocks.push(copied(mark));
-        }
-        vec![if begins_with("content", at.neighbour()) {
-            json!({"content": content, "role": summary.role.name()})
-        } else {
-            json!({"role": summary.role.name(), "content": content})
-        }]
-    }
-
-    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        let content = json!([{"text": text}]);
-        Some(json!({"toolResult": {"toolUseId": call.id?.decode(), "content": content, "status": "error"}}))
-    }
-
-    fn results_message(&self) -> Option<Value> {
-        Some(json!({"role": "user", "content": [PARTS]}))
-    }
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    check_object(json, "an object with a role")?;
+    let Some(blocks) = message.get("content").filter(|content| content.kind() == JsonKind::Array) else {
+        return Err("has no list of blocks".to_owned());
+    };
+    let blocks: Vec<Json<'a>> = blocks.items().collect();
+    let all = |key| blocks.iter().filter_map(move |block| Some((*block, block.get(key)?)));
+    Ok(Message {
+        role: role_of(&ROLES, message).unwrap_or(Role::Other),
+        calls: all("toolUse").map(|(block, json)| call_part(block, json, ["toolUseId", "name", "input"])).collect(),
+        results: all("toolResult").map(|(block, result)| ResultRef::new(block, id(result.get("toolUseId")))).collect(),
+        content: parts(blocks.into_iter()),
+        rest: RareFields::of_role(message.get_text("role").filter(|_| role_of(&ROLES, message).is_none())),
+        ..Message::empty(json)
+    })
 }
 
-impl UsageReader for Bedrock {}
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    after_thinking(messages)
+}
 
-impl OrderRules for Bedrock {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
-        MessageOrder {
-            user_first: true,
-            alternates: true,
-            unique_ids: true,
-            texts: Texts::NotBlank,
-            call_ids: Spelling::Id(64),
-            tool_names: Spelling::Word(64),
-            object_inputs: true,
-            few_marks: true,
-            groups_by_thinking: true,
-            ..MessageOrder::of(ResultPlacement::Next)
-        }
-    }
+fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    CallOutput::in_content(answer.json.get("toolResult")?, "")
+}
 
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        after_thinking(messages)
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let mut content = json!([{"text": summary.text}]);
+    if let (Some(mark), Some(blocks)) = (at.mark(), content.as_array_mut()) {
+        blocks.push(copied(mark));
     }
+    vec![if begins_with("content", at.neighbour()) {
+        json!({"content": content, "role": summary.role.name()})
+    } else {
+        json!({"role": summary.role.name(), "content": content})
+    }]
+}
+
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+    let content = json!([{"text": text}]);
+    Some(json!({"toolResult": {"toolUseId": call.id?.decode(), "content": content, "status": "error"}}))
 }
 
 fn parts<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Content<'a> {
@@ -168,7 +136,7 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let messages = &transcript.messages;
-        assert_eq!(transcript.format.name(), "bedrock");
+        assert_eq!(transcript.format.name, "bedrock");
         let pairing = &transcript.pairing;
         assert_eq!(pairing.pairs, [(1, 2)]);
         assert!(pairing.unanswered.is_empty() && !pairing.orphaned.contains(&true));
@@ -187,9 +155,9 @@ mod tests {
             r#"[{"role":"user","content":[{"type":"text","text":"u"}]}]"#,
             r#"[{"role":"user","parts":[{"text":"u"}]}]"#,
         ] {
-            assert_ne!(read(other, None, None).expect("a transcript").transcripts[0].format.name(), "bedrock");
+            assert_ne!(read(other, None, None).expect("a transcript").transcripts[0].format.name, "bedrock");
         }
         let bare = r#"[{"role":"user","content":[{"text":"u"}]}]"#;
-        assert_eq!(read(bare, None, None).expect("a transcript").transcripts[0].format.name(), "bedrock");
+        assert_eq!(read(bare, None, None).expect("a transcript").transcripts[0].format.name, "bedrock");
     }
 }

@@ -18,13 +18,12 @@ use serde_json::{Map, Value, json};
 use chain::Way;
 use walk::{Place, Walk};
 
-use crate::background_forms::BackgroundForms;
 use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::foreign;
 use crate::format::{
-    EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
-    SummaryMessage, SummaryPosition, Transcript,
+    EntryKind, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, Retention, Session, SummaryMessage,
+    SummaryPosition, Transcript,
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
@@ -36,10 +35,7 @@ use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::outputs::CallOutput;
 use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::text::Text;
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct ClaudeCode;
+use crate::usage::SizeNote;
 
 const KEYS: LinkKeys = LinkKeys { id: "uuid", parent: "parentUuid" };
 
@@ -76,53 +72,134 @@ const FRAMES: [Frame; 24] = [
     Frame::Opening("Base directory for this skill:"),
 ];
 
-impl Format for ClaudeCode {
-    fn name(&self) -> &'static str {
-        "claude-code"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "claude-code",
+    about: "sessions of Claude Code, and its stream-json",
+    list_paths: &[&["loglines"]],
+    envelope: &[EnvelopeRule::likely(&["loglines"])],
+    metadata_members: &["cwd", "gitBranch", "todos", "toolUseResult"],
+    usage: &[attached::USAGE],
+    frames: &FRAMES,
+    background: background::FORMS,
+    is_append_only: true,
+    skips_broken_lines: true,
+    // Sub-agents have names of their own.
+    session_files: Some(SessionFiles {
+        variable: "CLAUDE_CONFIG_DIR",
+        home: ".claude",
+        folder: "projects",
+        is_session: |name| stem_of_lines(name).is_some_and(|stem| stem.len() == 36 && ends_with_uuid(stem)),
+    }),
+    // Claude Code leaves out texts of nothing but white space, and sends empty ones.
+    order: MessageOrder {
+        unique_ids: true,
+        texts: Texts::NotEmpty,
+        call_ids: Spelling::Word(usize::MAX),
+        tool_names: Spelling::Word(128),
+        object_inputs: true,
+        ..MessageOrder::of(ResultPlacement::Behind)
+    },
+    // Claude Code does not load lines before a boundary.
+    summary_position: SummaryPosition::First,
+    parent_member: Some(KEYS.parent),
+    marks_summaries: true,
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
+    session: &ClaudeCode,
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "sessions of Claude Code, and its stream-json"
-    }
+/// What ClaudeCode does with its session files.
+#[derive(Debug)]
+struct ClaudeCode;
 
-    fn session_files(&self) -> Option<&'static SessionFiles> {
-        // Sub-agents have names of their own.
-        Some(&SessionFiles {
-            variable: "CLAUDE_CONFIG_DIR",
-            home: ".claude",
-            folder: "projects",
-            is_session: |name| stem_of_lines(name).is_some_and(|stem| stem.len() == 36 && ends_with_uuid(stem)),
-        })
+fn match_score(message: &Object<'_>) -> MatchScore {
+    // A value that is not an object is not a line of a session and stays unchanged.
+    if message.json.kind() != JsonKind::Object {
+        return MatchScore::Neutral;
+    }
+    match message.get_text("type") {
+        _ if is_foreign(message) => MatchScore::Mismatch,
+        Some(kind) if is_speaker(kind) => match message.get("message") {
+            Some(inner) if inner.get("content").is_some() => MatchScore::Own("a message in a line of a session"),
+            None if is_of_session(message) => MatchScore::Neutral,
+            _ => MatchScore::Mismatch,
+        },
+        Some(_) if message.get("role").is_none() || message.get("content").is_none() => MatchScore::Neutral,
+        None if is_of_session(message) => MatchScore::Neutral,
+        _ => MatchScore::Mismatch,
     }
 }
 
-impl MessageReader for ClaudeCode {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        // A value that is not an object is not a line of a session and stays unchanged.
-        if message.json.kind() != JsonKind::Object {
-            return FormatFit::Neutral;
-        }
-        match message.get_text("type") {
-            _ if is_foreign(message) => FormatFit::Mismatch,
-            Some(kind) if is_speaker(kind) => match message.get("message") {
-                Some(inner) if inner.get("content").is_some() => FormatFit::Own("a message in a line of a session"),
-                None if is_of_session(message) => FormatFit::Neutral,
-                _ => FormatFit::Mismatch,
-            },
-            Some(_) if message.get("role").is_none() || message.get("content").is_none() => FormatFit::Neutral,
-            None if is_of_session(message) => FormatFit::Neutral,
-            _ => FormatFit::Mismatch,
-        }
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    if is_foreign(message) {
+        let part = Part { json: message.json, kind: foreign::part(message.json) };
+        return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(message.json) });
     }
-
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        if envelope.get("loglines").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
+    if let Some(read) = attached::read(message) {
+        return Ok(read);
     }
-
-    fn paths(&self) -> &'static [&'static [&'static str]] {
-        &[&["loglines"]]
+    let Some(inner) = message.get("message").filter(|inner| inner.kind() == JsonKind::Object) else {
+        return Err("is not a line with a message".to_owned());
+    };
+    let mut read = tool_use::message(&Object::of(inner))?;
+    if let Some(denial) = attached::denial(message, &read.results) {
+        read.results[0].denial = Some(denial);
     }
+    Ok(Message { json: message.json, earlier: is_true(message, "isCompactSummary"), ..read })
+}
 
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    let mut groups = of_one_answer(messages, |message| message.json.at(&["message", "id"])?.text());
+    groups.extend(chain::group(messages));
+    groups
+}
+
+fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    // The agent displays this copy; the model is not sent it.
+    let copy = message.json.get("toolUseResult").filter(|_| message.results.len() == 1);
+    tool_use::output(answer.json).map(|output| output.with_copies(copy))
+}
+
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let message = json!({"role": "user", "content": summary.text});
+    let Some(neighbour) = at.neighbour() else { return vec![json!({"type": "user", "message": message})] };
+    let new = uuid(&[summary.text, neighbour.raw()]);
+    if neighbour.get("parentUuid").is_none() {
+        let id = neighbour.get("uuid").is_some().then_some(new);
+        return vec![user_line(neighbour, message, id, Map::new())];
+    }
+    let way = Way::to_summary(at, &new);
+    let boundary = uuid(&["boundary", &way.summary]);
+    let marks = json!({"isVisibleInTranscriptOnly": true, "isCompactSummary": true});
+    let id = Some(way.summary);
+    let mut lines = vec![
+        boundary_line(neighbour, &boundary, at),
+        linked(Some(&boundary), user_line(neighbour, message, id, members(marks))),
+    ];
+    for (id, parent) in &way.gaps {
+        lines.push(linked(Some(parent), empty_line(neighbour, id)));
+    }
+    lines
+}
+
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+    let result = tool_use::result(call, text)?;
+    let id = calling.json.get_text("uuid");
+    // Lines with one uuid are one message, so each of several equal calls takes its own.
+    let is_equal = |other: &&Call<'_>| other.json.raw() == call.json.raw();
+    let before = |other: &&Call<'_>| other.json.span().start < call.json.span().start;
+    let nth = calling.calls.iter().filter(is_equal).filter(before).count();
+    let spelled = call.json.raw().to_owned() + &"again".repeat(nth);
+    let new = id.map(|id| uuid(&["result", &id.decode(), &spelled]));
+    let line = user_line(calling.json, json!({"role": "user", "content": [result]}), new, Map::new());
+    Some(match id {
+        Some(id) if calling.json.get("parentUuid").is_some() => linked(Some(&id.decode()), line),
+        _ => line,
+    })
+}
+
+impl Session for ClaudeCode {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let walk = Walk::of(&lines);
@@ -170,98 +247,8 @@ impl MessageReader for ClaudeCode {
         entries
     }
 
-    fn frames(&self) -> &'static [Frame] {
-        &FRAMES
-    }
-
-    fn background(&self) -> &'static BackgroundForms {
-        &background::FORMS
-    }
-
-    fn metadata_members(&self) -> &'static [&'static str] {
-        &["cwd", "gitBranch", "todos", "toolUseResult"]
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        if is_foreign(message) {
-            let part = Part { json: message.json, kind: foreign::part(message.json) };
-            return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(message.json) });
-        }
-        if let Some(read) = attached::read(message) {
-            return Ok(read);
-        }
-        let Some(inner) = message.get("message").filter(|inner| inner.kind() == JsonKind::Object) else {
-            return Err("is not a line with a message".to_owned());
-        };
-        let mut read = tool_use::message(&Object::of(inner))?;
-        if let Some(denial) = attached::denial(message, &read.results) {
-            read.results[0].denial = Some(denial);
-        }
-        Ok(Message { json: message.json, earlier: is_true(message, "isCompactSummary"), ..read })
-    }
-
-    fn skips_broken_lines(&self) -> bool {
-        true
-    }
-}
-
-impl MessageWriter for ClaudeCode {
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        // The agent displays this copy; the model is not sent it.
-        let copy = message.json.get("toolUseResult").filter(|_| message.results.len() == 1);
-        tool_use::output(answer.json).map(|output| output.with_copies(copy))
-    }
-
-    fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
-        // Claude Code does not load lines before a boundary.
-        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentUuid").is_some());
-        if is_linked { SummaryPosition::First } else { SummaryPosition::AfterPinned }
-    }
-
-    fn marks_summaries(&self) -> bool {
-        true
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let message = json!({"role": "user", "content": summary.text});
-        let Some(neighbour) = at.neighbour() else { return vec![json!({"type": "user", "message": message})] };
-        let new = uuid(&[summary.text, neighbour.raw()]);
-        if neighbour.get("parentUuid").is_none() {
-            let id = neighbour.get("uuid").is_some().then_some(new);
-            return vec![user_line(neighbour, message, id, Map::new())];
-        }
-        let way = Way::to_summary(at, &new);
-        let boundary = uuid(&["boundary", &way.summary]);
-        let marks = json!({"isVisibleInTranscriptOnly": true, "isCompactSummary": true});
-        let id = Some(way.summary);
-        let mut lines = vec![
-            boundary_line(neighbour, &boundary, at),
-            linked(Some(&boundary), user_line(neighbour, message, id, members(marks))),
-        ];
-        for (id, parent) in &way.gaps {
-            lines.push(linked(Some(parent), empty_line(neighbour, id)));
-        }
-        lines
-    }
-
     fn resets(&self, summary: &[Value], at: &InsertionPoint<'_, '_>, _tokens: &dyn Fn() -> u64) -> Vec<Reset> {
         chain::resets(summary, at)
-    }
-
-    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        let result = tool_use::result(call, text)?;
-        let id = calling.json.get_text("uuid");
-        // Lines with one uuid are one message, so each of several equal calls takes its own.
-        let is_equal = |other: &&Call<'_>| other.json.raw() == call.json.raw();
-        let before = |other: &&Call<'_>| other.json.span().start < call.json.span().start;
-        let nth = calling.calls.iter().filter(is_equal).filter(before).count();
-        let spelled = call.json.raw().to_owned() + &"again".repeat(nth);
-        let new = id.map(|id| uuid(&["result", &id.decode(), &spelled]));
-        let line = user_line(calling.json, json!({"role": "user", "content": [result]}), new, Map::new());
-        Some(match id {
-            Some(id) if calling.json.get("parentUuid").is_some() => linked(Some(&id.decode()), line),
-            _ => line,
-        })
     }
 
     fn link_results(&self, transcript: &Transcript<'_>, results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
@@ -287,33 +274,22 @@ impl MessageWriter for ClaudeCode {
         let (id, parent) = (entry.get_text("uuid")?, entry.get("parentUuid")?.text().map(|parent| parent.decode()));
         Some(linked(parent.as_deref(), empty_line(entry, &id.decode())))
     }
-}
 
-impl OrderRules for ClaudeCode {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
-        // Claude Code leaves out texts of nothing but white space, and sends empty ones.
-        MessageOrder {
-            unique_ids: true,
-            texts: Texts::NotEmpty,
-            call_ids: Spelling::Word(usize::MAX),
-            tool_names: Spelling::Word(128),
-            object_inputs: true,
-            ..MessageOrder::of(ResultPlacement::Behind)
-        }
-    }
-
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let mut groups = of_one_answer(messages, |message| message.json.at(&["message", "id"])?.text());
-        groups.extend(chain::group(messages));
-        groups
-    }
-
-    fn loose_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+    fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
         chain::loose(transcript)
     }
 
-    fn ties(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chain::ties(transcript)
+    fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        chain::repaired_links(transcript)
+    }
+
+    fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
+        attached::size_note(note)
+    }
+
+    /// Messages that Claude Code kept stand before its summary, and ours resets their sizes.
+    fn is_newer(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
+        is_true(&Object::of(summary.json), "isCompactSummary").then_some(true)
     }
 }
 

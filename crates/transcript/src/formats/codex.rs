@@ -14,13 +14,12 @@ mod replay;
 
 use serde_json::{Map, Value};
 
-use crate::background_forms::BackgroundForms;
 use crate::compaction::{Reset, ResetKind};
 use crate::edit::Edit;
 use crate::entries::CompactionEntry;
 use crate::foreign;
 use crate::format::{
-    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, Transcript,
+    EntryKind, Format, Hooks, InsertionPoint, MatchScore, Session, SummaryMessage, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, non_null};
 use crate::formats::shared::items::{self, Item};
@@ -32,11 +31,7 @@ use crate::outputs::{CallOutput, HostedResult};
 use crate::pieces::Piece;
 use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::text::Text;
-use crate::usage::{SizeNote, Usage, UsageReader};
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct Codex;
+use crate::usage::{SizeNote, Usage};
 
 /// The prefixes of messages that Codex writes in the user's name.
 const INJECTED: [&str; 3] = ["<environment_context>", "<user_instructions>", "# AGENTS.md instructions"];
@@ -68,135 +63,148 @@ const FRAMES: [Frame; 19] = [
     Frame::Head("# Context from my IDE setup:\n", "\n## My request for Codex:\n"),
 ];
 
-/// The kind of a line.
-#[derive(Debug, Clone, Copy)]
-enum CodexLine<'a> {
-    /// An item, and its kind if known.
-    Item(Json<'a>, Option<Item>),
-    /// A compaction.
-    Compacted(Json<'a>),
-    /// The header of the session.
-    Meta,
-    /// The settings from this line on.
-    Context,
-    /// An event that Codex showed the user.
-    Event(Json<'a>),
-    Other,
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "codex",
+    about: "session files of Codex, ~/.codex/sessions/…/rollout-*.jsonl",
+    usage: &[],
+    frames: &FRAMES,
+    background: background::FORMS,
+    is_append_only: true,
+    skips_broken_lines: true,
+    session_files: Some(SessionFiles {
+        variable: "CODEX_HOME",
+        home: ".codex",
+        folder: "sessions",
+        is_session: |name| name.starts_with("rollout-") && stem_of_lines(name).is_some_and(ends_with_uuid),
+    }),
+    item: Some(&["payload"]),
+    can_lose_reasoning: true,
+    encrypted_by: Some(&["openai", "xai"]),
+    text_block: TextBlock::Typed("input_text"),
+    hooks: Hooks {
+        match_score,
+        read,
+        order: Some(order),
+        groups,
+        result_output,
+        provider_results,
+        write_summary,
+        write_result,
+        ..Hooks::NONE
+    },
+    session: &Codex,
+    ..Format::DEFAULT
+};
+
+/// What Codex does with its session files.
+#[derive(Debug)]
+struct Codex;
+
+fn match_score(message: &Object<'_>) -> MatchScore {
+    match line(message) {
+        Some(CodexLine::Other) => MatchScore::Neutral,
+        Some(CodexLine::Meta) if message.get("payload").is_none() => MatchScore::Own("the first line of a session"),
+        Some(CodexLine::Item(json, Some(_))) if json.span() == message.json.span() => MatchScore::Neutral,
+        Some(_) => MatchScore::Own("the type and payload of a session's line"),
+        None => MatchScore::Mismatch,
+    }
 }
 
-impl Format for Codex {
-    fn name(&self) -> &'static str {
-        "codex"
-    }
-
-    fn about(&self) -> &'static str {
-        "session files of Codex, ~/.codex/sessions/…/rollout-*.jsonl"
-    }
-
-    fn session_files(&self) -> Option<&'static SessionFiles> {
-        Some(&SessionFiles {
-            variable: "CODEX_HOME",
-            home: ".codex",
-            folder: "sessions",
-            is_session: |name| name.starts_with("rollout-") && stem_of_lines(name).is_some_and(ends_with_uuid),
-        })
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    match line(message) {
+        Some(CodexLine::Item(item, None)) if is_from_agent(item) => {
+            let content = items::content_of(&Object::of(item));
+            let rest = RareFields::of_role(item.get_text("type"));
+            Ok(Message { rest, ..items::message_of(json, Role::Other, content) })
+        }
+        Some(CodexLine::Item(item, None)) => {
+            let part = Part { json: item, kind: foreign::part(item) };
+            Ok(items::message_of(json, Role::Other, Content::Parts(Box::new([part]))))
+        }
+        Some(CodexLine::Item(item, _)) => {
+            let mut read = items::item(&Object::of(item))?;
+            // A call or result is its whole line.
+            read.calls.iter_mut().for_each(|call| call.json = json);
+            read.results.iter_mut().for_each(|answer| answer.json = json);
+            let role = if is_injected(&read) { Role::Developer } else { read.role };
+            Ok(Message { json, role, ..read })
+        }
+        Some(CodexLine::Compacted(payload)) => {
+            Ok(Message { earlier: true, ..items::message_of(json, Role::User, compacted(payload)) })
+        }
+        _ => Err("is not a line of a session that holds an item".to_owned()),
     }
 }
 
-impl MessageReader for Codex {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        match line(message) {
-            Some(CodexLine::Other) => FormatFit::Neutral,
-            Some(CodexLine::Meta) if message.get("payload").is_none() => FormatFit::Own("the first line of a session"),
-            Some(CodexLine::Item(json, Some(_))) if json.span() == message.json.span() => FormatFit::Neutral,
-            Some(_) => FormatFit::Own("the type and payload of a session's line"),
-            None => FormatFit::Mismatch,
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    items::groups(messages.iter().map(|message| payload(message.json)))
+}
+
+fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    items::output(payload(answer.json))
+}
+
+fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
+    items::hosted(payload(message.json))
+}
+
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let item = items::summary(summary);
+    // The timestamp and ordinal of the last removed message are free.
+    let messages = &at.transcript.messages;
+    let removed = (at.removed)();
+    let is_removed = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_ok();
+    let before = messages.iter().rfind(is_removed).or(messages.last());
+    let Some(line) = before.map(|message| message.json).filter(|line| line.get("payload").is_some()) else {
+        return vec![item];
+    };
+    let mut written = Map::new();
+    for (key, value) in line.entries() {
+        let key = key.decode().into_owned();
+        let value = match key.as_str() {
+            "type" => Some(Value::from("response_item")),
+            "payload" => Some(item.clone()),
+            "timestamp" | "ordinal" => Some(copied(value)),
+            _ => None,
+        };
+        if let Some(value) = value {
+            written.insert(key, value);
         }
     }
+    vec![Value::Object(written)]
+}
 
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+    let item = payload(calling.json);
+    let item = match item.get_text("type") {
+        // Codex answers it as a function.
+        Some(kind) if kind.is("local_shell_call") => {
+            serde_json::json!({"type": "function_call_output", "call_id": call.id?.decode(), "output": text})
+        }
+        _ => items::result(&Call { json: item, ..call.clone() }, text)?,
+    };
+    let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(item) };
+    Some(serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}))
+}
+
+fn order(_envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
+    let binds_reasoning = items::have_ids(messages.iter().map(|message| payload(message.json)));
+    MessageOrder {
+        binds_reasoning,
+        call_ids: Spelling::Id(64),
+        tool_names: Spelling::Word(64),
+        groups_by_thinking: true,
+        ..MessageOrder::of(ResultPlacement::Behind)
+    }
+}
+
+impl Session for Codex {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let mut replay = replay::Replay::default();
         values.for_each(|value| replay.add(value));
         replay.entries
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        match line(message) {
-            Some(CodexLine::Item(item, None)) if is_from_agent(item) => {
-                let content = items::content_of(&Object::of(item));
-                let rest = RareFields::of_role(item.get_text("type"));
-                Ok(Message { rest, ..items::message_of(json, Role::Other, content) })
-            }
-            Some(CodexLine::Item(item, None)) => {
-                let part = Part { json: item, kind: foreign::part(item) };
-                Ok(items::message_of(json, Role::Other, Content::Parts(Box::new([part]))))
-            }
-            Some(CodexLine::Item(item, _)) => {
-                let mut read = items::item(&Object::of(item))?;
-                // A call or result is its whole line.
-                read.calls.iter_mut().for_each(|call| call.json = json);
-                read.results.iter_mut().for_each(|answer| answer.json = json);
-                let role = if is_injected(&read) { Role::Developer } else { read.role };
-                Ok(Message { json, role, ..read })
-            }
-            Some(CodexLine::Compacted(payload)) => {
-                Ok(Message { earlier: true, ..items::message_of(json, Role::User, compacted(payload)) })
-            }
-            _ => Err("is not a line of a session that holds an item".to_owned()),
-        }
-    }
-
-    fn frames(&self) -> &'static [Frame] {
-        &FRAMES
-    }
-
-    fn background(&self) -> &'static BackgroundForms {
-        &background::FORMS
-    }
-
-    fn skips_broken_lines(&self) -> bool {
-        true
-    }
-}
-
-impl MessageWriter for Codex {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        items::output(payload(answer.json))
-    }
-
-    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
-        items::hosted(payload(message.json))
-    }
-
-    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
-        Some(items::text_block(text))
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let item = items::summary(summary);
-        // The timestamp and ordinal of the last removed message are free.
-        let messages = &at.transcript.messages;
-        let removed = (at.removed)();
-        let is_removed = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_ok();
-        let before = messages.iter().rfind(is_removed).or(messages.last());
-        let Some(line) = before.map(|message| message.json).filter(|line| line.get("payload").is_some()) else {
-            return vec![item];
-        };
-        let mut written = Map::new();
-        for (key, value) in line.entries() {
-            let key = key.decode().into_owned();
-            let value = match key.as_str() {
-                "type" => Some(Value::from("response_item")),
-                "payload" => Some(item.clone()),
-                "timestamp" | "ordinal" => Some(copied(value)),
-                _ => None,
-            };
-            if let Some(value) = value {
-                written.insert(key, value);
-            }
-        }
-        vec![Value::Object(written)]
     }
 
     /// Codex sets the last size that it recorded to what it now sends, and restores it when a session goes on.
@@ -204,73 +212,6 @@ impl MessageWriter for Codex {
         let removed = (at.removed)();
         let kept = at.transcript.notes.iter().filter(|note| removed.binary_search(&note.json.span().start).is_err());
         kept.flat_map(|note| sizes(note.json, tokens)).collect()
-    }
-
-    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        let item = payload(calling.json);
-        let item = match item.get_text("type") {
-            // Codex answers it as a function.
-            Some(kind) if kind.is("local_shell_call") => {
-                serde_json::json!({"type": "function_call_output", "call_id": call.id?.decode(), "output": text})
-            }
-            _ => items::result(&Call { json: item, ..call.clone() }, text)?,
-        };
-        let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(item) };
-        Some(serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}))
-    }
-}
-
-impl UsageReader for Codex {
-    fn usage<'a>(&self, _message: &Message<'a>) -> Option<Usage<'a>> {
-        None
-    }
-
-    /// Reads an event with the size of the context. The input contains what was cached, and `total_token_usage` is a sum
-    /// over all requests. After a compaction, Codex writes an estimate of what it now sends, as `resets` does: only the
-    /// total is not 0.
-    fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
-        let event = payload(note);
-        match event.get_text("type")?.decode().as_ref() {
-            "context_compacted" | "thread_rolled_back" => Some(SizeNote::Smaller),
-            "token_count" => {
-                let usage = event.at(&["info", "last_token_usage"])?;
-                let is_estimate = usage.get("input_tokens").is_some_and(|input| input.is_falsy());
-                if is_estimate { Some(SizeNote::Smaller) } else { Usage::of(usage).map(SizeNote::Usage) }
-            }
-            _ => None,
-        }
-    }
-
-    /// A compaction of Codex stands behind what it keeps, and ours resets what was recorded before it.
-    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
-        Some(true)
-    }
-}
-
-impl OrderRules for Codex {
-    fn order(&self, _envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
-        let binds_reasoning = items::have_ids(messages.iter().map(|message| payload(message.json)));
-        MessageOrder {
-            binds_reasoning,
-            call_ids: Spelling::Id(64),
-            tool_names: Spelling::Word(64),
-            groups_by_thinking: true,
-            ..MessageOrder::of(ResultPlacement::Behind)
-        }
-    }
-
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        items::groups(messages.iter().map(|message| payload(message.json)))
-    }
-
-    /// Codex sends items without ids, and the provider can then not tell which reasoning a call belongs to. Where items
-    /// have ids, all reasoning stays.
-    fn can_lose_reasoning(&self, message: &Message<'_>) -> bool {
-        payload(message.json).member_is("type", "reasoning")
-    }
-
-    fn encrypted_by(&self) -> Option<&'static [&'static str]> {
-        Some(&["openai", "xai"])
     }
 
     /// Reads the event of an error, whose text holds the provider's answer.
@@ -301,7 +242,7 @@ impl OrderRules for Codex {
                 _ => 0,
             };
             if let Some(CodexLine::Compacted(payload)) = line(&object)
-                && let Ok(message) = self.message(&object)
+                && let Ok(message) = read(&object)
             {
                 let mut is_restorable = false;
                 if replay::has_list(payload) {
@@ -316,9 +257,42 @@ impl OrderRules for Codex {
         found
     }
 
-    fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
-        items::violations(messages.iter().map(|message| payload(message.json)))
+    /// Reads an event with the size of the context. The input contains what was cached, and `total_token_usage` is a sum
+    /// over all requests. After a compaction, Codex writes an estimate of what it now sends, as `resets` does: only the
+    /// total is not 0.
+    fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
+        let event = payload(note);
+        match event.get_text("type")?.decode().as_ref() {
+            "context_compacted" | "thread_rolled_back" => Some(SizeNote::Smaller),
+            "token_count" => {
+                let usage = event.at(&["info", "last_token_usage"])?;
+                let is_estimate = usage.get("input_tokens").is_some_and(|input| input.is_falsy());
+                if is_estimate { Some(SizeNote::Smaller) } else { Usage::of(usage).map(SizeNote::Usage) }
+            }
+            _ => None,
+        }
     }
+
+    /// A compaction of Codex stands behind what it keeps, and ours resets what was recorded before it.
+    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
+        Some(true)
+    }
+}
+
+/// The kind of a line.
+#[derive(Debug, Clone, Copy)]
+enum CodexLine<'a> {
+    /// An item, and its kind if known.
+    Item(Json<'a>, Option<Item>),
+    /// A compaction.
+    Compacted(Json<'a>),
+    /// The header of the session.
+    Meta,
+    /// The settings from this line on.
+    Context,
+    /// An event that Codex showed the user.
+    Event(Json<'a>),
+    Other,
 }
 
 /// The kind of a line; `None` if the value cannot be a line of a session.

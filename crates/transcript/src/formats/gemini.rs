@@ -6,135 +6,111 @@
 
 use serde_json::{Value, json};
 
-use crate::format::{
-    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
-    SummaryRole,
-};
+use crate::format::{EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole, TextBlock};
 use crate::formats::shared::fields::{begins_with, check_object, id, non_null, of_hosted, role_in};
 use crate::formats::shared::parts::{self, is_part, member, output, part};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Call, Content, Message, Part, RareFields, ResultRef, Role};
 use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::outputs::{CallOutput, HostedResult};
-use crate::usage::UsageReader;
 
 /// The format's row.
-#[derive(Debug)]
-pub(super) struct Gemini;
+pub(super) static FORMAT: Format = Format {
+    name: "gemini",
+    about: "contents of parts, as generateContent takes them",
+    envelope: &[EnvelopeRule::likely(&["contents"])],
+    order: MessageOrder {
+        user_first: true,
+        calls_after_user: true,
+        lenient: true,
+        texts: Texts::Some,
+        tool_names: Spelling::Name(128),
+        object_inputs: true,
+        ..MessageOrder::of(ResultPlacement::Grouped)
+    },
+    keeps_signatures: true,
+    results_message: Some(r#"{"role":"user","parts":["…"]}"#),
+    text_block: TextBlock::Bare,
+    hooks: Hooks {
+        match_score,
+        read,
+        groups,
+        result_output,
+        provider_results,
+        write_summary,
+        write_result,
+        ..Hooks::NONE
+    },
+    ..Format::DEFAULT
+};
 
-impl Format for Gemini {
-    fn name(&self) -> &'static str {
-        "gemini"
-    }
-
-    fn about(&self) -> &'static str {
-        "contents of parts, as generateContent takes them"
-    }
-}
-
-impl MessageReader for Gemini {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        let Some(parts) = parts(message) else {
-            // An empty message of the model has no parts; its role decides.
-            let lacks_content = non_null(message, "parts").is_none() && non_null(message, "content").is_none();
-            let is_model = message.member_is("role", "model");
-            return if lacks_content && is_model { FormatFit::Plain } else { FormatFit::Mismatch };
-        };
-        match role(message) {
-            Some(_) if parts.items().next().is_none() => FormatFit::Plain,
-            Some(_) if parts.items().all(is_part) => FormatFit::Own("parts"),
-            _ => FormatFit::Mismatch,
-        }
-    }
-
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        if envelope.get("contents").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        check_object(json, "an object with parts")?;
-        if parts(message).is_none() && non_null(message, "parts").is_some() {
-            return Err("has no list of parts".to_owned());
-        }
-        let parts: Vec<Json<'a>> = parts(message).into_iter().flat_map(|parts| parts.items()).collect();
-        let all = |key| parts.iter().filter_map(move |part| member(*part, key).map(|member| (*part, member)));
-        let (calls, answers) = (all("functionCall"), all("functionResponse"));
-        Ok(Message {
-            role: role(message).unwrap_or(Role::Other),
-            calls: calls.map(|(part, json)| parts::call(part, json)).collect(),
-            results: answers.map(|answer| ResultRef::new(answer.0, id(answer.1.get("id")))).collect(),
-            content: Content::of_parts(parts.iter().map(|json| Part { json: *json, kind: part(*json) }).collect()),
-            rest: RareFields::of_role(message.get_text("role").filter(|_| role(message).is_none())),
-            ..Message::empty(json)
-        })
+fn match_score(message: &Object<'_>) -> MatchScore {
+    let Some(parts) = parts(message) else {
+        // An empty message of the model has no parts; its role decides.
+        let lacks_content = non_null(message, "parts").is_none() && non_null(message, "content").is_none();
+        let is_model = message.member_is("role", "model");
+        return if lacks_content && is_model { MatchScore::Plain } else { MatchScore::Mismatch };
+    };
+    match role(message) {
+        Some(_) if parts.items().next().is_none() => MatchScore::Plain,
+        Some(_) if parts.items().all(is_part) => MatchScore::Own("parts"),
+        _ => MatchScore::Mismatch,
     }
 }
 
-impl MessageWriter for Gemini {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        output(answer.json)
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    check_object(json, "an object with parts")?;
+    if parts(message).is_none() && non_null(message, "parts").is_some() {
+        return Err("has no list of parts".to_owned());
     }
-
-    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
-        let list = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
-        list.filter_map(parts::hosted).collect()
-    }
-
-    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
-        Some(json!({"text": text}))
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let role = if summary.role == SummaryRole::Assistant { "model" } else { "user" };
-        let parts = json!([{"text": summary.text}]);
-        // The keys are in the neighbour's order.
-        let parts_first = begins_with("parts", at.neighbour());
-        let message =
-            if parts_first { json!({"parts": parts, "role": role}) } else { json!({"role": role, "parts": parts}) };
-        vec![message]
-    }
-
-    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        let mut response = json!({"name": call.name?.decode(), "response": {"error": text}});
-        if let Some(id) = call.id {
-            response["id"] = json!(id.decode());
-        }
-        Some(json!({"functionResponse": response}))
-    }
-
-    fn results_message(&self) -> Option<Value> {
-        Some(json!({"role": "user", "parts": [PARTS]}))
-    }
+    let parts: Vec<Json<'a>> = parts(message).into_iter().flat_map(|parts| parts.items()).collect();
+    let all = |key| parts.iter().filter_map(move |part| member(*part, key).map(|member| (*part, member)));
+    let (calls, answers) = (all("functionCall"), all("functionResponse"));
+    Ok(Message {
+        role: role(message).unwrap_or(Role::Other),
+        calls: calls.map(|(part, json)| parts::call(part, json)).collect(),
+        results: answers.map(|answer| ResultRef::new(answer.0, id(answer.1.get("id")))).collect(),
+        content: Content::of_parts(parts.iter().map(|json| Part { json: *json, kind: part(*json) }).collect()),
+        rest: RareFields::of_role(message.get_text("role").filter(|_| role(message).is_none())),
+        ..Message::empty(json)
+    })
 }
 
-impl UsageReader for Gemini {}
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    let has = |part: Json<'_>, keys: [&str; 2]| keys.iter().any(|key| member(part, key).is_some());
+    of_hosted(
+        messages,
+        |part| has(part, ["executableCode", "toolCall"]),
+        |part| has(part, ["codeExecutionResult", "toolResponse"]),
+    )
+}
 
-impl OrderRules for Gemini {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
-        MessageOrder {
-            user_first: true,
-            calls_after_user: true,
-            lenient: true,
-            texts: Texts::Some,
-            tool_names: Spelling::Name(128),
-            object_inputs: true,
-            ..MessageOrder::of(ResultPlacement::Grouped)
-        }
-    }
+fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    output(answer.json)
+}
 
-    fn keeps_signatures(&self) -> bool {
-        true
-    }
+fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
+    let list = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
+    list.filter_map(parts::hosted).collect()
+}
 
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let has = |part: Json<'_>, keys: [&str; 2]| keys.iter().any(|key| member(part, key).is_some());
-        of_hosted(
-            messages,
-            |part| has(part, ["executableCode", "toolCall"]),
-            |part| has(part, ["codeExecutionResult", "toolResponse"]),
-        )
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let role = if summary.role == SummaryRole::Assistant { "model" } else { "user" };
+    let parts = json!([{"text": summary.text}]);
+    // The keys are in the neighbour's order.
+    let parts_first = begins_with("parts", at.neighbour());
+    let message =
+        if parts_first { json!({"parts": parts, "role": role}) } else { json!({"role": role, "parts": parts}) };
+    vec![message]
+}
+
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+    let mut response = json!({"name": call.name?.decode(), "response": {"error": text}});
+    if let Some(id) = call.id {
+        response["id"] = json!(id.decode());
     }
+    Some(json!({"functionResponse": response}))
 }
 
 fn parts<'a>(message: &Object<'a>) -> Option<Json<'a>> {
@@ -167,7 +143,7 @@ mod tests {
             let document = read(source, None, None).expect("a transcript");
             let transcript = &document.transcripts[0];
             let messages = &transcript.messages;
-            assert_eq!(transcript.format.name(), "gemini");
+            assert_eq!(transcript.format.name, "gemini");
             assert_eq!(transcript.pairing.pairs, [(1, 2), (1, 2)]);
             assert_eq!([0, 1, 2].map(|index| messages[index].role), [Role::User, Role::Assistant, Role::User]);
             assert_eq!([0, 2].map(|index| messages[index].is_user_turn()), [true, false]);
@@ -183,7 +159,7 @@ mod tests {
         let source = r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model"},{"role":"model","parts":null},
             {"role":"model","parts":[{"thoughtSignature":"s"}]}]"#;
         let document = read(source, None, None).expect("a transcript");
-        assert_eq!(document.transcripts[0].format.name(), "gemini");
+        assert_eq!(document.transcripts[0].format.name, "gemini");
         assert_eq!(document.transcripts[0].messages.len(), 4);
     }
 
@@ -193,7 +169,7 @@ mod tests {
         let written = |neighbour: &str| {
             let document = read(neighbour, None, None).expect("a transcript");
             let place = InsertionPoint::new(&document.transcripts[0], 0);
-            Gemini.summary(&summary, &place)[0].to_string()
+            FORMAT.write_summary(&summary, &place)[0].to_string()
         };
         assert_eq!(written(r#"[{"parts":[{"text":"u"}],"role":"user"}]"#), r#"{"parts":[{"text":"s"}],"role":"user"}"#);
         assert_eq!(written(r#"[{"role":"user","parts":[{"text":"u"}]}]"#), r#"{"role":"user","parts":[{"text":"s"}]}"#);

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::foreign;
 use crate::format::{
-    EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
-    SummaryMessage, Transcript,
+    EntryKind, EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, Retention, Session,
+    SummaryMessage, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::formats::shared::links::uuid;
@@ -25,11 +25,7 @@ use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::session_files::SessionFiles;
 use crate::status::Denial;
 use crate::text::Text;
-use crate::usage::{Names, Usage, UsageReader};
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct GeminiCli;
+use crate::usage::{Names, UsageAt};
 
 /// What Gemini CLI writes in the user's place: the contents of files that the user names with `@` follow the user's words,
 /// and not every way to hand them over ends them.
@@ -41,51 +37,126 @@ const FRAMES: [Frame; 5] = [
     Frame::Tag("<system_note>", "</system_note>"),
 ];
 
-/// Whether a file is a session by its name, in the form of either version.
-fn is_session(name: &str) -> bool {
-    let stem = name.strip_suffix(".json").or_else(|| name.strip_suffix(".jsonl"));
-    stem.is_some_and(|stem| stem.starts_with("session-") && !stem.contains('.'))
+/// The input contains what was cached. Thoughts are counted beside the output, and not read again.
+const TOKENS: Names = Names { read: "input", cached: &[], written: "output", total: "total" };
+
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "gemini-cli",
+    about: "sessions of Gemini CLI",
+    envelope: &[EnvelopeRule { all: &["sessionId", "projectHash", "messages"], any: &[], score: EnvelopeScore::Sure }],
+    usage: &[UsageAt { names: Some(&TOKENS), ..UsageAt::path(&["tokens"]) }],
+    frames: &FRAMES,
+    is_append_only: true,
+    session_files: Some(SessionFiles { variable: "", home: ".gemini", folder: "tmp", is_session }),
+    // A call holds its result, and a cancelled one has none.
+    order: MessageOrder::of(ResultPlacement::Unchecked),
+    text_block: TextBlock::Bare,
+    hooks: Hooks { match_score, read, result_output, provider_results, write_summary, ..Hooks::NONE },
+    session: &GeminiCli,
+    ..Format::DEFAULT
+};
+
+/// What GeminiCli does with its session files.
+#[derive(Debug)]
+struct GeminiCli;
+
+fn match_score(message: &Object<'_>) -> MatchScore {
+    if message.json.kind() != JsonKind::Object {
+        return MatchScore::Neutral;
+    }
+    let Some(kind) = message.get_text("type") else {
+        let is_record = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
+        return if is_record { MatchScore::Neutral } else { MatchScore::Mismatch };
+    };
+    let has = |key| message.get(key).is_some();
+    if !has("content") || !has("id") || !has("timestamp") || has("role") || has("message") {
+        return MatchScore::Mismatch;
+    }
+    match role(kind) {
+        Some(_) => MatchScore::Own("a message of a session"),
+        None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => MatchScore::Neutral,
+        None => MatchScore::Mismatch,
+    }
 }
 
-impl Format for GeminiCli {
-    fn name(&self) -> &'static str {
-        "gemini-cli"
-    }
-
-    fn about(&self) -> &'static str {
-        "sessions of Gemini CLI"
-    }
-
-    fn session_files(&self) -> Option<&'static SessionFiles> {
-        Some(&SessionFiles { variable: "", home: ".gemini", folder: "tmp", is_session })
-    }
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    let Some(kind) = message.get_text("type") else {
+        let part = Part { json, kind: foreign::part(json) };
+        return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(json) });
+    };
+    let role = role(kind).unwrap_or(Role::Other);
+    let calls = || non_null(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
+    let result_in = |call: Json<'a>| call.get("result").filter(|list| !list.is_falsy());
+    let said = content_of(message.get("content"));
+    let content = match said {
+        Content::Text(text) if calls().next().is_none() => Content::Text(text),
+        said => {
+            let mut parts = match (said, message.get("content")) {
+                (Content::Parts(parts), _) => parts.into_vec(),
+                (Content::Text(text), Some(json)) if !text.is_empty() => {
+                    vec![Part { json, kind: PartKind::Text(text) }]
+                }
+                _ => Vec::new(),
+            };
+            parts.extend(calls().flat_map(|call| {
+                let arguments = call.get("args").map(|json| Part { json, kind: PartKind::Call });
+                let result = result_in(call).map(|json| Part { json, kind: PartKind::Result(result(json)) });
+                arguments.into_iter().chain(result)
+            }));
+            Content::of_parts(parts.into())
+        }
+    };
+    Ok(Message {
+        role,
+        content,
+        calls: calls().filter(|call| call.kind() == JsonKind::Object).map(|call| parts::call(call, call)).collect(),
+        results: calls()
+            .filter_map(|call| {
+                Some(ResultRef { denial: denial(call), ..ResultRef::new(result_in(call)?, id(call.get("id"))) })
+            })
+            .collect(),
+        rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
+        ..Message::empty(json)
+    })
 }
 
-impl MessageReader for GeminiCli {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        if message.json.kind() != JsonKind::Object {
-            return FormatFit::Neutral;
-        }
-        let Some(kind) = message.get_text("type") else {
-            let is_record = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
-            return if is_record { FormatFit::Neutral } else { FormatFit::Mismatch };
-        };
-        let has = |key| message.get(key).is_some();
-        if !has("content") || !has("id") || !has("timestamp") || has("role") || has("message") {
-            return FormatFit::Mismatch;
-        }
-        match role(kind) {
-            Some(_) => FormatFit::Own("a message of a session"),
-            None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => FormatFit::Neutral,
-            None => FormatFit::Mismatch,
-        }
-    }
+fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    let result = answer.json;
+    let is_own = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
+    let call = message.calls.iter().find(is_own)?.json;
+    let output = match result.items().find_map(parts::output) {
+        Some(output) => output,
+        None => CallOutput::of(Some(result), OutputShape::Blocks(""))?,
+    };
+    let failed = call.member_is("status", "error");
+    Some(output.with_failure(failed).with_copies(call.get("resultDisplay")))
+}
 
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        let is_session = ["sessionId", "projectHash", "messages"].iter().all(|key| envelope.get(key).is_some());
-        if is_session { EnvelopeFit::Sure } else { EnvelopeFit::Unknown }
-    }
+fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
+    let list = message.json.get("content").into_iter().flat_map(|parts| parts.items());
+    list.filter_map(parts::hosted).collect()
+}
 
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let neighbour = at.neighbour();
+    let id = uuid(&[summary.text, neighbour.map_or("", |neighbour| neighbour.raw())]);
+    let mut message = json!({"id": id});
+    if let Some(time) = neighbour.and_then(|neighbour| neighbour.get("timestamp")) {
+        message["timestamp"] = copied(time);
+    }
+    message["type"] = json!("user");
+    let of_user = |message: &&Message<'_>| message.role == Role::User;
+    let as_parts = at.transcript.messages.iter().rfind(of_user).and_then(|message| message.json.get("content"));
+    message["content"] = match as_parts.map(|content| content.kind()) {
+        Some(JsonKind::Array) => json!([{"text": summary.text}]),
+        _ => json!(summary.text),
+    };
+    vec![message]
+}
+
+impl Session for GeminiCli {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let records: Vec<Object<'_>> = values.map(Object::of).collect();
         let mut entries: Vec<EntryKind> = records.iter().map(entry).collect();
@@ -115,56 +186,6 @@ impl MessageReader for GeminiCli {
             }
         }
         entries
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        let Some(kind) = message.get_text("type") else {
-            let part = Part { json, kind: foreign::part(json) };
-            return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(json) });
-        };
-        let role = role(kind).unwrap_or(Role::Other);
-        let calls = || non_null(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
-        let result_in = |call: Json<'a>| call.get("result").filter(|list| !list.is_falsy());
-        let said = content_of(message.get("content"));
-        let content = match said {
-            Content::Text(text) if calls().next().is_none() => Content::Text(text),
-            said => {
-                let mut parts = match (said, message.get("content")) {
-                    (Content::Parts(parts), _) => parts.into_vec(),
-                    (Content::Text(text), Some(json)) if !text.is_empty() => {
-                        vec![Part { json, kind: PartKind::Text(text) }]
-                    }
-                    _ => Vec::new(),
-                };
-                parts.extend(calls().flat_map(|call| {
-                    let arguments = call.get("args").map(|json| Part { json, kind: PartKind::Call });
-                    let result = result_in(call).map(|json| Part { json, kind: PartKind::Result(result(json)) });
-                    arguments.into_iter().chain(result)
-                }));
-                Content::of_parts(parts.into())
-            }
-        };
-        Ok(Message {
-            role,
-            content,
-            calls: calls().filter(|call| call.kind() == JsonKind::Object).map(|call| parts::call(call, call)).collect(),
-            results: calls()
-                .filter_map(|call| {
-                    Some(ResultRef { denial: denial(call), ..ResultRef::new(result_in(call)?, id(call.get("id"))) })
-                })
-                .collect(),
-            rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
-            ..Message::empty(json)
-        })
-    }
-
-    fn frames(&self) -> &'static [Frame] {
-        &FRAMES
-    }
-
-    fn is_append_only(&self) -> bool {
-        true
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
@@ -197,59 +218,10 @@ impl MessageReader for GeminiCli {
     }
 }
 
-impl MessageWriter for GeminiCli {
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        let result = answer.json;
-        let is_own = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
-        let call = message.calls.iter().find(is_own)?.json;
-        let output = match result.items().find_map(parts::output) {
-            Some(output) => output,
-            None => CallOutput::of(Some(result), OutputShape::Blocks(""))?,
-        };
-        let failed = call.member_is("status", "error");
-        Some(output.with_failure(failed).with_copies(call.get("resultDisplay")))
-    }
-
-    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
-        let list = message.json.get("content").into_iter().flat_map(|parts| parts.items());
-        list.filter_map(parts::hosted).collect()
-    }
-
-    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
-        Some(json!({"text": text}))
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let neighbour = at.neighbour();
-        let id = uuid(&[summary.text, neighbour.map_or("", |neighbour| neighbour.raw())]);
-        let mut message = json!({"id": id});
-        if let Some(time) = neighbour.and_then(|neighbour| neighbour.get("timestamp")) {
-            message["timestamp"] = copied(time);
-        }
-        message["type"] = json!("user");
-        let of_user = |message: &&Message<'_>| message.role == Role::User;
-        let as_parts = at.transcript.messages.iter().rfind(of_user).and_then(|message| message.json.get("content"));
-        message["content"] = match as_parts.map(|content| content.kind()) {
-            Some(JsonKind::Array) => json!([{"text": summary.text}]),
-            _ => json!(summary.text),
-        };
-        vec![message]
-    }
-}
-
-impl UsageReader for GeminiCli {
-    /// The input contains what was cached. Thoughts are counted beside the output, and not read again.
-    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
-        const NAMES: Names = Names { read: "input", cached: &[], written: "output", total: "total" };
-        Usage::named(&Object::of(message.json.get("tokens")?), &NAMES)
-    }
-}
-
-impl OrderRules for GeminiCli {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
-        // A call holds its result, and a cancelled one has none.
-        MessageOrder::of(ResultPlacement::Unchecked)
-    }
+/// Whether a file is a session by its name, in the form of either version.
+fn is_session(name: &str) -> bool {
+    let stem = name.strip_suffix(".json").or_else(|| name.strip_suffix(".jsonl"));
+    stem.is_some_and(|stem| stem.starts_with("session-") && !stem.contains('.'))
 }
 
 fn role(kind: Text<'_>) -> Option<Role> {
@@ -319,9 +291,9 @@ mod tests {
         let source = format!("{HEADER}{}", records.concat());
         let document = read(&source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        assert_eq!(transcript.format.name(), "gemini-cli");
+        assert_eq!(transcript.format.name, "gemini-cli");
         let texts = transcript.messages.iter().flat_map(|message| message.content.texts());
-        (texts.map(|text| text.decode().into_owned()).collect(), GeminiCli.refusal(transcript))
+        (texts.map(|text| text.decode().into_owned()).collect(), FORMAT.refusal(transcript))
     }
 
     #[test]

@@ -5,9 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::format::{
-    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
-};
+use crate::format::{EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage};
 use crate::formats::shared::blocks::{self, block_types, common_block, content};
 use crate::formats::shared::fields::{begins_with, digest, has_any, id, list, role_and_name, role_of};
 use crate::json::{Json, JsonKind, Object};
@@ -16,139 +14,115 @@ use crate::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, 
 use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::text::Text;
 use crate::thin_list::ThinList;
-use crate::usage::UsageReader;
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct Inspect;
 
 const ROLES: [(&str, Role); 4] =
     [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant), ("tool", Role::Tool)];
 
-impl Format for Inspect {
-    fn name(&self) -> &'static str {
-        "inspect"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "inspect",
+    about: "samples of Inspect's evaluation logs (JSON)",
+    envelope: &[EnvelopeRule {
+        all: &["messages", "epoch", "input"],
+        any: &["scores", "store", "events", "model_usage"],
+        score: EnvelopeScore::Sure,
+    }],
+    marks_summaries: true,
+    hooks: Hooks { match_score, read, result_output, provider_results, write_summary, write_result, ..Hooks::NONE },
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "samples of Inspect's evaluation logs (JSON)"
+fn match_score(message: &Object<'_>) -> MatchScore {
+    let Some(role) = role_of(&ROLES, message) else { return MatchScore::Mismatch };
+    if message.get("content").is_none()
+        || has_any(message, &["parts", "function_call", "toolInvocations"])
+        || block_types(message).any(|(block, kind)| is_of_another(kind) && !blocks::is_foreign(block, kind))
+    {
+        return MatchScore::Mismatch;
     }
-}
-
-impl MessageReader for Inspect {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        let Some(role) = role_of(&ROLES, message) else { return FormatFit::Mismatch };
-        if message.get("content").is_none()
-            || has_any(message, &["parts", "function_call", "toolInvocations"])
-            || block_types(message).any(|(block, kind)| is_of_another(kind) && !blocks::is_foreign(block, kind))
-        {
-            return FormatFit::Mismatch;
-        }
-        let mut calls = list(message, "tool_calls").map(Object::of).peekable();
-        if calls.peek().is_some() {
-            return if calls.all(|call| is_call(&call)) {
-                FormatFit::Own("calls whose function is a name")
-            } else {
-                FormatFit::Mismatch
-            };
-        }
-        if role == Role::Tool && message.get_text("function").is_some() {
-            return FormatFit::Own("results that name their function");
-        }
-        if role == Role::User && has_summary_mark(message) {
-            return FormatFit::Marked("the mark of a summary");
-        }
-        match message.get_text("source") {
-            Some(source) if source.is("input") || source.is("generate") => FormatFit::Own("a source"),
-            // Many formats write such messages, so the envelope decides.
-            _ => FormatFit::Neutral,
-        }
-    }
-
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        let has = |key: &str| envelope.get(key).is_some();
-        let is_logged = ["scores", "store", "events", "model_usage"].iter().any(|key| has(key));
-        // A cut removes none of these, so the result is read as the same format. Without them the messages decide.
-        if has("messages") && has("epoch") && has("input") && is_logged {
-            EnvelopeFit::Sure
+    let mut calls = list(message, "tool_calls").map(Object::of).peekable();
+    if calls.peek().is_some() {
+        return if calls.all(|call| is_call(&call)) {
+            MatchScore::Own("calls whose function is a name")
         } else {
-            EnvelopeFit::Unknown
-        }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
-        Ok(Message {
-            role,
-            content: content(message.get("content"), block),
-            calls: message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(call).collect(),
-            results: match role {
-                Role::Tool => ThinList::from([ResultRef::new(json, id(message.get("tool_call_id")))]),
-                _ => ThinList::default(),
-            },
-            rest: RareFields::of_role(role_name),
-            earlier: role == Role::User && has_summary_mark(message),
-            ..Message::empty(json)
-        })
-    }
-}
-
-impl MessageWriter for Inspect {
-    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        let failed = message.json.get("error").is_some_and(|error| !error.is_falsy());
-        CallOutput::in_content(message.json, "text").map(|output| output.with_failure(failed))
-    }
-
-    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
-        let blocks = message.json.get("content").into_iter().flat_map(|content| content.items());
-        let result = |block: Json<'a>| {
-            let output = CallOutput::of(block.get("result"), OutputShape::Any)?;
-            let failed = block.get("error").is_some_and(|error| !error.is_falsy());
-            Some(HostedResult { name: block.get_text("name"), output: output.with_failure(failed) })
+            MatchScore::Mismatch
         };
-        blocks.filter(|block| block.member_is("type", "tool_use")).filter_map(result).collect()
     }
-
-    fn marks_summaries(&self) -> bool {
-        true
+    if role == Role::Tool && message.get_text("function").is_some() {
+        return MatchScore::Own("results that name their function");
     }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let neighbour = at.neighbour();
-        let mut message = json!({});
-        if let Some(json) = neighbour.filter(|neighbour| neighbour.get_text("id").is_some()) {
-            // Message ids have 22 letters and digits.
-            message["id"] = json!(digest(&[summary.text, json.raw()])[..22]);
-        }
-        let role_first = begins_with("role", neighbour);
-        if role_first {
-            message["role"] = json!("user");
-        }
-        message["content"] = json!(summary.text);
-        message["metadata"] = json!({"summary": true});
-        message["role"] = json!("user");
-        vec![message]
+    if role == Role::User && has_summary_mark(message) {
+        return MatchScore::Marked("the mark of a summary");
     }
-
-    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        let id = call.id?.decode();
-        let mut message = json!({});
-        if calling.json.get_text("id").is_some() {
-            message["id"] = json!(digest(&[&id, calling.json.raw()])[..22]);
-        }
-        message["content"] = json!(text);
-        message["role"] = json!("tool");
-        message["tool_call_id"] = json!(id);
-        message["function"] = json!(call.name?.decode());
-        message["error"] = json!({"type": "unknown", "message": text});
-        Some(message)
+    match message.get_text("source") {
+        Some(source) if source.is("input") || source.is("generate") => MatchScore::Own("a source"),
+        // Many formats write such messages, so the envelope decides.
+        _ => MatchScore::Neutral,
     }
 }
 
-impl UsageReader for Inspect {}
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
+    Ok(Message {
+        role,
+        content: content(message.get("content"), block),
+        calls: message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(call).collect(),
+        results: match role {
+            Role::Tool => ThinList::from([ResultRef::new(json, id(message.get("tool_call_id")))]),
+            _ => ThinList::default(),
+        },
+        rest: RareFields::of_role(role_name),
+        earlier: role == Role::User && has_summary_mark(message),
+        ..Message::empty(json)
+    })
+}
 
-impl OrderRules for Inspect {}
+fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    let failed = message.json.get("error").is_some_and(|error| !error.is_falsy());
+    CallOutput::in_content(message.json, "text").map(|output| output.with_failure(failed))
+}
+
+fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
+    let blocks = message.json.get("content").into_iter().flat_map(|content| content.items());
+    let result = |block: Json<'a>| {
+        let output = CallOutput::of(block.get("result"), OutputShape::Any)?;
+        let failed = block.get("error").is_some_and(|error| !error.is_falsy());
+        Some(HostedResult { name: block.get_text("name"), output: output.with_failure(failed) })
+    };
+    blocks.filter(|block| block.member_is("type", "tool_use")).filter_map(result).collect()
+}
+
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let neighbour = at.neighbour();
+    let mut message = json!({});
+    if let Some(json) = neighbour.filter(|neighbour| neighbour.get_text("id").is_some()) {
+        // Message ids have 22 letters and digits.
+        message["id"] = json!(digest(&[summary.text, json.raw()])[..22]);
+    }
+    let role_first = begins_with("role", neighbour);
+    if role_first {
+        message["role"] = json!("user");
+    }
+    message["content"] = json!(summary.text);
+    message["metadata"] = json!({"summary": true});
+    message["role"] = json!("user");
+    vec![message]
+}
+
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+    let id = call.id?.decode();
+    let mut message = json!({});
+    if calling.json.get_text("id").is_some() {
+        message["id"] = json!(digest(&[&id, calling.json.raw()])[..22]);
+    }
+    message["content"] = json!(text);
+    message["role"] = json!("tool");
+    message["tool_call_id"] = json!(id);
+    message["function"] = json!(call.name?.decode());
+    message["error"] = json!({"type": "unknown", "message": text});
+    Some(message)
+}
 
 /// Whether a message is marked as the summary of the earlier ones. After a cut this may be the only evidence for the
 /// format.
@@ -209,7 +183,7 @@ mod tests {
             r#"{"epoch":1,"input":"u","target":"","store":{},"messages":[{"content":"u","role":"user"}]}"#.to_owned(),
         ] {
             let document = read(&source, None, None).expect("a transcript");
-            assert!(document.transcripts.iter().all(|one| one.format.name() == "inspect"), "{source}");
+            assert!(document.transcripts.iter().all(|one| one.format.name == "inspect"), "{source}");
         }
         let document = read(MESSAGES, None, None).expect("a transcript");
         let messages = &document.transcripts[0].messages;
@@ -226,7 +200,7 @@ mod tests {
             let source = format!(
                 r#"{{"id":1,"epoch":1,"input":"u","target":"t","messages":[{cut}{{"role":"user","content":"u"}}]}}"#
             );
-            read(&source, None, None).expect("a transcript").transcripts[0].format.name()
+            read(&source, None, None).expect("a transcript").transcripts[0].format.name
         });
         assert_eq!(formats, ["openai-chat"; 2]);
     }
@@ -237,7 +211,7 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |cutoff| {
             let place = InsertionPoint::new(&document.transcripts[0], cutoff);
-            Inspect.summary(&summary, &place)[0].clone()
+            FORMAT.write_summary(&summary, &place)[0].clone()
         };
         assert_eq!(written(0)["id"].as_str().map(str::len), Some(22));
         assert_eq!(written(1).to_string(), r#"{"content":"s","metadata":{"summary":true},"role":"user"}"#);

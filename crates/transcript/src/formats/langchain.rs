@@ -7,14 +7,10 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::edit::{Edit, edited_value};
-use crate::format::{
-    Coercion, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage,
-    SummaryRole,
-};
+use crate::format::{Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole};
 use crate::formats::shared::blocks::{block_types, common_block, content};
 use crate::formats::shared::fields::{
-    check_object, copies_of_calls, has_reasoning, id, name, non_null, of_hosted, provider, reasoning, with_first,
+    check_object, copies_of_calls, has_reasoning, id, name, non_null, of_hosted, provider, reasoning,
 };
 use crate::json::{Json, JsonKind, Object};
 use crate::media::{self, MediaKind};
@@ -22,12 +18,8 @@ use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKin
 use crate::outputs::{CallOutput, HostedResult};
 use crate::text::Text;
 use crate::thin_list::ThinList;
-use crate::usage::{Usage, UsageReader};
+use crate::usage::UsageAt;
 use crate::{foreign, outputs, provider_texts};
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct LangChain;
 
 /// Message types with their class in `dumps`; the chunk classes are also types of their own.
 const TYPES: [(&str, &str, Role); 6] = [
@@ -39,175 +31,154 @@ const TYPES: [(&str, &str, Role); 6] = [
     ("chat", "ChatMessage", Role::Other),
 ];
 
+/// `LangChain`'s own usage contains what was cached in the input. Where it lacks, the provider's can be there.
+const USAGE: [UsageAt; 12] = [
+    UsageAt::path(&["data", "usage_metadata"]),
+    UsageAt::path(&["kwargs", "usage_metadata"]),
+    UsageAt::path(&["usage_metadata"]),
+    UsageAt::path(&["data", "response_metadata", "token_usage"]),
+    UsageAt::path(&["kwargs", "response_metadata", "token_usage"]),
+    UsageAt::path(&["response_metadata", "token_usage"]),
+    UsageAt::path(&["data", "response_metadata", "usage"]),
+    UsageAt::path(&["kwargs", "response_metadata", "usage"]),
+    UsageAt::path(&["response_metadata", "usage"]),
+    UsageAt::path(&["data", "response_metadata", "tokenUsage"]),
+    UsageAt::path(&["kwargs", "response_metadata", "tokenUsage"]),
+    UsageAt::path(&["response_metadata", "tokenUsage"]),
+];
+
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "langchain",
+    about: "messages_to_dict, model_dump and dumps of LangChain, LangGraph state and thread values",
+    usage: &USAGE,
+    keeps_signatures: true,
+    summary_roles: &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant],
+    hooks: Hooks {
+        match_score,
+        read,
+        groups,
+        result_output,
+        provider_results,
+        duplicates,
+        write_summary,
+        write_result,
+        ..Hooks::NONE
+    },
+    ..Format::DEFAULT
+};
+
+fn match_score(message: &Object<'_>) -> MatchScore {
+    // Lines of session files may have the type `system` too.
+    if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
+        return MatchScore::Mismatch;
+    }
+    match encoding(message) {
+        Some(encoding) if message.member_is("type", "remove") || role_of(message, encoding).is_some() => {
+            MatchScore::Own("the type of its messages")
+        }
+        _ => MatchScore::Mismatch,
+    }
+}
+
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    check_object(json, "a message")?;
+    if message.member_is("type", "remove") {
+        return Err("is an instruction to remove a message, so the list is an update, not a state".to_owned());
+    }
+    let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
+    let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
+    let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
+    let answers: ThinList<ResultRef<'a>> = match role {
+        Role::Tool => ThinList::from([ResultRef::new(json, id(fields.get("tool_call_id")))]),
+        Role::Function => ThinList::from([ResultRef::new(json, None)]),
+        _ => block_types(&fields)
+            .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
+            .map(|(block, _)| ResultRef::new(block, id(block.get("tool_use_id"))))
+            .collect(),
+    };
+    let content = content(fields.get("content"), block);
+    let is_beside = role == Role::Assistant && !has_reasoning(&content);
+    let rest = rest(&fields, role, is_beside);
+    Ok(Message {
+        role,
+        content,
+        calls: if role == Role::Assistant { calls(&fields).into() } else { ThinList::default() },
+        results: answers,
+        rest,
+        ..Message::empty(json)
+    })
+}
+
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    let is_call = |block: Json<'_>| type_ends(block, &["_tool_use", "server_tool_call"]);
+    of_hosted(messages, is_call, |block| type_ends(block, &["_tool_result"]))
+}
+
+fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    if answer.json.span() != message.json.span() {
+        return CallOutput::in_content(answer.json, "text");
+    }
+    let (_, fields) = fields(&Object::of(message.json))?;
+    // The artifact is for the program and not for the model.
+    CallOutput::in_content(fields.json, "text").map(|output| output.with_copies(fields.get("artifact")))
+}
+
+fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
+    let Some((Role::Assistant, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
+    let lists = [fields.get("content"), additional(&fields, "tool_outputs")];
+    // It wraps blocks that it does not know.
+    let blocks = lists.into_iter().flatten().flat_map(|list| list.items());
+    outputs::hosted_results(
+        blocks.map(|block| block.get("value").filter(|_| type_ends(block, &["non_standard"])).unwrap_or(block)),
+    )
+}
+
+fn duplicates<'a>(message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
+    let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
+    let raw = additional(&fields, "tool_calls");
+    let lists = [raw, fields.get("tool_calls"), fields.get("tool_call_chunks"), fields.get("content")];
+    let others = lists.into_iter().flatten().flat_map(|list| list.items());
+    copies_of_calls(message, calls, others, |json| json.get_text("call_id").or_else(|| json.get_text("id")))
+}
+
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let (kind, class) = match summary.role {
+        SummaryRole::User => ("human", "HumanMessage"),
+        SummaryRole::System => ("system", "SystemMessage"),
+        SummaryRole::Assistant => ("ai", "AIMessage"),
+    };
+    let mut fields = json!({
+        "content": summary.text,
+        "additional_kwargs": if summary.marked { json!({"lc_source": "summarization"}) } else { json!({}) },
+        "response_metadata": {},
+        "type": kind,
+        "name": summary.name,
+        "id": null,
+    });
+    if summary.role == SummaryRole::Assistant {
+        fields["tool_calls"] = json!([]);
+        fields["invalid_tool_calls"] = json!([]);
+    }
+    vec![encode(kind, class, fields, at.neighbour())]
+}
+
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+    let fields = json!({
+        "content": text, "additional_kwargs": {}, "response_metadata": {}, "type": "tool",
+        "name": call.name.map(|name| name.decode()), "id": null, "tool_call_id": call.id?.decode(), "artifact": null,
+        "status": "error",
+    });
+    Some(encode("tool", "ToolMessage", fields, Some(calling.json)))
+}
+
 /// The encoding of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MessageEncoding {
     Dict,
     Dump,
     Constructor,
-}
-
-impl Format for LangChain {
-    fn name(&self) -> &'static str {
-        "langchain"
-    }
-
-    fn about(&self) -> &'static str {
-        "messages_to_dict, model_dump and dumps of LangChain, LangGraph state and thread values"
-    }
-}
-
-impl MessageReader for LangChain {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        // Lines of session files may have the type `system` too.
-        if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
-            return FormatFit::Mismatch;
-        }
-        match encoding(message) {
-            Some(encoding) if message.member_is("type", "remove") || role_of(message, encoding).is_some() => {
-                FormatFit::Own("the type of its messages")
-            }
-            _ => FormatFit::Mismatch,
-        }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        check_object(json, "a message")?;
-        if message.member_is("type", "remove") {
-            return Err("is an instruction to remove a message, so the list is an update, not a state".to_owned());
-        }
-        let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
-        let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
-        let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
-        let answers: ThinList<ResultRef<'a>> = match role {
-            Role::Tool => ThinList::from([ResultRef::new(json, id(fields.get("tool_call_id")))]),
-            Role::Function => ThinList::from([ResultRef::new(json, None)]),
-            _ => block_types(&fields)
-                .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
-                .map(|(block, _)| ResultRef::new(block, id(block.get("tool_use_id"))))
-                .collect(),
-        };
-        let content = content(fields.get("content"), block);
-        let is_beside = role == Role::Assistant && !has_reasoning(&content);
-        let rest = rest(&fields, role, is_beside);
-        Ok(Message {
-            role,
-            content,
-            calls: if role == Role::Assistant { calls(&fields).into() } else { ThinList::default() },
-            results: answers,
-            rest,
-            ..Message::empty(json)
-        })
-    }
-
-    fn coercion(&self) -> Coercion {
-        Coercion::Done
-    }
-}
-
-impl MessageWriter for LangChain {
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        if answer.json.span() != message.json.span() {
-            return CallOutput::in_content(answer.json, "text");
-        }
-        let (_, fields) = fields(&Object::of(message.json))?;
-        // The artifact is for the program and not for the model.
-        CallOutput::in_content(fields.json, "text").map(|output| output.with_copies(fields.get("artifact")))
-    }
-
-    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
-        let Some((Role::Assistant, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
-        let lists = [fields.get("content"), additional(&fields, "tool_outputs")];
-        // It wraps blocks that it does not know.
-        let blocks = lists.into_iter().flatten().flat_map(|list| list.items());
-        outputs::hosted_results(
-            blocks.map(|block| block.get("value").filter(|_| type_ends(block, &["non_standard"])).unwrap_or(block)),
-        )
-    }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let (kind, class) = match summary.role {
-            SummaryRole::User => ("human", "HumanMessage"),
-            SummaryRole::System => ("system", "SystemMessage"),
-            SummaryRole::Assistant => ("ai", "AIMessage"),
-        };
-        let mut fields = json!({
-            "content": summary.text,
-            "additional_kwargs": if summary.marked { json!({"lc_source": "summarization"}) } else { json!({}) },
-            "response_metadata": {},
-            "type": kind,
-            "name": summary.name,
-            "id": null,
-        });
-        if summary.role == SummaryRole::Assistant {
-            fields["tool_calls"] = json!([]);
-            fields["invalid_tool_calls"] = json!([]);
-        }
-        vec![encode(kind, class, fields, at.neighbour())]
-    }
-
-    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        let fields = json!({
-            "content": text, "additional_kwargs": {}, "response_metadata": {}, "type": "tool",
-            "name": call.name.map(|name| name.decode()), "id": null, "tool_call_id": call.id?.decode(), "artifact": null,
-            "status": "error",
-        });
-        Some(encode("tool", "ToolMessage", fields, Some(calling.json)))
-    }
-
-    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
-        let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
-        let raw = additional(&fields, "tool_calls");
-        let lists = [raw, fields.get("tool_calls"), fields.get("tool_call_chunks"), fields.get("content")];
-        let others = lists.into_iter().flatten().flat_map(|list| list.items());
-        copies_of_calls(message, calls, others, |json| json.get_text("call_id").or_else(|| json.get_text("id")))
-    }
-
-    fn remove_all(&self) -> Option<Value> {
-        Some(json!({
-            "content": "", "additional_kwargs": {}, "response_metadata": {}, "type": "remove", "name": null,
-            "id": REMOVE_ALL,
-        }))
-    }
-
-    fn in_state(&self, message: &Object<'_>) -> Option<String> {
-        let (role, fields) = fields(message)?;
-        let (kind, ..) = TYPES.iter().find(|(_, _, known)| *known == role)?;
-        match fields.get("type") {
-            // JavaScript writes no type among the fields.
-            None => Some(with_first(fields.json, &format!("\"type\": \"{kind}\""))),
-            Some(named) if named.text().is_some_and(|named| named.is(kind)) => {
-                (encoding(message) != Some(MessageEncoding::Dump)).then(|| fields.json.raw().to_owned())
-            }
-            Some(named) => {
-                Some(edited_value(fields.json, vec![Edit { range: named.span(), text: format!("\"{kind}\"") }]))
-            }
-        }
-    }
-}
-
-impl UsageReader for LangChain {
-    /// `LangChain`'s own usage contains what was cached in the input. Where it lacks, the provider's can be there.
-    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
-        let of_provider = ["token_usage", "usage", "tokenUsage"].iter().filter_map(|key| message.metadata(key));
-        message.field("usage_metadata").into_iter().chain(of_provider).find_map(Usage::of)
-    }
-}
-
-impl OrderRules for LangChain {
-    fn keeps_signatures(&self) -> bool {
-        true
-    }
-
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let is_call = |block: Json<'_>| type_ends(block, &["_tool_use", "server_tool_call"]);
-        of_hosted(messages, is_call, |block| type_ends(block, &["_tool_result"]))
-    }
 }
 
 /// Writes a new message in the encoding of its neighbour.
@@ -382,7 +353,7 @@ mod tests {
             ] {
                 let document = read(&source, None, None).unwrap_or_else(|error| panic!("{source} {error}"));
                 let transcript = &document.transcripts[0];
-                assert_eq!(transcript.format.name(), "langchain", "{source}");
+                assert_eq!(transcript.format.name, "langchain", "{source}");
                 assert_eq!(transcript.pairing.pairs, [(1, 2)], "{source}");
             }
         }

@@ -31,41 +31,47 @@ use crate::message::Message;
 use crate::source::Source;
 
 /// Every format, in the order of the tables generated from it.
-pub static FORMATS: &[&dyn Format] = &[
-    &openai_chat::OpenAiChat,
-    &openai_responses::OpenAiResponses,
-    &anthropic::Anthropic,
-    &bedrock::Bedrock,
-    &gemini::Gemini,
-    &langchain::LangChain,
-    &claude_code::ClaudeCode,
-    &codex::Codex,
-    &gemini_cli::GeminiCli,
-    &pi::Pi,
-    &openhands::OpenHands,
-    &sharegpt::ShareGpt,
-    &ai_sdk::AiSdk,
-    &pydantic_ai::PydanticAi,
-    &ollama::Ollama,
-    &inspect::Inspect,
-    &tau_bench::TauBench,
+pub static FORMATS: &[&Format] = &[
+    &openai_chat::FORMAT,
+    &openai_responses::FORMAT,
+    &anthropic::FORMAT,
+    &bedrock::FORMAT,
+    &gemini::FORMAT,
+    &langchain::FORMAT,
+    &claude_code::FORMAT,
+    &codex::FORMAT,
+    &gemini_cli::FORMAT,
+    &pi::FORMAT,
+    &openhands::FORMAT,
+    &sharegpt::FORMAT,
+    &ai_sdk::FORMAT,
+    &pydantic_ai::FORMAT,
+    &ollama::FORMAT,
+    &inspect::FORMAT,
+    &tau_bench::FORMAT,
 ];
 
-pub fn by_name(name: &str) -> Option<&'static dyn Format> {
-    FORMATS.iter().copied().find(|format| format.name() == name)
+pub fn by_name(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().copied().find(|format| format.name == name)
 }
 
 /// The names of the agents whose sessions can be found.
 pub fn agents() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().filter(|format| format.session_files().is_some()).map(|format| format.name())
+    FORMATS.iter().filter(|format| format.session_files.as_ref().is_some()).map(|format| format.name)
+}
+
+/// Messages that violate a rule of the provider besides those of its order, with the rule.
+pub fn item_violations(transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
+    let items = transcript.messages.iter().map_while(|message| transcript.format.item_of(message.json));
+    shared::items::violations(items)
 }
 
 /// Reads a single entry and passes the message to `then`; `None` if the entry is not a message.
-pub fn read_entry<T>(format: &dyn Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
+pub fn read_entry<T>(format: &Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
     let source = Source::of(written).ok()?;
     let json = source.first()?;
-    let is_message = !matches!(format.entries(Items::only(json)).first(), Some(EntryKind::Note(_)));
-    is_message.then(|| format.message(&Object::of(json)).ok()).flatten().map(|message| then(&message))
+    let is_message = !matches!(format.session.entries(Items::only(json)).first(), Some(EntryKind::Note(_)));
+    is_message.then(|| format.read(&Object::of(json)).ok()).flatten().map(|message| then(&message))
 }
 
 #[cfg(test)]

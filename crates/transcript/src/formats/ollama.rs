@@ -6,12 +6,10 @@
 
 use serde_json::{Value, json};
 
-use crate::edit::Edit;
 use crate::format::{
-    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
-    SummaryRole,
+    Attachments, EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, TextBlock,
 };
-use crate::formats::shared::blocks::{append_line, block_types, elements, is_call_or_unread, with_parts};
+use crate::formats::shared::blocks::{block_types, elements, is_call_or_unread, with_parts};
 use crate::formats::shared::chat;
 use crate::formats::shared::fields::{list, non_null};
 use crate::json::{Json, JsonKind, Object};
@@ -19,110 +17,79 @@ use crate::media::MediaKind;
 use crate::message::{Call, Message, Part, PartKind};
 use crate::order::{MessageOrder, ResultPlacement};
 use crate::text::Text;
-use crate::usage::UsageReader;
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct Ollama;
 
 const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
-impl Format for Ollama {
-    fn name(&self) -> &'static str {
-        "ollama"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "ollama",
+    about: "messages as Ollama's chat takes them",
+    envelope: &[EnvelopeRule {
+        all: &["messages"],
+        any: &["keep_alive", "options", "think"],
+        score: EnvelopeScore::Likely,
+    }],
+    order: MessageOrder::of(ResultPlacement::Unchecked),
+    summary_roles: chat::SUMMARY_ROLES,
+    // Pictures are beside the text, in a list of nothing else.
+    text_block: TextBlock::Impossible,
+    attachments: Some(Attachments { list: &["images"], beside: &[] }),
+    hooks: Hooks { match_score, read, write_summary, write_result, ..Hooks::NONE },
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "messages as Ollama's chat takes them"
+fn match_score(message: &Object<'_>) -> MatchScore {
+    let is_known = message.get_text("role").is_some_and(|role| ROLES.iter().any(|name| role.is(name)));
+    // Ollama accepts no list. A list of readable blocks is still no evidence against the envelope: the rest of the
+    // file must be read as the same format when the list is removed.
+    let is_read = message.get("content").is_none_or(|content| content.kind() != JsonKind::Object)
+        && !block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread));
+    if !is_known || !is_read {
+        return MatchScore::Mismatch;
     }
+    let mut calls = list(message, "tool_calls").map(Object::of).peekable();
+    if calls.peek().is_some() {
+        return if calls.all(|call| is_call(&call)) {
+            MatchScore::Own("calls whose arguments are an object")
+        } else {
+            MatchScore::Mismatch
+        };
+    }
+    if names_tool(message) {
+        return MatchScore::Own("tool_name");
+    }
+    if images(message).next().is_some() {
+        return MatchScore::Own("images");
+    }
+    if thinking(message).is_some() {
+        return MatchScore::Own("thinking");
+    }
+    // Many formats write such messages, so the others and the envelope decide.
+    MatchScore::Neutral
 }
 
-impl MessageReader for Ollama {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        let is_known = message.get_text("role").is_some_and(|role| ROLES.iter().any(|name| role.is(name)));
-        // Ollama accepts no list. A list of readable blocks is still no evidence against the envelope: the rest of the
-        // file must be read as the same format when the list is removed.
-        let is_read = message.get("content").is_none_or(|content| content.kind() != JsonKind::Object)
-            && !block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread));
-        if !is_known || !is_read {
-            return FormatFit::Mismatch;
-        }
-        let mut calls = list(message, "tool_calls").map(Object::of).peekable();
-        if calls.peek().is_some() {
-            return if calls.all(|call| is_call(&call)) {
-                FormatFit::Own("calls whose arguments are an object")
-            } else {
-                FormatFit::Mismatch
-            };
-        }
-        if names_tool(message) {
-            return FormatFit::Own("tool_name");
-        }
-        if images(message).next().is_some() {
-            return FormatFit::Own("images");
-        }
-        if thinking(message).is_some() {
-            return FormatFit::Own("thinking");
-        }
-        // Many formats write such messages, so the others and the envelope decide.
-        FormatFit::Neutral
-    }
-
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        let own = ["keep_alive", "options", "think"].iter().any(|key| envelope.get(key).is_some());
-        if own && envelope.get("messages").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let mut read = chat::message(message)?;
-        let thought = thinking(message).map(|(json, thought)| Part { json, kind: PartKind::Reasoning(thought) });
-        let pictures = images(message).map(|json| Part { json, kind: PartKind::Media(MediaKind::Picture) });
-        let beside = thought.into_iter().chain(pictures).collect();
-        read.content = with_parts(read.content, message.get("content"), beside);
-        Ok(read)
-    }
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let mut read = chat::message(message)?;
+    let thought = thinking(message).map(|(json, thought)| Part { json, kind: PartKind::Reasoning(thought) });
+    let pictures = images(message).map(|json| Part { json, kind: PartKind::Media(MediaKind::Picture) });
+    let beside = thought.into_iter().chain(pictures).collect();
+    read.content = with_parts(read.content, message.get("content"), beside);
+    Ok(read)
 }
 
-impl MessageWriter for Ollama {
-    fn text_block(&self, _part: Json<'_>, _text: &str) -> Option<Value> {
-        // Pictures are beside the text, in a list of nothing else.
-        None
-    }
-
-    fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
-        message.json.get("images")
-    }
-
-    fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
-        append_line(&Object::of(message.json), "content", line)
-    }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        chat::SUMMARY_ROLES
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, _at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        vec![json!({"role": summary.role.name(), "content": summary.text})]
-    }
-
-    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        let mut message = json!({"role": "tool", "content": text});
-        if let Some(name) = call.name {
-            message["tool_name"] = json!(name.decode());
-        }
-        if let Some(id) = call.id {
-            message["tool_call_id"] = json!(id.decode());
-        }
-        Some(message)
-    }
+fn write_summary(summary: &SummaryMessage<'_>, _at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    vec![json!({"role": summary.role.name(), "content": summary.text})]
 }
 
-impl UsageReader for Ollama {}
-
-impl OrderRules for Ollama {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
-        MessageOrder::of(ResultPlacement::Unchecked)
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+    let mut message = json!({"role": "tool", "content": text});
+    if let Some(name) = call.name {
+        message["tool_name"] = json!(name.decode());
     }
+    if let Some(id) = call.id {
+        message["tool_call_id"] = json!(id.decode());
+    }
+    Some(message)
 }
 
 /// Whether the arguments of a call are an object. A call with both a type and an id comes from a server that copies
@@ -153,7 +120,7 @@ mod tests {
     use crate::framing::read_for_test as read;
 
     fn name(source: &str) -> &'static str {
-        read(source, None, None).unwrap_or_else(|error| panic!("{source} {error}")).transcripts[0].format.name()
+        read(source, None, None).unwrap_or_else(|error| panic!("{source} {error}")).transcripts[0].format.name
     }
 
     #[test]
@@ -164,7 +131,7 @@ mod tests {
             {"role":"assistant","content":"a","thinking":"hm"}]"#;
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        assert_eq!(transcript.format.name(), "ollama");
+        assert_eq!(transcript.format.name, "ollama");
         assert_eq!(transcript.pairing.pairs, [(1, 2), (1, 3)]);
         let texts = |index: usize| -> Vec<String> {
             transcript.messages[index].content.texts().iter().map(|text| text.decode().into_owned()).collect()

@@ -7,25 +7,19 @@
 
 use serde_json::{Value, json};
 
-use crate::edit::Edit;
 use crate::format::{
-    Coercion, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL,
-    SummaryMessage, SummaryRole,
+    Attachments, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole,
 };
-use crate::formats::shared::blocks::{append_line, block_types, elements, has_key, is_call_or_unread, with_parts};
+use crate::formats::shared::blocks::{block_types, elements, has_key, is_call_or_unread, with_parts};
 use crate::formats::shared::chat;
-use crate::formats::shared::fields::{copied, has_any, list, non_null, role_of, with_first};
+use crate::formats::shared::fields::{copied, has_any, list, non_null, role_of};
 use crate::frame::Frame;
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Call, Content, Message, Part, PartKind, Role};
 use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::text::Text;
-use crate::usage::{Usage, UsageReader};
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct OpenAiChat;
+use crate::usage::UsageAt;
 
 /// The block types that only this format has.
 const OWN_BLOCKS: [&str; 5] = ["image_url", "input_audio", "refusal", "video_url", "tool_call"];
@@ -55,158 +49,117 @@ const FRAMES: [Frame; 10] = [
     Frame::Opening("[Your active task list was preserved across context compression]"),
 ];
 
-impl Format for OpenAiChat {
-    fn name(&self) -> &'static str {
-        "openai-chat"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "openai-chat",
+    about: "Chat Completions messages and their clones (DeepSeek, Qwen, Mistral, Cohere v2, Groq, litellm)",
+    envelope: &[EnvelopeRule::likely(&[
+        "n",
+        "response_format",
+        "stream_options",
+        "max_completion_tokens",
+        "trajectory_format",
+    ])],
+    // mini-SWE-agent keeps the whole response.
+    usage: &[UsageAt::path(&["extra", "response", "usage"]), UsageAt::path(&["usage"])],
+    frames: &FRAMES,
+    keeps_signatures: true,
+    summary_roles: chat::SUMMARY_ROLES,
+    attachments: Some(Attachments { list: &[PICTURES], beside: &[] }),
+    hooks: Hooks { match_score, read, order: Some(order), groups, write_summary, write_result, ..Hooks::NONE },
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "Chat Completions messages and their clones (DeepSeek, Qwen, Mistral, Cohere v2, Groq, litellm)"
+fn match_score(message: &Object<'_>) -> MatchScore {
+    let Some(role) = role_of(&chat::ROLES, message) else { return MatchScore::Mismatch };
+    let carries = ["content", "tool_calls", "function_call", "refusal", "audio", "reasoning_content"];
+    if !is_readable(message) {
+        return MatchScore::Mismatch;
     }
+    if role != Role::Tool && !carries.iter().any(|key| message.get(key).is_some()) {
+        // A message without content could be of any format.
+        return MatchScore::Neutral;
+    }
+    if non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
+        return MatchScore::Shared("tool_calls");
+    }
+    match role {
+        Role::Tool if names_only_its_call(message) => return MatchScore::Shared("the role tool"),
+        Role::Tool => return MatchScore::Plain,
+        Role::Function => return MatchScore::Own("the role function"),
+        Role::Developer => return MatchScore::Own("the role developer"),
+        _ => {}
+    }
+    if non_null(message, "function_call").is_some() {
+        return MatchScore::Own("function_call");
+    }
+    let own = |kind: Text<'_>| OWN_BLOCKS.iter().any(|own| kind.is(own));
+    if block_types(message).any(|(_, kind)| kind.is_some_and(own)) {
+        return MatchScore::Own("its content blocks");
+    }
+    if message.get_text("reasoning_content").is_some() {
+        return MatchScore::Own("reasoning_content");
+    }
+    MatchScore::Plain
 }
 
-impl MessageReader for OpenAiChat {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        let Some(role) = role_of(&chat::ROLES, message) else { return FormatFit::Mismatch };
-        let carries = ["content", "tool_calls", "function_call", "refusal", "audio", "reasoning_content"];
-        if !is_readable(message) {
-            return FormatFit::Mismatch;
-        }
-        if role != Role::Tool && !carries.iter().any(|key| message.get(key).is_some()) {
-            // A message without content could be of any format.
-            return FormatFit::Neutral;
-        }
-        if non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
-            return FormatFit::Shared("tool_calls");
-        }
-        match role {
-            Role::Tool if names_only_its_call(message) => return FormatFit::Shared("the role tool"),
-            Role::Tool => return FormatFit::Plain,
-            Role::Function => return FormatFit::Own("the role function"),
-            Role::Developer => return FormatFit::Own("the role developer"),
-            _ => {}
-        }
-        if non_null(message, "function_call").is_some() {
-            return FormatFit::Own("function_call");
-        }
-        let own = |kind: Text<'_>| OWN_BLOCKS.iter().any(|own| kind.is(own));
-        if block_types(message).any(|(_, kind)| kind.is_some_and(own)) {
-            return FormatFit::Own("its content blocks");
-        }
-        if message.get_text("reasoning_content").is_some() {
-            return FormatFit::Own("reasoning_content");
-        }
-        FormatFit::Plain
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let mut read = chat::message(message)?;
+    if read.role != Role::Assistant {
+        return Ok(read);
     }
-
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        let own = ["n", "response_format", "stream_options", "max_completion_tokens", "trajectory_format"];
-        if own.iter().any(|key| envelope.get(key).is_some()) { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let mut read = chat::message(message)?;
-        if read.role != Role::Assistant {
-            return Ok(read);
-        }
-        let media = |json, kind| {
-            let medium = Part { json, kind: PartKind::Media(kind) };
-            Part { json, kind: PartKind::Mixed(Content::Parts(Box::new([medium]))) }
-        };
-        let pictures = elements(message.get(PICTURES), JsonKind::Object).map(|json| media(json, MediaKind::Picture));
-        let sound = message.get("audio").filter(|sound| sound.get("data").is_some());
-        // A refusal stands where an answer has its content.
-        let refusal = message.get("refusal").filter(|_| read.content.is_empty() && read.calls.is_empty());
-        let refusal = refusal.and_then(|json| Some(Part { json, kind: PartKind::Refusal(json.text()?) }));
-        let refusal = refusal.filter(|part| !part.json.is_falsy());
-        let sound = sound.map(|json| media(json, MediaKind::Sound));
-        let beside = refusal.into_iter().chain(pictures).chain(sound).collect();
-        read.content = with_parts(read.content, message.get("content"), beside);
-        Ok(read)
-    }
-
-    fn coercion(&self) -> Coercion {
-        Coercion::Converted
-    }
-
-    fn frames(&self) -> &'static [Frame] {
-        &FRAMES
-    }
+    let media = |json, kind| {
+        let medium = Part { json, kind: PartKind::Media(kind) };
+        Part { json, kind: PartKind::Mixed(Content::Parts(Box::new([medium]))) }
+    };
+    let pictures = elements(message.get(PICTURES), JsonKind::Object).map(|json| media(json, MediaKind::Picture));
+    let sound = message.get("audio").filter(|sound| sound.get("data").is_some());
+    // A refusal stands where an answer has its content.
+    let refusal = message.get("refusal").filter(|_| read.content.is_empty() && read.calls.is_empty());
+    let refusal = refusal.and_then(|json| Some(Part { json, kind: PartKind::Refusal(json.text()?) }));
+    let refusal = refusal.filter(|part| !part.json.is_falsy());
+    let sound = sound.map(|json| media(json, MediaKind::Sound));
+    let beside = refusal.into_iter().chain(pictures).chain(sound).collect();
+    read.content = with_parts(read.content, message.get("content"), beside);
+    Ok(read)
 }
 
-impl MessageWriter for OpenAiChat {
-    fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
-        message.json.get(PICTURES)
-    }
-
-    fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
-        append_line(&Object::of(message.json), "content", line)
-    }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        chat::SUMMARY_ROLES
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let mut message = chat::summary(summary, at);
-        if let Some(mark) = at.mark().filter(|_| message["content"].is_string()) {
-            message["content"] = json!([{"type": "text", "text": summary.text, "cache_control": copied(mark)}]);
-        }
-        // The mark identifies Mistral's models, and the summary may replace the last message with it.
-        let transcript = at.transcript;
-        let is_assistant = summary.role == SummaryRole::Assistant;
-        if is_assistant && transcript.order.alternates && last_answer_denies_prefix(&transcript.messages) {
-            message["prefix"] = json!(false);
-        }
-        vec![message]
-    }
-
-    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        chat::result(call, text)
-    }
-
-    fn remove_all(&self) -> Option<Value> {
-        Some(json!({"role": "remove", "content": "", "id": REMOVE_ALL}))
-    }
-
-    fn in_state(&self, message: &Object<'_>) -> Option<String> {
-        // In Chat Completions a message with calls may lack content; langchain-core requires it.
-        message.get("content").is_none().then(|| with_first(message.json, "\"content\": null"))
-    }
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    let pairs = messages.windows(2).enumerate();
+    pairs.filter(|(_, two)| is_exit(&two[1]) || is_observed(&two[0], &two[1])).map(|(at, _)| (at, at + 1)).collect()
 }
 
-impl UsageReader for OpenAiChat {
-    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
-        // mini-SWE-agent keeps the whole response.
-        let holder = message.json.at(&["extra", "response"]).unwrap_or(message.json);
-        Usage::of(holder.get("usage")?)
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let mut message = chat::summary(summary, at);
+    if let Some(mark) = at.mark().filter(|_| message["content"].is_string()) {
+        message["content"] = json!([{"type": "text", "text": summary.text, "cache_control": copied(mark)}]);
     }
+    // The mark identifies Mistral's models, and the summary may replace the last message with it.
+    let transcript = at.transcript;
+    let is_assistant = summary.role == SummaryRole::Assistant;
+    if is_assistant && transcript.order.alternates && last_answer_denies_prefix(&transcript.messages) {
+        message["prefix"] = json!(false);
+    }
+    vec![message]
 }
 
-impl OrderRules for OpenAiChat {
-    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
-        let order = MessageOrder {
-            texts: Texts::Some,
-            tool_names: Spelling::Word(64),
-            text_results: true,
-            few_marks: true,
-            ..MessageOrder::of(ResultPlacement::Following)
-        };
-        if is_for_mistral(envelope, messages) {
-            // Mistral's results hold pictures and sounds, too.
-            MessageOrder { alternates: true, model_after_results: true, text_results: false, ..order }
-        } else {
-            order
-        }
-    }
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+    chat::result(call, text)
+}
 
-    fn keeps_signatures(&self) -> bool {
-        true
-    }
-
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let pairs = messages.windows(2).enumerate();
-        pairs.filter(|(_, two)| is_exit(&two[1]) || is_observed(&two[0], &two[1])).map(|(at, _)| (at, at + 1)).collect()
+fn order(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
+    let order = MessageOrder {
+        texts: Texts::Some,
+        tool_names: Spelling::Word(64),
+        text_results: true,
+        few_marks: true,
+        ..MessageOrder::of(ResultPlacement::Following)
+    };
+    if is_for_mistral(envelope, messages) {
+        // Mistral's results hold pictures and sounds, too.
+        MessageOrder { alternates: true, model_after_results: true, text_results: false, ..order }
+    } else {
+        order
     }
 }
 
@@ -276,7 +229,7 @@ fn last_answer_denies_prefix(messages: &[Message<'_>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{InsertionPoint, MessageWriter, OpenAiChat, SummaryMessage, SummaryRole};
+    use super::{FORMAT, InsertionPoint, SummaryMessage, SummaryRole};
     use crate::framing::read_for_test as read;
 
     #[test]
@@ -287,7 +240,7 @@ mod tests {
             {"role":"assistant","content":[{"type":"text","value":"a"}],"loss_weight":1.0}]"#;
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        assert_eq!(transcript.format.name(), "openai-chat");
+        assert_eq!(transcript.format.name, "openai-chat");
         let pairing = &transcript.pairing;
         assert_eq!(pairing.pairs, [(1, 2), (1, 3)]);
         assert!(pairing.unanswered.is_empty() && !pairing.orphaned.contains(&true));
@@ -319,7 +272,7 @@ mod tests {
         let written_as = |role: SummaryRole, source: &str| {
             let document = read(source, None, None).expect("a transcript");
             let summary = SummaryMessage { text: "s", role, name: None, marked: false };
-            OpenAiChat.summary(&summary, &InsertionPoint::new(&document.transcripts[0], 0))[0].to_string()
+            FORMAT.write_summary(&summary, &InsertionPoint::new(&document.transcripts[0], 0))[0].to_string()
         };
         let written = |source: &str| written_as(SummaryRole::User, source);
         assert_eq!(written(r#"[{"role":"user","content":"u"}]"#), r#"{"role":"user","content":"s"}"#);

@@ -10,8 +10,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use crate::format::{
-    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
-    SummaryRole, Transcript,
+    EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{has_any, non_null, role_of};
 use crate::formats::shared::items::{self, Item, ROLES, kind};
@@ -19,11 +18,6 @@ use crate::json::{Json, JsonKind, Object};
 use crate::message::{Call, Content, Message, ResultRef, Role};
 use crate::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::outputs::{CallOutput, HostedResult};
-use crate::usage::UsageReader;
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct OpenAiResponses;
 
 /// The content parts that only this format has.
 const OWN_PARTS: [&str; 4] = ["input_text", "output_text", "input_image", "input_file"];
@@ -31,167 +25,158 @@ const OWN_PARTS: [&str; 4] = ["input_text", "output_text", "input_image", "input
 /// The members of a request that name a history stored by the provider.
 const SERVER_HISTORY: [&str; 2] = ["previous_response_id", "conversation"];
 
-impl Format for OpenAiResponses {
-    fn name(&self) -> &'static str {
-        "openai-responses"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "openai-responses",
+    about: "input and output items of the Responses API",
+    item: Some(&[]),
+    encrypted_by: Some(&["openai", "xai"]),
+    summary_roles: &[SummaryRole::User, SummaryRole::System],
+    text_block: TextBlock::Typed("input_text"),
+    hooks: Hooks {
+        match_score,
+        match_envelope: Some(match_envelope),
+        read,
+        order: Some(order),
+        groups,
+        result_output,
+        provider_results,
+        write_summary,
+        write_result,
+        refusal,
+        ..Hooks::NONE
+    },
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "input and output items of the Responses API"
-    }
-}
-
-impl MessageReader for OpenAiResponses {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        match (message.json.kind(), kind(message)) {
-            // The input of a request may be a string.
-            (JsonKind::String, _) => FormatFit::Neutral,
-            (_, None) => FormatFit::Mismatch,
-            (_, Some(Item::Message)) => fit_of_message(message),
-            (_, Some(Item::Reference)) if non_null(message, "type").is_none() => FormatFit::Neutral,
-            (_, Some(_)) if items::is_known(message) => FormatFit::Own("the type of an item"),
-            (_, Some(_)) => FormatFit::Neutral,
-        }
-    }
-
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        let inside = ["body", "request", "response"].map(|key| envelope.get(key).map(Object::of));
-        let items = [envelope].into_iter().chain(inside.iter().flatten()).find_map(|place| {
-            let is_response = || place.get_text("object").is_some_and(|object| object.starts_with("response"));
-            let beside = place.get("messages").is_none();
-            place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
-        });
-        let fits = |items: Json<'_>| items.items().all(|item| self.fit(&Object::of(item)) != FormatFit::Mismatch);
-        match items.map(|items| (items.kind(), items)) {
-            Some((JsonKind::String, _)) => EnvelopeFit::Sure,
-            // Logs of other programs have their messages under the same key.
-            Some((JsonKind::Array, items)) if fits(items) => EnvelopeFit::Sure,
-            _ => EnvelopeFit::Unknown,
-        }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        if let Some(text) = message.json.text() {
-            return Ok(items::message_of(message.json, Role::User, Content::Text(text)));
-        }
-        items::item(message)
-    }
-
-    fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
-        let messages = &transcript.messages;
-        if items::unknown_references(messages.iter().map(|message| message.json)) {
-            return Some(
-                "it names items that are not in it (item_reference), so the messages to summarize are not there"
-                    .to_owned(),
-            );
-        }
-        let history_key = SERVER_HISTORY.into_iter().find(|key| {
-            let value = transcript.state.and_then(|request| request.get(key));
-            value.is_some_and(|value| value.kind() != JsonKind::Null)
-        })?;
-        // Without orphaned results, these items are independent of the stored history.
-        has_orphans(messages).then(|| {
-            format!("its beginning is kept by the provider ({history_key}), with the calls of results that are here")
-        })
+fn match_score(message: &Object<'_>) -> MatchScore {
+    match (message.json.kind(), kind(message)) {
+        // The input of a request may be a string.
+        (JsonKind::String, _) => MatchScore::Neutral,
+        (_, None) => MatchScore::Mismatch,
+        (_, Some(Item::Message)) => fit_of_message(message),
+        (_, Some(Item::Reference)) if non_null(message, "type").is_none() => MatchScore::Neutral,
+        (_, Some(_)) if items::is_known(message) => MatchScore::Own("the type of an item"),
+        (_, Some(_)) => MatchScore::Neutral,
     }
 }
 
-impl MessageWriter for OpenAiResponses {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        items::output(answer.json)
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    if let Some(text) = message.json.text() {
+        return Ok(items::message_of(message.json, Role::User, Content::Text(text)));
     }
-
-    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
-        items::hosted(message.json)
-    }
-
-    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
-        Some(items::text_block(text))
-    }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User, SummaryRole::System]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let messages = &at.transcript.messages;
-        let cutoff = at.cutoff.min(messages.len());
-        let mut near = messages[cutoff..].iter().chain(messages[..cutoff].iter().rev());
-        let neighbour = near.find(|message| message.json.get("role").is_some()).map(|message| message.json);
-        let untyped = neighbour.is_some_and(|neighbour| neighbour.get("type").is_none());
-        let plain = neighbour.and_then(|neighbour| neighbour.get("content")).is_some_and(|said| said.text().is_some());
-        vec![match (untyped, plain) {
-            (true, true) => json!({"role": summary.role.name(), "content": summary.text}),
-            (true, false) => {
-                json!({"role": summary.role.name(), "content": [{"type": "input_text", "text": summary.text}]})
-            }
-            _ => items::summary(summary),
-        }]
-    }
-
-    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        items::result(call, text)
-    }
+    items::item(message)
 }
 
-impl UsageReader for OpenAiResponses {}
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    items::groups(messages.iter().map(|message| message.json))
+}
 
-impl OrderRules for OpenAiResponses {
-    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
-        let inside = envelope.and_then(|envelope| envelope.get("body").or_else(|| envelope.get("request")));
-        let inside = inside.map(Object::of);
-        let body = inside.as_ref().or(envelope);
-        let model = body.and_then(|body| body.get_text("model"));
-        let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
-        let has_server_history = body.is_some_and(|body| {
-            SERVER_HISTORY.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != JsonKind::Null))
-        });
-        let items = || messages.iter().map(|message| message.json);
-        let results = if is_deepseek { ResultPlacement::Grouped } else { ResultPlacement::Behind };
-        MessageOrder {
-            calls_elsewhere: has_server_history || items::unknown_references(items()),
-            binds_reasoning: items::have_ids(items()),
-            call_ids: Spelling::Id(64),
-            tool_names: Spelling::Word(64),
-            groups_by_thinking: true,
-            ..MessageOrder::of(results)
+fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    items::output(answer.json)
+}
+
+fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
+    items::hosted(message.json)
+}
+
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let messages = &at.transcript.messages;
+    let cutoff = at.cutoff.min(messages.len());
+    let mut near = messages[cutoff..].iter().chain(messages[..cutoff].iter().rev());
+    let neighbour = near.find(|message| message.json.get("role").is_some()).map(|message| message.json);
+    let untyped = neighbour.is_some_and(|neighbour| neighbour.get("type").is_none());
+    let plain = neighbour.and_then(|neighbour| neighbour.get("content")).is_some_and(|said| said.text().is_some());
+    vec![match (untyped, plain) {
+        (true, true) => json!({"role": summary.role.name(), "content": summary.text}),
+        (true, false) => {
+            json!({"role": summary.role.name(), "content": [{"type": "input_text", "text": summary.text}]})
         }
-    }
+        _ => items::summary(summary),
+    }]
+}
 
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        items::groups(messages.iter().map(|message| message.json))
-    }
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+    items::result(call, text)
+}
 
-    fn encrypted_by(&self) -> Option<&'static [&'static str]> {
-        Some(&["openai", "xai"])
+fn refusal(transcript: &Transcript<'_>) -> Option<String> {
+    let messages = &transcript.messages;
+    if items::unknown_references(messages.iter().map(|message| message.json)) {
+        return Some(
+            "it names items that are not in it (item_reference), so the messages to summarize are not there".to_owned(),
+        );
     }
+    let history_key = SERVER_HISTORY.into_iter().find(|key| {
+        let value = transcript.state.and_then(|request| request.get(key));
+        value.is_some_and(|value| value.kind() != JsonKind::Null)
+    })?;
+    // Without orphaned results, these items are independent of the stored history.
+    has_orphans(messages).then(|| {
+        format!("its beginning is kept by the provider ({history_key}), with the calls of results that are here")
+    })
+}
 
-    fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
-        items::violations(messages.iter().map(|message| message.json))
+fn match_envelope(envelope: &Object<'_>) -> EnvelopeScore {
+    let inside = ["body", "request", "response"].map(|key| envelope.get(key).map(Object::of));
+    let items = [envelope].into_iter().chain(inside.iter().flatten()).find_map(|place| {
+        let is_response = || place.get_text("object").is_some_and(|object| object.starts_with("response"));
+        let beside = place.get("messages").is_none();
+        place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
+    });
+    let fits = |items: Json<'_>| items.items().all(|item| match_score(&Object::of(item)) != MatchScore::Mismatch);
+    match items.map(|items| (items.kind(), items)) {
+        Some((JsonKind::String, _)) => EnvelopeScore::Sure,
+        // Logs of other programs have their messages under the same key.
+        Some((JsonKind::Array, items)) if fits(items) => EnvelopeScore::Sure,
+        _ => EnvelopeScore::Unknown,
     }
 }
 
-fn fit_of_message(message: &Object<'_>) -> FormatFit {
+fn order(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
+    let inside = envelope.and_then(|envelope| envelope.get("body").or_else(|| envelope.get("request")));
+    let inside = inside.map(Object::of);
+    let body = inside.as_ref().or(envelope);
+    let model = body.and_then(|body| body.get_text("model"));
+    let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
+    let has_server_history = body.is_some_and(|body| {
+        SERVER_HISTORY.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != JsonKind::Null))
+    });
+    let items = || messages.iter().map(|message| message.json);
+    let results = if is_deepseek { ResultPlacement::Grouped } else { ResultPlacement::Behind };
+    MessageOrder {
+        calls_elsewhere: has_server_history || items::unknown_references(items()),
+        binds_reasoning: items::have_ids(items()),
+        call_ids: Spelling::Id(64),
+        tool_names: Spelling::Word(64),
+        groups_by_thinking: true,
+        ..MessageOrder::of(results)
+    }
+}
+
+fn fit_of_message(message: &Object<'_>) -> MatchScore {
     // This reader does not read these members.
     let unread = ["parts", "tool_calls", "function_call", "toolInvocations", "tool_call_id"];
     if role_of(&ROLES, message).is_none() || has_any(message, &unread) {
-        return FormatFit::Mismatch;
+        return MatchScore::Mismatch;
     }
     let typed = non_null(message, "type").is_some();
-    let Some(said) = non_null(message, "content") else { return FormatFit::Mismatch };
-    let mut fit = if typed { FormatFit::Own("the type message") } else { FormatFit::Plain };
+    let Some(said) = non_null(message, "content") else { return MatchScore::Mismatch };
+    let mut fit = if typed { MatchScore::Own("the type message") } else { MatchScore::Plain };
     match said.kind() {
         JsonKind::String => {}
         JsonKind::Array => {
             for part in said.items() {
                 match part.get_text("type") {
-                    Some(kind) if OWN_PARTS.iter().any(|own| kind.is(own)) => fit = FormatFit::Own("its content parts"),
+                    Some(kind) if OWN_PARTS.iter().any(|own| kind.is(own)) => {
+                        fit = MatchScore::Own("its content parts")
+                    }
                     Some(kind) if ["refusal", "input_audio"].iter().any(|shared| kind.is(shared)) => {}
-                    _ => return FormatFit::Mismatch,
+                    _ => return MatchScore::Mismatch,
                 }
             }
         }
-        _ => return FormatFit::Mismatch,
+        _ => return MatchScore::Mismatch,
     }
     fit
 }
@@ -227,7 +212,7 @@ mod tests {
                 r#"[{USER},{{"type":"{call}","call_id":"a","id":"x"}},{{"type":"{result}","call_id":"a","output":"r"}}]"#
             );
             with(&source, |transcript| {
-                assert_eq!(transcript.format.name(), "openai-responses");
+                assert_eq!(transcript.format.name, "openai-responses");
                 assert_eq!(transcript.pairing.pairs, [(1, 2)], "{source}");
                 assert!(transcript.groups.is_empty());
             });
@@ -292,14 +277,14 @@ mod tests {
             (r#"{"input":[{"role":"tool","tool_call_id":"a","content":"r"}]}"#.to_owned(), "openai-chat"),
             (format!(r#"[{{"role":"developer","content":"d"}},{REASONING}]"#), "openai-responses"),
         ] {
-            with(&source, |transcript| assert_eq!(transcript.format.name(), name, "{source}"));
+            with(&source, |transcript| assert_eq!(transcript.format.name, name, "{source}"));
         }
     }
 
     #[test]
     fn items_that_only_the_provider_knows_stay() {
         let output = r#"{"type":"function_call_output","call_id":"a","output":"r"}"#;
-        let refusal = |source: &str| with(source, |transcript| OpenAiResponses.refusal(transcript));
+        let refusal = |source: &str| with(source, |transcript| FORMAT.refusal(transcript));
         let kept = refusal(&format!(r#"{{"previous_response_id":"r","input":[{output},{USER}]}}"#));
         assert!(kept.is_some_and(|why| why.contains("previous_response_id")));
         assert_eq!(refusal(&format!(r#"{{"previous_response_id":null,"input":[{output},{USER}]}}"#)), None);
@@ -324,7 +309,7 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                OpenAiResponses.summary(&summary, &InsertionPoint::new(transcript, 1))[0].to_string()
+                FORMAT.write_summary(&summary, &InsertionPoint::new(transcript, 1))[0].to_string()
             })
         };
         let full = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"s"}]}"#;

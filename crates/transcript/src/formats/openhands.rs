@@ -8,12 +8,11 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
-    SummaryPosition, Transcript,
+    Attachments, EntryKind, Format, Hooks, InsertionPoint, MatchScore, Retention, Session, SummaryMessage,
+    SummaryPosition,
 };
-use crate::formats::shared::blocks::{append_line, elements, with_parts};
+use crate::formats::shared::blocks::{elements, with_parts};
 use crate::formats::shared::fields::{copied, id, of_one_answer};
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::media::MediaKind;
@@ -22,11 +21,7 @@ use crate::order::{MessageOrder, ResultPlacement};
 use crate::outputs::CallOutput;
 use crate::status::Denial;
 use crate::thin_list::ThinList;
-use crate::usage::{Usage, UsageReader};
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct OpenHands;
+use crate::usage::UsageAt;
 
 /// The kinds of actions and observations that no model is sent.
 const NOT_SENT: [&str; 12] = [
@@ -44,27 +39,130 @@ const NOT_SENT: [&str; 12] = [
     "",
 ];
 
-impl Format for OpenHands {
-    fn name(&self) -> &'static str {
-        "openhands"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "openhands",
+    about: "events of OpenHands, bare, as trajectories and in output.jsonl",
+    metadata_members: &["extras", "message", "tool_call_metadata"],
+    // Each action of one answer has the whole response beside it, and so has each observation.
+    usage: &[UsageAt {
+        answer: Some(&["tool_call_metadata", "model_response", "id"]),
+        ..UsageAt::path(&["tool_call_metadata", "model_response", "usage"])
+    }],
+    order: MessageOrder::of(ResultPlacement::Behind),
+    unpinnable: Some(("action", "condensation")),
+    // Events are numbered in order, and only a removed event has a free number.
+    summary_position: SummaryPosition::InPlace,
+    attachments: Some(Attachments { list: &["args", "image_urls"], beside: &["args"] }),
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
+    session: &OpenHands,
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "events of OpenHands, bare, as trajectories and in output.jsonl"
+/// What OpenHands does with its session files.
+#[derive(Debug)]
+struct OpenHands;
+
+fn match_score(message: &Object<'_>) -> MatchScore {
+    if message.json.kind() == JsonKind::Array {
+        let events: Vec<Json<'_>> = message.json.items().collect();
+        let is_pair = matches!(events.as_slice(), [action, observation]
+            if is_event(&Object::of(*action)) && action.get("action").is_some() && observation.get_text("observation").is_some());
+        return if is_pair { MatchScore::Own("actions with their observations") } else { MatchScore::Mismatch };
     }
+    if is_event(message) { MatchScore::Own("actions and observations") } else { MatchScore::Mismatch }
 }
 
-impl MessageReader for OpenHands {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        if message.json.kind() == JsonKind::Array {
-            let events: Vec<Json<'_>> = message.json.items().collect();
-            let is_pair = matches!(events.as_slice(), [action, observation]
-                if is_event(&Object::of(*action)) && action.get("action").is_some() && observation.get_text("observation").is_some());
-            return if is_pair { FormatFit::Own("actions with their observations") } else { FormatFit::Mismatch };
-        }
-        if is_event(message) { FormatFit::Own("actions and observations") } else { FormatFit::Mismatch }
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    let events: Vec<Object<'a>> = match json.kind() {
+        JsonKind::Array => json.items().map(Object::of).collect(),
+        JsonKind::Object => vec![message.clone()],
+        kind => return Err(format!("is {}, not an event", kind.noun())),
+    };
+    let Some(first) = events.first().filter(|event| event.get("action").or(event.get("observation")).is_some()) else {
+        return Err("is neither an action nor an observation".to_owned());
+    };
+    let mut read = event(json, first);
+    let mut answers: Vec<ResultRef<'a>> = read.results.into_iter().collect();
+    let mut parts = Vec::new();
+    for observation in events.iter().skip(1).filter(|observation| !is_kind(observation, "null")) {
+        let text = observation.get_text("content").map_or_else(Content::empty, Content::Text);
+        // In a pair whose action is not a call, the user ran the command.
+        let result =
+            |call: &Call<'a>| ResultRef { denial: denial(observation), ..ResultRef::new(observation.json, call.id) };
+        answers.extend(read.calls.first().map(result));
+        parts.push(Part { json: observation.get("content").unwrap_or(observation.json), kind: PartKind::Result(text) });
     }
+    read.content = with_parts(read.content, Some(first.json), parts);
+    read.results = answers.into();
+    Ok(read)
+}
 
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    let mut groups = of_one_answer(messages, |message| {
+        message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
+    });
+    // A condensation names events before it.
+    let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
+    groups.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
+    groups
+}
+
+fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    let event = action(answer.json)?;
+    let kind = event.member_is("observation", "error");
+    let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]));
+    let code = code.and_then(|code| code.get("exit_code").or(Some(code)));
+    let failed = code.and_then(|code| code.raw().parse::<i64>().ok()).is_some_and(|code| code > 0);
+    CallOutput::in_content(event, "text").map(|output| output.with_failure(kind || failed))
+}
+
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let neighbour = at.neighbour();
+    let is_pair = neighbour.is_some_and(|neighbour| neighbour.kind() == JsonKind::Array);
+    let mut event = Map::new();
+    // Numbers ascend, and that of the last removed event is free.
+    let before = &at.transcript.messages[..at.cutoff.min(at.transcript.messages.len())];
+    let removed = (at.removed)();
+    let is_removed = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_ok();
+    let replaced = before.iter().rfind(is_removed).or(before.last()).map(|message| message.json);
+    let number = replaced.and_then(action).and_then(|event| event.get("id"));
+    event.extend(number.map(|id| ("id".to_owned(), copied(id))));
+    let time = neighbour.and_then(action).and_then(|event| event.get("timestamp"));
+    event.extend(time.map(|time| ("timestamp".to_owned(), copied(time))));
+    let said = json!({"source": "user", "message": summary.text, "action": "message",
+                      "args": {"content": summary.text, "wait_for_response": false}});
+    if let Value::Object(said) = said {
+        event.extend(said);
+    }
+    let event = Value::Object(event);
+    let nothing = || json!({"message": "No observation", "observation": "null", "content": "", "extras": {}});
+    vec![if is_pair { json!([event, nothing()]) } else { event }]
+}
+
+/// Writes an observation without a number: events are numbered in order, and none is free.
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+    if calling.json.kind() == JsonKind::Array {
+        return None;
+    }
+    let mut event = Map::new();
+    let timestamp = call.json.get("timestamp");
+    event.extend(timestamp.map(|time| ("timestamp".to_owned(), copied(time))));
+    event.insert("source".to_owned(), json!("agent"));
+    event.insert("message".to_owned(), json!(text));
+    event.extend(call.json.get("id").map(|id| ("cause".to_owned(), copied(id))));
+    let metadata = call.json.get("tool_call_metadata");
+    event.extend(metadata.map(|metadata| ("tool_call_metadata".to_owned(), copied(metadata))));
+    // Nothing else names the action.
+    event.get("cause").or_else(|| event.get("tool_call_metadata"))?;
+    event.insert("observation".to_owned(), json!("error"));
+    event.insert("content".to_owned(), json!(text));
+    event.insert("extras".to_owned(), json!({"error_id": ""}));
+    Some(Value::Object(event))
+}
+
+impl Session for OpenHands {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let events: Vec<Object<'_>> = values.map(Object::of).collect();
         let summarizes = |event: &Object<'_>| is_condensation(event) && argument(event, "summary").is_some();
@@ -97,141 +195,9 @@ impl MessageReader for OpenHands {
         entries
     }
 
-    fn metadata_members(&self) -> &'static [&'static str] {
-        &["extras", "message", "tool_call_metadata"]
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        let events: Vec<Object<'a>> = match json.kind() {
-            JsonKind::Array => json.items().map(Object::of).collect(),
-            JsonKind::Object => vec![message.clone()],
-            kind => return Err(format!("is {}, not an event", kind.noun())),
-        };
-        let Some(first) = events.first().filter(|event| event.get("action").or(event.get("observation")).is_some())
-        else {
-            return Err("is neither an action nor an observation".to_owned());
-        };
-        let mut read = event(json, first);
-        let mut answers: Vec<ResultRef<'a>> = read.results.into_iter().collect();
-        let mut parts = Vec::new();
-        for observation in events.iter().skip(1).filter(|observation| !is_kind(observation, "null")) {
-            let text = observation.get_text("content").map_or_else(Content::empty, Content::Text);
-            // In a pair whose action is not a call, the user ran the command.
-            let result = |call: &Call<'a>| ResultRef {
-                denial: denial(observation),
-                ..ResultRef::new(observation.json, call.id)
-            };
-            answers.extend(read.calls.first().map(result));
-            parts.push(Part {
-                json: observation.get("content").unwrap_or(observation.json),
-                kind: PartKind::Result(text),
-            });
-        }
-        read.content = with_parts(read.content, Some(first.json), parts);
-        read.results = answers.into();
-        Ok(read)
-    }
-}
-
-impl MessageWriter for OpenHands {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        let event = action(answer.json)?;
-        let kind = event.member_is("observation", "error");
-        let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]));
-        let code = code.and_then(|code| code.get("exit_code").or(Some(code)));
-        let failed = code.and_then(|code| code.raw().parse::<i64>().ok()).is_some_and(|code| code > 0);
-        CallOutput::in_content(event, "text").map(|output| output.with_failure(kind || failed))
-    }
-
-    fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
-        argument(&Object::of(action(message.json)?), "image_urls")
-    }
-
-    fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
-        append_line(&Object::of(action(message.json)?.get("args")?), "content", line)
-    }
-
-    /// Writes an observation without a number: events are numbered in order, and none is free.
-    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        if calling.json.kind() == JsonKind::Array {
-            return None;
-        }
-        let mut event = Map::new();
-        let timestamp = call.json.get("timestamp");
-        event.extend(timestamp.map(|time| ("timestamp".to_owned(), copied(time))));
-        event.insert("source".to_owned(), json!("agent"));
-        event.insert("message".to_owned(), json!(text));
-        event.extend(call.json.get("id").map(|id| ("cause".to_owned(), copied(id))));
-        let metadata = call.json.get("tool_call_metadata");
-        event.extend(metadata.map(|metadata| ("tool_call_metadata".to_owned(), copied(metadata))));
-        // Nothing else names the action.
-        event.get("cause").or_else(|| event.get("tool_call_metadata"))?;
-        event.insert("observation".to_owned(), json!("error"));
-        event.insert("content".to_owned(), json!(text));
-        event.insert("extras".to_owned(), json!({"error_id": ""}));
-        Some(Value::Object(event))
-    }
-
-    fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
-        // Events are numbered in order, and only a removed event has a free number.
-        SummaryPosition::InPlace
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let neighbour = at.neighbour();
-        let is_pair = neighbour.is_some_and(|neighbour| neighbour.kind() == JsonKind::Array);
-        let mut event = Map::new();
-        // Numbers ascend, and that of the last removed event is free.
-        let before = &at.transcript.messages[..at.cutoff.min(at.transcript.messages.len())];
-        let removed = (at.removed)();
-        let is_removed = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_ok();
-        let replaced = before.iter().rfind(is_removed).or(before.last()).map(|message| message.json);
-        let number = replaced.and_then(action).and_then(|event| event.get("id"));
-        event.extend(number.map(|id| ("id".to_owned(), copied(id))));
-        let time = neighbour.and_then(action).and_then(|event| event.get("timestamp"));
-        event.extend(time.map(|time| ("timestamp".to_owned(), copied(time))));
-        let said = json!({"source": "user", "message": summary.text, "action": "message",
-                          "args": {"content": summary.text, "wait_for_response": false}});
-        if let Value::Object(said) = said {
-            event.extend(said);
-        }
-        let event = Value::Object(event);
-        let nothing = || json!({"message": "No observation", "observation": "null", "content": "", "extras": {}});
-        vec![if is_pair { json!([event, nothing()]) } else { event }]
-    }
-}
-
-impl UsageReader for OpenHands {
-    /// Each action of one answer has the whole response beside it, and so has each observation.
-    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
-        let response = message.json.at(&["tool_call_metadata", "model_response"])?;
-        Some(Usage::of(response.get("usage")?)?.of_answer(response.get_text("id")))
-    }
-
     fn is_newer(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
         // What a condensation keeps stays before it.
         is_condensation(&Object::of(summary.json)).then_some(true)
-    }
-}
-
-impl OrderRules for OpenHands {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
-        MessageOrder::of(ResultPlacement::Behind)
-    }
-
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let mut groups = of_one_answer(messages, |message| {
-            message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
-        });
-        // A condensation names events before it.
-        let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
-        groups.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
-        groups
-    }
-
-    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
-        !is_condensation(&Object::of(message.json))
     }
 }
 
@@ -327,7 +293,7 @@ mod tests {
     fn told(source: &str) -> (Vec<String>, Vec<(usize, usize)>) {
         let document = framing::read_for_test(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        assert_eq!(transcript.format.name(), "openhands");
+        assert_eq!(transcript.format.name, "openhands");
         let first = |message: &Message<'_>| message.content.texts().first().map(|text| text.decode().into_owned());
         let texts = transcript.messages.iter().map(|message| first(message).unwrap_or_default());
         (texts.collect(), [transcript.pairing.pairs.as_slice(), transcript.groups.as_slice()].concat())

@@ -13,12 +13,12 @@ use serde_json::{Map, Value, json};
 
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, MisplacedEntry, OrderRules, Retention,
+    EntryKind, Format, Hooks, InsertionPoint, LinkFault, MatchScore, MisplacedEntry, Retention, Session,
     SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::fields::{call_part, copied, id};
-use crate::formats::shared::links::{Chain, LinkFault, LinkKeys, LooseEntry, followers, uuid};
+use crate::formats::shared::links::{Chain, LinkKeys, LooseEntry, followers, uuid};
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Arguments, Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
@@ -28,10 +28,6 @@ use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::text::Text;
 use crate::thin_list::ThinList;
 use crate::time;
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct Pi;
 
 const KEYS: LinkKeys = LinkKeys { id: "id", parent: "parentId" };
 
@@ -48,45 +44,147 @@ const FRAMES: [Frame; 6] = [
     Frame::Preamble("Conversation info (untrusted metadata):\n```json\n", "\n```\n"),
 ];
 
-impl Format for Pi {
-    fn name(&self) -> &'static str {
-        "pi"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "pi",
+    about: "sessions of pi",
+    metadata_members: &["details", "errorMessage"],
+    usage: &[between::USAGE],
+    frames: &FRAMES,
+    is_append_only: true,
+    skips_broken_lines: true,
+    session_files: Some(SessionFiles {
+        variable: "PI_CODING_AGENT_DIR",
+        home: ".pi/agent",
+        folder: "sessions",
+        is_session: |name| stem_of_lines(name).is_some_and(ends_with_uuid),
+    }),
+    order: MessageOrder::of(ResultPlacement::Behind),
+    unpinnable: Some(("type", "compaction")),
+    summary_position: SummaryPosition::InPlace,
+    parent_member: Some(KEYS.parent),
+    marks_summaries: true,
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
+    session: &Pi,
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "sessions of pi"
-    }
+/// What Pi does with its session files.
+#[derive(Debug)]
+struct Pi;
 
-    fn session_files(&self) -> Option<&'static SessionFiles> {
-        Some(&SessionFiles {
-            variable: "PI_CODING_AGENT_DIR",
-            home: ".pi/agent",
-            folder: "sessions",
-            is_session: |name| stem_of_lines(name).is_some_and(ends_with_uuid),
-        })
+fn match_score(message: &Object<'_>) -> MatchScore {
+    if message.json.kind() != JsonKind::Object {
+        return MatchScore::Neutral;
+    }
+    let Some(kind) = message.get_text("type") else { return MatchScore::Mismatch };
+    let inner = message.get("message");
+    if is_control_line(message, kind) {
+        MatchScore::Mismatch
+    } else if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {
+        MatchScore::Own("a message in a line of a session")
+    } else if is_compaction(message) && message.get_text("summary").is_some() {
+        MatchScore::Own("a summary in a line of a session")
+    } else if inner.is_none() && message.get("role").is_none() {
+        MatchScore::Neutral
+    } else {
+        MatchScore::Mismatch
     }
 }
 
-impl MessageReader for Pi {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        if message.json.kind() != JsonKind::Object {
-            return FormatFit::Neutral;
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    let Some(inner) = message.get("message").map(Object::of) else {
+        let said = message.get("summary").or_else(|| message.get("content"));
+        if said.is_none() {
+            return Err("is not a line with a message".to_owned());
         }
-        let Some(kind) = message.get_text("type") else { return FormatFit::Mismatch };
-        let inner = message.get("message");
-        if is_control_line(message, kind) {
-            FormatFit::Mismatch
-        } else if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {
-            FormatFit::Own("a message in a line of a session")
-        } else if is_compaction(message) && message.get_text("summary").is_some() {
-            FormatFit::Own("a summary in a line of a session")
-        } else if inner.is_none() && message.get("role").is_none() {
-            FormatFit::Neutral
-        } else {
-            FormatFit::Mismatch
+        return Ok(message_of(json, Role::User, content(said, block), is_summary(message)));
+    };
+    let name = inner.get_text("role").ok_or("has no role")?;
+    let role = match name {
+        _ if name.is("assistant") => Role::Assistant,
+        _ if name.is("toolResult") => Role::Tool,
+        _ if ["user", "bashExecution", "custom", "hookMessage"].iter().any(|user| name.is(user)) => Role::User,
+        _ => Role::Other,
+    };
+    let said = if name.is("bashExecution") { command_and_output(&inner) } else { content(inner.get("content"), block) };
+    let mut read = message_of(json, role, said, false);
+    read.rest = RareFields::of_role(Some(name).filter(|_| role == Role::Other));
+    if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
+        read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
+    }
+    if role == Role::Tool {
+        read.results = ThinList::from([ResultRef::new(json, id(inner.get("toolCallId")))]);
+    }
+    Ok(read)
+}
+
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    // pi would misread a compaction without the entry that it names.
+    let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
+    compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
+}
+
+fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    let inner = message.json.get("message")?;
+    CallOutput::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
+}
+
+/// Writes a `compaction`; a message of the user behind pinned ones, which pi would not send before a compaction, and
+/// where entries have no ids, as a compaction would have to count them.
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let Some(neighbour) = at.neighbour() else { return vec![line("message", None, None, summary.text)] };
+    if neighbour.get("parentId").is_none() {
+        return vec![line("message", Some(neighbour), None, summary.text)];
+    }
+    let links = at.links(KEYS);
+    let removed = (at.removed)();
+    let gone = at.transcript.messages.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
+    let place = gone.map_or(0, |message| message.span().start);
+    let (before, behind) = links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < place));
+    let new_id = behind.iter().find_map(|entry| links.removed_parent(*entry));
+    let new_id = new_id.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
+    let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
+    let mut lines = Vec::new();
+    let mut bridged = HashSet::from([new_id.clone()]);
+    // Pinned entries are part of the chain, before the summary or after it.
+    let mut last: Option<Cow<'_, str>> = None;
+    for entry in before {
+        if let Some(gap) = links.removed_parent(*entry).filter(|gap| bridged.insert(gap.clone())) {
+            lines.push(bridge(&gap, last.as_deref()));
+        }
+        last = links.id(*entry).or(last);
+    }
+    let kind = if follows_message(at) { "message" } else { "compaction" };
+    let mut written = line(kind, Some(neighbour), Some((&new_id, last.as_deref())), summary.text);
+    if kind == "compaction" {
+        let first_kept = behind.first().and_then(|entry| links.id(*entry));
+        written["firstKeptEntryId"] = json!(first_kept.unwrap_or_default());
+        written["tokensBefore"] = json!(tokens_before(&at.transcript.messages));
+        // pi takes the size of an answer that is newer than the compaction for that of the context, and would compact
+        // again at once.
+        if let Some(time) = latest(&links.kept).and_then(|latest| time::in_utc(latest.checked_add(1)?)) {
+            written["timestamp"] = json!(time);
         }
     }
+    lines.push(written);
+    let gaps = behind.iter().filter_map(|entry| links.removed_parent(*entry));
+    lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&new_id))));
+    lines
+}
 
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+    let mut result = line("message", Some(calling.json), None, text);
+    let message = result["message"].as_object_mut()?;
+    message.insert("role".to_owned(), json!("toolResult"));
+    message.insert("toolCallId".to_owned(), json!(call.id?.decode()));
+    message.insert("toolName".to_owned(), json!(call.name?.decode()));
+    message.insert("isError".to_owned(), json!(true));
+    Some(result)
+}
+
+impl Session for Pi {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let is_live = on_path(&lines);
@@ -111,116 +209,6 @@ impl MessageReader for Pi {
             })
         };
         lines.iter().enumerate().map(entry).collect()
-    }
-
-    fn metadata_members(&self) -> &'static [&'static str] {
-        &["details", "errorMessage"]
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        let Some(inner) = message.get("message").map(Object::of) else {
-            let said = message.get("summary").or_else(|| message.get("content"));
-            if said.is_none() {
-                return Err("is not a line with a message".to_owned());
-            }
-            return Ok(message_of(json, Role::User, content(said, block), is_summary(message)));
-        };
-        let name = inner.get_text("role").ok_or("has no role")?;
-        let role = match name {
-            _ if name.is("assistant") => Role::Assistant,
-            _ if name.is("toolResult") => Role::Tool,
-            _ if ["user", "bashExecution", "custom", "hookMessage"].iter().any(|user| name.is(user)) => Role::User,
-            _ => Role::Other,
-        };
-        let said =
-            if name.is("bashExecution") { command_and_output(&inner) } else { content(inner.get("content"), block) };
-        let mut read = message_of(json, role, said, false);
-        read.rest = RareFields::of_role(Some(name).filter(|_| role == Role::Other));
-        if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
-            read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
-        }
-        if role == Role::Tool {
-            read.results = ThinList::from([ResultRef::new(json, id(inner.get("toolCallId")))]);
-        }
-        Ok(read)
-    }
-
-    fn frames(&self) -> &'static [Frame] {
-        &FRAMES
-    }
-
-    fn skips_broken_lines(&self) -> bool {
-        true
-    }
-}
-
-impl MessageWriter for Pi {
-    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        let inner = message.json.get("message")?;
-        CallOutput::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
-    }
-
-    fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
-        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentId").is_some());
-        if is_linked { SummaryPosition::InPlace } else { SummaryPosition::AfterPinned }
-    }
-
-    fn marks_summaries(&self) -> bool {
-        true
-    }
-
-    /// Writes a `compaction`; a message of the user behind pinned ones, which pi would not send before a compaction, and
-    /// where entries have no ids, as a compaction would have to count them.
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let Some(neighbour) = at.neighbour() else { return vec![line("message", None, None, summary.text)] };
-        if neighbour.get("parentId").is_none() {
-            return vec![line("message", Some(neighbour), None, summary.text)];
-        }
-        let links = at.links(KEYS);
-        let removed = (at.removed)();
-        let gone = at.transcript.messages.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
-        let place = gone.map_or(0, |message| message.span().start);
-        let (before, behind) = links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < place));
-        let new_id = behind.iter().find_map(|entry| links.removed_parent(*entry));
-        let new_id = new_id.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
-        let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
-        let mut lines = Vec::new();
-        let mut bridged = HashSet::from([new_id.clone()]);
-        // Pinned entries are part of the chain, before the summary or after it.
-        let mut last: Option<Cow<'_, str>> = None;
-        for entry in before {
-            if let Some(gap) = links.removed_parent(*entry).filter(|gap| bridged.insert(gap.clone())) {
-                lines.push(bridge(&gap, last.as_deref()));
-            }
-            last = links.id(*entry).or(last);
-        }
-        let kind = if follows_message(at) { "message" } else { "compaction" };
-        let mut written = line(kind, Some(neighbour), Some((&new_id, last.as_deref())), summary.text);
-        if kind == "compaction" {
-            let first_kept = behind.first().and_then(|entry| links.id(*entry));
-            written["firstKeptEntryId"] = json!(first_kept.unwrap_or_default());
-            written["tokensBefore"] = json!(tokens_before(&at.transcript.messages));
-            // pi takes the size of an answer that is newer than the compaction for that of the context, and would compact
-            // again at once.
-            if let Some(time) = latest(&links.kept).and_then(|latest| time::in_utc(latest.checked_add(1)?)) {
-                written["timestamp"] = json!(time);
-            }
-        }
-        lines.push(written);
-        let gaps = behind.iter().filter_map(|entry| links.removed_parent(*entry));
-        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&new_id))));
-        lines
-    }
-
-    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        let mut result = line("message", Some(calling.json), None, text);
-        let message = result["message"].as_object_mut()?;
-        message.insert("role".to_owned(), json!("toolResult"));
-        message.insert("toolCallId".to_owned(), json!(call.id?.decode()));
-        message.insert("toolName".to_owned(), json!(call.name?.decode()));
-        message.insert("isError".to_owned(), json!(true));
-        Some(result)
     }
 
     fn link_results(&self, transcript: &Transcript<'_>, results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
@@ -249,20 +237,8 @@ impl MessageWriter for Pi {
         let (id, parent) = (entry.get_text("id")?, entry.get("parentId")?.text().map(|parent| parent.decode()));
         Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
     }
-}
 
-impl OrderRules for Pi {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
-        MessageOrder::of(ResultPlacement::Behind)
-    }
-
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        // pi would misread a compaction without the entry that it names.
-        let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
-        compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
-    }
-
-    fn loose_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+    fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
         let mut entries: Vec<Json<'a>> =
             transcript.entries().filter(|entry| entry.get(KEYS.parent).is_some()).collect();
         entries.sort_by_key(|entry| entry.span().start);
@@ -275,6 +251,10 @@ impl OrderRules for Pi {
         loose
     }
 
+    fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        self.broken_links(transcript).iter().filter_map(|loose| loose.tie(KEYS)).collect()
+    }
+
     fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
         between::misplaced(transcript)
     }
@@ -283,12 +263,8 @@ impl OrderRules for Pi {
         between::moved(transcript)
     }
 
-    fn ties(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        self.loose_entries(transcript).iter().filter_map(|loose| loose.tie(KEYS)).collect()
-    }
-
-    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
-        !is_compaction(&Object::of(message.json))
+    fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
+        between::is_newer(entry, summary)
     }
 }
 
@@ -433,7 +409,7 @@ mod tests {
     fn texts(source: &str) -> Vec<String> {
         let document = framing::read_for_test(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        assert_eq!(transcript.format.name(), "pi");
+        assert_eq!(transcript.format.name, "pi");
         transcript.messages.iter().flat_map(|one| one.content.texts()).map(|text| text.decode().into_owned()).collect()
     }
 
@@ -464,7 +440,7 @@ mod tests {
         let mut gone: Vec<usize> = transcript.messages[..2].iter().map(|message| message.span().start).collect();
         gone.insert(1, transcript.notes[1].json.span().start);
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let lines = Pi.summary(&summary, &InsertionPoint::in_place_of(transcript, 2, || gone.clone()));
+        let lines = FORMAT.write_summary(&summary, &InsertionPoint::in_place_of(transcript, 2, || gone.clone()));
         assert_eq!(
             lines[0].to_string(),
             r#"{"type":"compaction","id":"3","parentId":null,"timestamp":"t","summary":"s","fromHook":true,"firstKeptEntryId":"4","tokensBefore":0}"#

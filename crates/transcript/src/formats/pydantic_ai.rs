@@ -8,9 +8,7 @@ use serde_json::{Value, json};
 
 use crate::compaction::ProviderCompaction;
 use crate::foreign;
-use crate::format::{
-    Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
-};
+use crate::format::{Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, TextBlock};
 use crate::formats::shared::blocks::reasoning;
 use crate::formats::shared::fields::{call_part, check_object, id, non_null, of_hosted};
 use crate::json::{Json, JsonKind, Object};
@@ -19,143 +17,130 @@ use crate::message::{Arguments, Call, Content, Message, Part, PartKind, ResultRe
 use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::status::Denial;
 use crate::text::Text;
-use crate::usage::UsageReader;
 
 /// The format's row.
-#[derive(Debug)]
-pub(super) struct PydanticAi;
+pub(super) static FORMAT: Format = Format {
+    name: "pydantic-ai",
+    about: "requests and responses as ModelMessagesTypeAdapter of pydantic-ai writes them",
+    keeps_signatures: true,
+    results_message: Some(r#"{"parts":["…"],"kind":"request"}"#),
+    text_block: TextBlock::Written(write_text_block),
+    hooks: Hooks {
+        match_score,
+        read,
+        groups,
+        result_output,
+        provider_results,
+        write_summary,
+        write_result,
+        settings,
+        ..Hooks::NONE
+    },
+    ..Format::DEFAULT
+};
 
-impl Format for PydanticAi {
-    fn name(&self) -> &'static str {
-        "pydantic-ai"
+fn match_score(message: &Object<'_>) -> MatchScore {
+    if is_response(message).is_none() {
+        return MatchScore::Mismatch;
     }
-
-    fn about(&self) -> &'static str {
-        "requests and responses as ModelMessagesTypeAdapter of pydantic-ai writes them"
-    }
+    let parts = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array);
+    let known = |parts: Json<'_>| parts.items().all(|part| part.get_text("part_kind").is_some());
+    if parts.is_some_and(known) { MatchScore::Own("kind and parts") } else { MatchScore::Mismatch }
 }
 
-impl MessageReader for PydanticAi {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        if is_response(message).is_none() {
-            return FormatFit::Mismatch;
-        }
-        let parts = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array);
-        let known = |parts: Json<'_>| parts.items().all(|part| part.get_text("part_kind").is_some());
-        if parts.is_some_and(known) { FormatFit::Own("kind and parts") } else { FormatFit::Mismatch }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        check_object(json, "an object with parts")?;
-        let Some(is_response) = is_response(message) else {
-            return Err("is neither of the kind request nor of the kind response".to_owned());
-        };
-        let Some(parts) = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array) else {
-            return Err("has no list of parts".to_owned());
-        };
-        let parts: Vec<Json<'a>> = parts.items().collect();
-        let has = |kind: &str| parts.iter().any(|part| is(*part, kind));
-        let role = if is_response {
-            Role::Assistant
-        } else if has("system-prompt") || !parts.is_empty() && parts.iter().all(|part| is_of_program(*part)) {
-            Role::System
-        } else {
-            Role::User
-        };
-        Ok(Message {
-            role,
-            content: Content::of_parts(parts.iter().flat_map(|part| self::parts(*part, role)).collect()),
-            calls: parts.iter().filter(|part| is(**part, "tool-call")).map(|part| call(*part)).collect(),
-            results: parts
-                .iter()
-                .filter(|part| is_answer(**part))
-                .map(|part| ResultRef { denial: denial(*part), ..ResultRef::new(*part, id(part.get("tool_call_id"))) })
-                .collect(),
-            ..Message::empty(json)
-        })
-    }
-
-    fn settings(&self, message: &Message<'_>) -> Vec<String> {
-        let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
-        let deltas = parts.filter(|part| is_of_program(*part) && !is(*part, "instruction-baseline"));
-        deltas
-            .map(|part| {
-                [part.get("part_kind"), part.get("id")].map(|value| value.map_or("", |value| value.raw())).concat()
-            })
-            .collect()
-    }
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    check_object(json, "an object with parts")?;
+    let Some(is_response) = is_response(message) else {
+        return Err("is neither of the kind request nor of the kind response".to_owned());
+    };
+    let Some(parts) = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array) else {
+        return Err("has no list of parts".to_owned());
+    };
+    let parts: Vec<Json<'a>> = parts.items().collect();
+    let has = |kind: &str| parts.iter().any(|part| is(*part, kind));
+    let role = if is_response {
+        Role::Assistant
+    } else if has("system-prompt") || !parts.is_empty() && parts.iter().all(|part| is_of_program(*part)) {
+        Role::System
+    } else {
+        Role::User
+    };
+    Ok(Message {
+        role,
+        content: Content::of_parts(parts.iter().flat_map(|part| self::parts(*part, role)).collect()),
+        calls: parts.iter().filter(|part| is(**part, "tool-call")).map(|part| call(*part)).collect(),
+        results: parts
+            .iter()
+            .filter(|part| is_answer(**part))
+            .map(|part| ResultRef { denial: denial(*part), ..ResultRef::new(*part, id(part.get("tool_call_id"))) })
+            .collect(),
+        ..Message::empty(json)
+    })
 }
 
-impl MessageWriter for PydanticAi {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        let part = answer.json;
-        let outcome = part.member_is("outcome", "failed");
-        let output = CallOutput::of(part.get("content"), OutputShape::Any)?;
-        Some(output.with_failure(outcome || is(part, "retry-prompt")))
-    }
-
-    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
-        let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
-        let returned = parts.filter(|part| is(*part, "builtin-tool-return"));
-        let result = |part: Json<'a>| {
-            let content = part.get("content")?;
-            let is_medium = matches!(text_or_media(content).kind, PartKind::Media(_));
-            let shape = if is_medium { OutputShape::Any } else { OutputShape::Texts };
-            Some(HostedResult { name: part.get_text("tool_name"), output: CallOutput::of(Some(content), shape)? })
-        };
-        returned.filter_map(result).collect()
-    }
-
-    fn text_block(&self, part: Json<'_>, text: &str) -> Option<Value> {
-        // A file from the model is a part of its own, and no element of a prompt or result.
-        let is_own = part.get("part_kind").is_some();
-        Some(if is_own { json!({"content": text, "part_kind": "text"}) } else { Value::from(text) })
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let messages = &at.transcript.messages;
-        // A request before the cut is older than the kept messages, so its timestamp fits.
-        let cutoff = at.cutoff.min(messages.len());
-        let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
-        let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
-        let time = |json: Json<'_>| json.get_text("timestamp").map(|time| Value::from(time.decode()));
-        let parts = request.and_then(|request| request.get("parts"));
-        let mut part = json!({"content": summary.text});
-        if let Some(time) = parts.and_then(|parts| parts.items().find_map(time)) {
-            part["timestamp"] = time;
-        }
-        part["part_kind"] = json!("user-prompt");
-        let kind_first = request.and_then(|request| request.entries().next()).is_some_and(|(key, _)| key.is("kind"));
-        let mut message =
-            if kind_first { json!({"kind": "request", "parts": [part]}) } else { json!({"parts": [part]}) };
-        if let Some(time) = request.and_then(time) {
-            message["timestamp"] = time;
-        }
-        message["kind"] = json!("request");
-        vec![message]
-    }
-
-    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        let (name, id) = (call.name?.decode(), call.id?.decode());
-        Some(json!({"tool_name": name, "content": text, "tool_call_id": id, "part_kind": "tool-return"}))
-    }
-
-    fn results_message(&self) -> Option<Value> {
-        Some(json!({"parts": [PARTS], "kind": "request"}))
-    }
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    of_hosted(messages, |part| is(part, "builtin-tool-call"), |part| is(part, "builtin-tool-return"))
 }
 
-impl UsageReader for PydanticAi {}
+fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    let part = answer.json;
+    let outcome = part.member_is("outcome", "failed");
+    let output = CallOutput::of(part.get("content"), OutputShape::Any)?;
+    Some(output.with_failure(outcome || is(part, "retry-prompt")))
+}
 
-impl OrderRules for PydanticAi {
-    fn keeps_signatures(&self) -> bool {
-        true
-    }
+fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
+    let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
+    let returned = parts.filter(|part| is(*part, "builtin-tool-return"));
+    let result = |part: Json<'a>| {
+        let content = part.get("content")?;
+        let is_medium = matches!(text_or_media(content).kind, PartKind::Media(_));
+        let shape = if is_medium { OutputShape::Any } else { OutputShape::Texts };
+        Some(HostedResult { name: part.get_text("tool_name"), output: CallOutput::of(Some(content), shape)? })
+    };
+    returned.filter_map(result).collect()
+}
 
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        of_hosted(messages, |part| is(part, "builtin-tool-call"), |part| is(part, "builtin-tool-return"))
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let messages = &at.transcript.messages;
+    // A request before the cut is older than the kept messages, so its timestamp fits.
+    let cutoff = at.cutoff.min(messages.len());
+    let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
+    let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
+    let time = |json: Json<'_>| json.get_text("timestamp").map(|time| Value::from(time.decode()));
+    let parts = request.and_then(|request| request.get("parts"));
+    let mut part = json!({"content": summary.text});
+    if let Some(time) = parts.and_then(|parts| parts.items().find_map(time)) {
+        part["timestamp"] = time;
     }
+    part["part_kind"] = json!("user-prompt");
+    let kind_first = request.and_then(|request| request.entries().next()).is_some_and(|(key, _)| key.is("kind"));
+    let mut message = if kind_first { json!({"kind": "request", "parts": [part]}) } else { json!({"parts": [part]}) };
+    if let Some(time) = request.and_then(time) {
+        message["timestamp"] = time;
+    }
+    message["kind"] = json!("request");
+    vec![message]
+}
+
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+    let (name, id) = (call.name?.decode(), call.id?.decode());
+    Some(json!({"tool_name": name, "content": text, "tool_call_id": id, "part_kind": "tool-return"}))
+}
+
+fn settings(message: &Message<'_>) -> Vec<String> {
+    let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
+    let deltas = parts.filter(|part| is_of_program(*part) && !is(*part, "instruction-baseline"));
+    deltas
+        .map(|part| [part.get("part_kind"), part.get("id")].map(|value| value.map_or("", |value| value.raw())).concat())
+        .collect()
+}
+
+fn write_text_block(part: Json<'_>, text: &str) -> Value {
+    // A file from the model is a part of its own, and no element of a prompt or result.
+    let is_own = part.get("part_kind").is_some();
+    if is_own { json!({"content": text, "part_kind": "text"}) } else { Value::from(text) }
 }
 
 /// Whether a message is a response and not a request; `None` if it is neither.
@@ -284,7 +269,7 @@ mod tests {
 
     fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
         let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
-        assert_eq!(document.transcripts[0].format.name(), "pydantic-ai");
+        assert_eq!(document.transcripts[0].format.name, "pydantic-ai");
         look(&document.transcripts[0])
     }
 
@@ -333,7 +318,7 @@ mod tests {
             assert_eq!(said[3], (Role::User, words.clone()));
             assert_eq!(said[4], (Role::User, words));
             let settings: Vec<usize> =
-                transcript.messages.iter().map(|message| PydanticAi.settings(message).len()).collect();
+                transcript.messages.iter().map(|message| FORMAT.settings_of(message).len()).collect();
             assert_eq!(settings, [1, 0, 1, 1, 0]);
         });
     }
@@ -342,7 +327,9 @@ mod tests {
     fn a_summary_has_a_time_where_its_neighbours_have_one() {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
-            with(source, |transcript| PydanticAi.summary(&summary, &InsertionPoint::new(transcript, 0))[0].to_string())
+            with(source, |transcript| {
+                FORMAT.write_summary(&summary, &InsertionPoint::new(transcript, 0))[0].to_string()
+            })
         };
         assert_eq!(
             written(&format!("[{FIRST}]")),

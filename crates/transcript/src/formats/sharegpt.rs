@@ -6,10 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::format::{
-    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
-    SummaryRole,
-};
+use crate::format::{EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole};
 use crate::formats::shared::fields::{begins_with, check_object, name_inside, role_in};
 use crate::json::{Json, Object};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, RareFields, ResultRef, Role};
@@ -17,11 +14,6 @@ use crate::order::{MessageOrder, ResultPlacement};
 use crate::outputs::{CallOutput, OutputShape};
 use crate::text::Text;
 use crate::thin_list::ThinList;
-use crate::usage::UsageReader;
-
-/// The format's row.
-#[derive(Debug)]
-pub(super) struct ShareGpt;
 
 const ROLES: [(&str, Role); 20] = [
     ("human", Role::User),
@@ -52,93 +44,73 @@ const CALLS: [&str; 2] = ["function_call", "tool_call"];
 /// The marks that begin a call in the text of a model's turn.
 const MARKS: [&str; 3] = ["<tool_call>", "<functioncall>", "<function_call>"];
 
-impl Format for ShareGpt {
-    fn name(&self) -> &'static str {
-        "sharegpt"
-    }
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "sharegpt",
+    about: "ShareGPT conversations, with LLaMA-Factory's and Hermes' calls",
+    envelope: &[EnvelopeRule::likely(&["conversations"])],
+    order: MessageOrder { user_first: true, alternates: true, ..MessageOrder::of(ResultPlacement::Next) },
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
+    ..Format::DEFAULT
+};
 
-    fn about(&self) -> &'static str {
-        "ShareGPT conversations, with LLaMA-Factory's and Hermes' calls"
+fn match_score(message: &Object<'_>) -> MatchScore {
+    match (role(message), message.get_text("value")) {
+        (Some(_), Some(_)) => MatchScore::Own("from and value"),
+        _ => MatchScore::Mismatch,
     }
 }
 
-impl MessageReader for ShareGpt {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        match (role(message), message.get_text("value")) {
-            (Some(_), Some(_)) => FormatFit::Own("from and value"),
-            _ => FormatFit::Mismatch,
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let json = message.json;
+    check_object(json, "an object with from and value")?;
+    let Some(from) = message.get_text("from") else { return Err("does not say whom it is from".to_owned()) };
+    let role = role(message).unwrap_or(Role::Other);
+    let value = message.get("value").and_then(|value| Some((value, value.text()?)));
+    let (calls, text) = match value {
+        Some((value, text)) if CALLS.iter().any(|name| from.is(name)) => (Some(call(json, value, text)), None),
+        Some((value, text)) if role == Role::Assistant && MARKS.iter().any(|mark| value.raw().contains(mark)) => {
+            (Some(Call { name: None, arguments: Arguments::Absent, ..call(json, value, text) }), Some(text))
         }
-    }
-
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        if envelope.get("conversations").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        check_object(json, "an object with from and value")?;
-        let Some(from) = message.get_text("from") else { return Err("does not say whom it is from".to_owned()) };
-        let role = role(message).unwrap_or(Role::Other);
-        let value = message.get("value").and_then(|value| Some((value, value.text()?)));
-        let (calls, text) = match value {
-            Some((value, text)) if CALLS.iter().any(|name| from.is(name)) => (Some(call(json, value, text)), None),
-            Some((value, text)) if role == Role::Assistant && MARKS.iter().any(|mark| value.raw().contains(mark)) => {
-                (Some(Call { name: None, arguments: Arguments::Absent, ..call(json, value, text) }), Some(text))
-            }
-            value => (None, value.map(|(_, text)| text)),
-        };
-        Ok(Message {
-            role,
-            content: text.map_or_else(Content::empty, Content::Text),
-            calls: calls.into_iter().collect(),
-            results: if role == Role::Tool {
-                ThinList::from([ResultRef::new(json, None)])
-            } else {
-                ThinList::default()
-            },
-            rest: RareFields::of_role(Some(from).filter(|_| role == Role::Other)),
-            ..Message::empty(json)
-        })
-    }
+        value => (None, value.map(|(_, text)| text)),
+    };
+    Ok(Message {
+        role,
+        content: text.map_or_else(Content::empty, Content::Text),
+        calls: calls.into_iter().collect(),
+        results: if role == Role::Tool { ThinList::from([ResultRef::new(json, None)]) } else { ThinList::default() },
+        rest: RareFields::of_role(Some(from).filter(|_| role == Role::Other)),
+        ..Message::empty(json)
+    })
 }
 
-impl MessageWriter for ShareGpt {
-    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        CallOutput::of(message.json.get("value"), OutputShape::Blocks("text"))
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let turns = &at.transcript.messages;
-        let (role, usual) =
-            if summary.role == SummaryRole::Assistant { (Role::Assistant, "gpt") } else { (Role::User, "human") };
-        let speaks = |message: &&Message<'_>| message.role == role && message.calls.is_empty();
-        let from = turns.iter().find(speaks).and_then(|message| message.json.get_text("from"));
-        let from = from.unwrap_or_else(|| Text::plain(usual));
-        vec![if begins_with("value", at.neighbour()) {
-            json!({"value": summary.text, "from": from.decode()})
-        } else {
-            json!({"from": from.decode(), "value": summary.text})
-        }]
-    }
-
-    fn result(&self, _call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        Some(json!({"from": "observation", "value": text}))
-    }
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    // The call of a result is in the previous turn, whatever its content.
+    let is_result = |message: &Message<'_>| message.role == Role::Tool;
+    let behind_another = (1..messages.len()).filter(|&index| is_result(&messages[index]));
+    behind_another.map(|index| (index - 1, index)).collect()
 }
 
-impl UsageReader for ShareGpt {}
+fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    CallOutput::of(message.json.get("value"), OutputShape::Blocks("text"))
+}
 
-impl OrderRules for ShareGpt {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
-        MessageOrder { user_first: true, alternates: true, ..MessageOrder::of(ResultPlacement::Next) }
-    }
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let turns = &at.transcript.messages;
+    let (role, usual) =
+        if summary.role == SummaryRole::Assistant { (Role::Assistant, "gpt") } else { (Role::User, "human") };
+    let speaks = |message: &&Message<'_>| message.role == role && message.calls.is_empty();
+    let from = turns.iter().find(speaks).and_then(|message| message.json.get_text("from"));
+    let from = from.unwrap_or_else(|| Text::plain(usual));
+    vec![if begins_with("value", at.neighbour()) {
+        json!({"value": summary.text, "from": from.decode()})
+    } else {
+        json!({"from": from.decode(), "value": summary.text})
+    }]
+}
 
-    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        // The call of a result is in the previous turn, whatever its content.
-        let is_result = |message: &Message<'_>| message.role == Role::Tool;
-        let behind_another = (1..messages.len()).filter(|&index| is_result(&messages[index]));
-        behind_another.map(|index| (index - 1, index)).collect()
-    }
+fn write_result(_call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+    Some(json!({"from": "observation", "value": text}))
 }
 
 fn role(message: &Object<'_>) -> Option<Role> {
@@ -170,7 +142,7 @@ mod tests {
             let document = read(&source, None, None).expect("a transcript");
             assert_eq!(document.transcripts.len(), count);
             for transcript in &document.transcripts {
-                assert_eq!(transcript.format.name(), "sharegpt");
+                assert_eq!(transcript.format.name, "sharegpt");
                 assert_eq!(transcript.pairing.pairs, [(1, 2), (5, 6)]);
                 assert!(transcript.messages[1].calls[0].name.is_some_and(|name| name.is("f")));
                 let turns = [0, 2].map(|index| transcript.messages[index].is_user_turn());
@@ -191,7 +163,7 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let place = InsertionPoint::new(&document.transcripts[0], 1);
-        assert_eq!(ShareGpt.summary(&summary, &place)[0].to_string(), r#"{"value":"s","from":"user"}"#);
+        assert_eq!(FORMAT.write_summary(&summary, &place)[0].to_string(), r#"{"value":"s","from":"user"}"#);
     }
 
     #[test]

@@ -6,10 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::format::{
-    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
-    SummaryRole,
-};
+use crate::format::{EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage};
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::chat;
 use crate::formats::shared::fields::{id, list, non_null};
@@ -17,91 +14,71 @@ use crate::json::{Json, JsonKind, Object};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::outputs::CallOutput;
 use crate::thin_list::ThinList;
-use crate::usage::UsageReader;
 
 /// The format's row.
-#[derive(Debug)]
-pub(super) struct TauBench;
+pub(super) static FORMAT: Format = Format {
+    name: "tau-bench",
+    about: "trajectories of tau-bench, and tau2 with a user that calls tools",
+    list_paths: &[&["traj"]],
+    envelope: &[
+        EnvelopeRule { all: &["task_id", "traj"], any: &[], score: EnvelopeScore::Sure },
+        EnvelopeRule {
+            all: &["task_id", "messages"],
+            any: &["termination_reason", "reward_info"],
+            score: EnvelopeScore::Sure,
+        },
+    ],
+    summary_roles: chat::SUMMARY_ROLES,
+    hooks: Hooks { match_score, read, result_output, write_summary, write_result, ..Hooks::NONE },
+    ..Format::DEFAULT
+};
 
-impl Format for TauBench {
-    fn name(&self) -> &'static str {
-        "tau-bench"
-    }
-
-    fn about(&self) -> &'static str {
-        "trajectories of tau-bench, and tau2 with a user that calls tools"
-    }
-}
-
-impl MessageReader for TauBench {
-    fn fit(&self, message: &Object<'_>) -> FormatFit {
-        if message.get("role").is_none() {
-            FormatFit::Mismatch
-        } else if is_of_tau2(message) {
-            FormatFit::Variant("a requestor")
-        } else {
-            // Messages of tau-bench have no trait of their own, so the envelope decides.
-            FormatFit::Neutral
-        }
-    }
-
-    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        let has = |key: &str| envelope.get(key).is_some();
-        let of_tau2 = || has("messages") && ["termination_reason", "reward_info"].iter().any(|key| has(key));
-        if has("task_id") && (has("traj") || of_tau2()) { EnvelopeFit::Sure } else { EnvelopeFit::Unknown }
-    }
-
-    fn paths(&self) -> &'static [&'static [&'static str]] {
-        &[&["traj"]]
-    }
-
-    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let mut read = chat::message(message)?;
-        for call in read.calls.iter_mut().filter(|call| call.json.get("function").is_none()) {
-            call.arguments = Arguments::of(call.json.get("arguments"));
-        }
-        let several: Vec<Json<'a>> = message.get("tool_messages").into_iter().flat_map(|list| list.items()).collect();
-        if !several.is_empty() {
-            read.results = several.iter().map(|result| ResultRef::new(*result, id(result.get("id")))).collect();
-            let part =
-                |json: Json<'a>| Part { json, kind: PartKind::Result(content(json.get("content"), common_block)) };
-            read.content = Content::Parts(several.into_iter().map(part).collect());
-        } else if read.role == Role::Tool && message.get("tool_call_id").is_none() {
-            read.results = ThinList::from([ResultRef::new(message.json, id(message.get("id")))]);
-        }
-        Ok(read)
+fn match_score(message: &Object<'_>) -> MatchScore {
+    if message.get("role").is_none() {
+        MatchScore::Mismatch
+    } else if is_of_tau2(message) {
+        MatchScore::Variant("a requestor")
+    } else {
+        // Messages of tau-bench have no trait of their own, so the envelope decides.
+        MatchScore::Neutral
     }
 }
 
-impl MessageWriter for TauBench {
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        let failed = answer.json.get("error").is_some_and(|error| error.raw() == "true");
-        let holder = if answer.json.kind() == JsonKind::Object { answer.json } else { message.json };
-        CallOutput::in_content(holder, "text").map(|output| output.with_failure(failed))
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let mut read = chat::message(message)?;
+    for call in read.calls.iter_mut().filter(|call| call.json.get("function").is_none()) {
+        call.arguments = Arguments::of(call.json.get("arguments"));
     }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        chat::SUMMARY_ROLES
+    let several: Vec<Json<'a>> = message.get("tool_messages").into_iter().flat_map(|list| list.items()).collect();
+    if !several.is_empty() {
+        read.results = several.iter().map(|result| ResultRef::new(*result, id(result.get("id")))).collect();
+        let part = |json: Json<'a>| Part { json, kind: PartKind::Result(content(json.get("content"), common_block)) };
+        read.content = Content::Parts(several.into_iter().map(part).collect());
+    } else if read.role == Role::Tool && message.get("tool_call_id").is_none() {
+        read.results = ThinList::from([ResultRef::new(message.json, id(message.get("id")))]);
     }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        vec![chat::summary(summary, at)]
-    }
-
-    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        if call.place != CallPlace::List || call.json.get("function").is_some() {
-            return chat::result(call, text);
-        }
-        let requestor = if calling.role == Role::User { "user" } else { "assistant" };
-        Some(json!({
-            "id": call.id?.decode(), "role": "tool", "content": text, "requestor": requestor, "error": true,
-        }))
-    }
+    Ok(read)
 }
 
-impl UsageReader for TauBench {}
+fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    let failed = answer.json.get("error").is_some_and(|error| error.raw() == "true");
+    let holder = if answer.json.kind() == JsonKind::Object { answer.json } else { message.json };
+    CallOutput::in_content(holder, "text").map(|output| output.with_failure(failed))
+}
 
-impl OrderRules for TauBench {}
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    vec![chat::summary(summary, at)]
+}
+
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+    if call.place != CallPlace::List || call.json.get("function").is_some() {
+        return chat::result(call, text);
+    }
+    let requestor = if calling.role == Role::User { "user" } else { "assistant" };
+    Some(json!({
+        "id": call.id?.decode(), "role": "tool", "content": text, "requestor": requestor, "error": true,
+    }))
+}
 
 /// Whether a message has a trait of tau2: a requestor of it or one of its calls, or several results.
 fn is_of_tau2(message: &Object<'_>) -> bool {
@@ -131,7 +108,7 @@ mod tests {
         ] {
             let document = read(&around, None, None).expect("a transcript");
             let transcript = &document.transcripts[0];
-            assert_eq!(transcript.format.name(), "tau-bench");
+            assert_eq!(transcript.format.name, "tau-bench");
             let pairing = &transcript.pairing;
             assert_eq!(pairing.pairs, [(1, 2), (4, 5), (4, 5)]);
             assert!(pairing.unanswered.is_empty());
@@ -147,7 +124,7 @@ mod tests {
     #[test]
     fn trajectories_are_told_by_what_stands_around_them() {
         let messages = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
-        let name = |source: &str| read(source, None, None).expect("a transcript").transcripts[0].format.name();
+        let name = |source: &str| read(source, None, None).expect("a transcript").transcripts[0].format.name;
         assert_eq!(name(&format!(r#"[{{"task_id":0,"reward":1.0,"traj":{messages}}}]"#)), "tau-bench");
         assert_eq!(name(&format!(r#"{{"task_id":0,"traj":{messages}}}"#)), "tau-bench");
         assert_eq!(name(&format!(r#"{{"task_id":0,"messages":{messages}}}"#)), "openai-chat");

@@ -3,7 +3,7 @@ use crate::framing::read_for_test as read;
 
 fn formats(source: &str) -> Vec<(&'static str, usize, Option<usize>)> {
     let document = read(source, None, None).expect("a transcript");
-    document.transcripts.iter().map(|one| (one.format.name(), one.messages.len(), one.line)).collect()
+    document.transcripts.iter().map(|one| (one.format.name, one.messages.len(), one.line)).collect()
 }
 
 const USER: &str = r#"{"role":"user","content":"hi"}"#;

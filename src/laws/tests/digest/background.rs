@@ -207,7 +207,7 @@ fn acts(below: &mut impl FnMut(usize) -> usize, tasks: usize) -> Vec<Act> {
 }
 
 /// The place of the message that holds a mark.
-fn index_of(source: &str, format: &'static dyn Format, mark: &str) -> Option<usize> {
+fn index_of(source: &str, format: &'static Format, mark: &str) -> Option<usize> {
     with_messages(source, Some(format), |messages| {
         messages.iter().position(|message| !message.is_ours() && message.json.raw().replace(": ", ":").contains(mark))
     })

@@ -23,7 +23,7 @@ const USER: &str = "## The user, in order; later words hold where two disagree";
 
 /// All frames, each with the name of its format.
 fn frames() -> Vec<(&'static str, Frame)> {
-    let of = |format: &&'static dyn Format| format.frames().iter().map(|frame| (format.name(), *frame));
+    let of = |format: &&'static Format| format.frames.iter().map(|frame| (format.name, *frame));
     FORMATS.iter().flat_map(of).collect()
 }
 
@@ -97,20 +97,20 @@ fn what_stands_in_a_frame_is_never_the_users() {
                         Step::Assistant("They are done.".to_owned()),
                     ];
                     let said: Vec<Step> = before.take().into_iter().chain(said).collect();
-                    let source = Bricks::of(format.name()).conversation(&said, number);
-                    let digest = with_document(&source, Some(*format), |document| {
+                    let source = Bricks::of(format.name).conversation(&said, number);
+                    let digest = with_document(&source, Some(format), |document| {
                         let messages: Vec<_> = document.transcripts[0].messages.iter().collect();
                         digest_of(&messages, Counter::APPROX, 2_000)
                     });
-                    let case = format!("{} {name} {frame:?} {inside:?}: {digest}", format.name());
+                    let case = format!("{} {name} {frame:?} {inside:?}: {digest}", format.name);
                     let of_user = items(&digest, Section::User);
                     assert!(of_user.iter().all(|item| !item.text.contains(MARK)), "{case}");
                     assert_eq!(digest.matches(USER).count(), 1, "{case}");
                     assert_eq!(users(&digest).len(), 2 * (round + 1), "{case}");
                     // The user called a skill, and the message is the user's for that.
-                    let alternates = ["bedrock", "sharegpt"].contains(&format.name());
+                    let alternates = ["bedrock", "sharegpt"].contains(&format.name);
                     if round == 0 && !alternates && !matches!(frame, Frame::Called(..)) {
-                        assert_is_pinned_by_nobody(&source, *format, &case);
+                        assert_is_pinned_by_nobody(&source, format, &case);
                     }
                     before = Some(Step::User(as_message(&digest)));
                 }
@@ -132,11 +132,11 @@ fn every_frame_is_documented() {
 }
 
 /// Checks that `--pin user` takes no message of the attacker for the user's.
-fn assert_is_pinned_by_nobody(source: &str, format: &'static dyn Format, case: &str) {
+fn assert_is_pinned_by_nobody(source: &str, format: &'static Format, case: &str) {
     let mut policy = keeping(1);
     policy.cut.pins = vec!["user".parse().expect("a rule")];
     policy.cut.keep = Size::Messages(1);
-    let done = Compactor::new(policy).compact_as(source, format.name()).expect("a transcript");
+    let done = Compactor::new(policy).compact_as(source, format.name).expect("a transcript");
     with_document(source, Some(format), |document| {
         for &index in &done.plans[0].pinned {
             let message = &document.transcripts[0].messages[index];
@@ -226,7 +226,7 @@ fn a_name_never_begins_a_line_of_the_users() {
             Step::Assistant("I looked at it.".to_owned()),
             Step::User("Go on with the docs. zu1".to_owned()),
         ];
-        let source = Bricks::of(format.name()).conversation(&said, 0);
+        let source = Bricks::of(format.name).conversation(&said, 0);
         let values: Vec<Value> = serde_json::Deserializer::from_str(source.trim_start_matches('\u{feff}'))
             .into_iter()
             .collect::<Result<_, _>>()
@@ -243,17 +243,17 @@ fn a_name_never_begins_a_line_of_the_users() {
                 let forged = with_name_at(&values, place, &forged_name(separator));
                 let lines: Vec<String> = forged.as_array().into_iter().flatten().map(Value::to_string).collect();
                 let source = lines.join("\n");
-                let Some(digest) = digest_if_read(&source, *format) else { continue };
+                let Some(digest) = digest_if_read(&source, format) else { continue };
                 read += 1;
-                let case = format!("{} {place} {separator:?}", format.name());
+                let case = format!("{} {place} {separator:?}", format.name);
                 assert_says_nothing_of_the_attacker(&digest, &case);
                 let again = [
                     Step::User(as_message(&digest)),
                     Step::User("Now the tests. zu2".to_owned()),
                     Step::Assistant("They pass.".to_owned()),
                 ];
-                let source = Bricks::of(format.name()).conversation(&again, 0);
-                let digest = digest_if_read(&source, *format).expect("a transcript");
+                let source = Bricks::of(format.name).conversation(&again, 0);
+                let digest = digest_if_read(&source, format).expect("a transcript");
                 assert_says_nothing_of_the_attacker(&digest, &format!("{case}, round 2"));
             }
         }
@@ -262,7 +262,7 @@ fn a_name_never_begins_a_line_of_the_users() {
 }
 
 /// The digest of the first conversation in a source; nothing if it cannot be read.
-fn digest_if_read(source: &str, format: &'static dyn Format) -> Option<String> {
+fn digest_if_read(source: &str, format: &'static Format) -> Option<String> {
     let json = Source::of_file(source).ok()?;
     framing::read(&json, Some(format), None).ok()?;
     Some(with_document(source, Some(format), |document| {

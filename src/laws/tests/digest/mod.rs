@@ -27,11 +27,7 @@ use crate::laws::bricks::Bricks;
 use crate::laws::digest::{Item, Section, digest_of, parse};
 use crate::laws::lawful::{PREFIX, with_document};
 /// Passes the messages of the first conversation in a source to `inspect`.
-fn with_messages<T>(
-    source: &str,
-    format: Option<&'static dyn Format>,
-    inspect: impl FnOnce(&[&Message<'_>]) -> T,
-) -> T {
+fn with_messages<T>(source: &str, format: Option<&'static Format>, inspect: impl FnOnce(&[&Message<'_>]) -> T) -> T {
     with_document(source, format, |document| inspect(&document.transcripts[0].messages.iter().collect::<Vec<_>>()))
 }
 
@@ -46,9 +42,9 @@ fn digest_of_chat(messages: &[Value], limit: u64) -> String {
 }
 
 /// Runs `check` with each format and some seeds, in the share of these cases that is checked.
-fn for_cases(cases: usize, check: impl Fn(&Bricks, &'static dyn Format, u64)) {
+fn for_cases(cases: usize, check: impl Fn(&Bricks, &'static Format, u64)) {
     for (format, seed) in FORMATS.iter().cycle().zip(0..crate::all_cases::share(cases) as u64) {
-        check(&Bricks::of(format.name()), *format, seed);
+        check(&Bricks::of(format.name), format, seed);
     }
 }
 
@@ -94,7 +90,7 @@ fn users(digest: &str) -> Vec<u32> {
 }
 
 /// Returns the summary in a compacted text.
-fn summary_in(text: &str, format: &'static dyn Format) -> String {
+fn summary_in(text: &str, format: &'static Format) -> String {
     with_messages(text, Some(format), |messages| {
         let summary = messages.iter().find(|message| message.is_ours()).expect("a summary");
         let texts = summary.content.texts().iter().map(|text| text.decode().into_owned()).collect::<String>();

@@ -58,7 +58,7 @@ pub(super) fn assert_not_the_users(source: &str, format: &str, about: &str) {
 #[test]
 fn a_result_that_reads_like_a_refusal_is_not_the_users_word() {
     let mut sample = Sample::default();
-    for format in FORMATS.iter().map(|format| format.name()) {
+    for format in FORMATS.iter().map(|format| format.name) {
         for (opening, tool) in OPENINGS
             .iter()
             .flat_map(|opening| ["mcp__web__fetch", "Edit", "bash", "WebFetch", "Task"].map(|tool| (*opening, tool)))

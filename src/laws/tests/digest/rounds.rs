@@ -56,11 +56,11 @@ fn laws_of_compacted_documents() {
     for seed in 0..share(68) as u64 {
         let format = FORMATS[seed as usize % FORMATS.len()];
         let said = steps(&mut choices(seed), 0..44);
-        let mut source = Bricks::of(format.name()).conversation(&said, seed as usize);
+        let mut source = Bricks::of(format.name).conversation(&said, seed as usize);
         for keep in [34, 26, 18, 9, 2] {
             let mut policy = keeping(keep);
             policy.summary.tokens = [300, 1_024][seed as usize % 2];
-            let done = Compactor::new(policy).compact_as(&source, format.name()).expect("a transcript");
+            let done = Compactor::new(policy).compact_as(&source, format.name).expect("a transcript");
             // Of a history of a few tokens nothing can be said in fewer.
             if done.plans[0].cutoff == 0 || done.text == source {
                 continue;
@@ -128,7 +128,7 @@ fn five_rounds_lose_no_message_that_one_keeps() {
         assert!(
             lost.is_empty(),
             "{} of {} {lost:?} at {limit}\n{digest}\n-- once --\n{once}",
-            format.name(),
+            format.name,
             said.len() / 2
         );
     });

@@ -42,7 +42,7 @@ fn request(below: &mut impl FnMut(usize) -> usize, number: usize) -> String {
 }
 
 /// Runs conversations through rounds of a digest. Returns the digest of each.
-fn rounds(bricks: &Bricks, format: &'static dyn Format, parts: &[Vec<Step>], limit: u64) -> Vec<String> {
+fn rounds(bricks: &Bricks, format: &'static Format, parts: &[Vec<Step>], limit: u64) -> Vec<String> {
     let mut digests: Vec<String> = Vec::new();
     for part in parts {
         let earlier = digests.last().map(|digest| Step::User(as_message(digest)));
@@ -94,8 +94,8 @@ fn five_rounds_keep_each_rule_that_one_keeps() {
             user.contains(&squeezed(text))
         };
         for text in &texts {
-            assert!(kept(&digests[at], text), "{text} of {} is not in round {at}: {}", format.name(), digests[at]);
-            assert!(kept(&digests[4], text), "{text} of {} at {limit} is lost: {}", format.name(), digests[4]);
+            assert!(kept(&digests[at], text), "{text} of {} is not in round {at}: {}", format.name, digests[at]);
+            assert!(kept(&digests[4], text), "{text} of {} at {limit} is lost: {}", format.name, digests[4]);
         }
     });
 }
@@ -229,7 +229,7 @@ fn each_line_of_an_earlier_digest_stands_or_is_counted() {
 #[test]
 fn few_messages_stand_in_a_small_digest() {
     for format in FORMATS {
-        let bricks = Bricks::of(format.name());
+        let bricks = Bricks::of(format.name);
         for number_of_words in [5, 20, 28, 40] {
             for cue in ["", "never "] {
                 let text = |at: usize| {
@@ -243,7 +243,7 @@ fn few_messages_stand_in_a_small_digest() {
                 let source = bricks.conversation(&(10..20).flat_map(steps).collect::<Vec<_>>(), 0);
                 let digest =
                     with_messages(&source, Some(*format), |messages| digest_of(messages, Counter::APPROX, 1_024));
-                assert_eq!(super::users(&digest).len(), 10, "{number_of_words} words in {}: {digest}", format.name());
+                assert_eq!(super::users(&digest).len(), 10, "{number_of_words} words in {}: {digest}", format.name);
             }
         }
     }

@@ -67,14 +67,14 @@ fn text_of_others_never_becomes_the_users_word() {
                 long(10 * round + 1),
             ];
             let said: Vec<Step> = before.take().into_iter().chain(said).collect();
-            let source = Bricks::of(format.name()).conversation(&said, 0);
+            let source = Bricks::of(format.name).conversation(&said, 0);
             let digest = with_document(&source, Some(format), |document| {
                 assert_digest(&document.transcripts[0], Counter::APPROX, 3_000)
             });
             assert_speakers(&digest);
             let user = items(&digest, Section::User);
-            assert!(user.iter().all(|item| !item.text.contains("Delete")), "{} {forged}: {digest}", format.name());
-            assert_eq!(users(&digest).len(), 2 * (round + 1), "{} {forged}: {digest}", format.name());
+            assert!(user.iter().all(|item| !item.text.contains("Delete")), "{} {forged}: {digest}", format.name);
+            assert_eq!(users(&digest).len(), 2 * (round + 1), "{} {forged}: {digest}", format.name);
             before = Some(Step::User(as_message(&digest)));
         }
     }

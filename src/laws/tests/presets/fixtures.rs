@@ -15,7 +15,7 @@ use crate::transcript::formats::FORMATS;
 fn every_fixture_survives_every_preset() {
     let mut sample = Sample::default();
     for format in FORMATS.iter().copied() {
-        for file in of_format(format.name()) {
+        for file in of_format(format.name) {
             let text = fs::read_to_string(&file).expect("a fixture");
             let before = read(&text, Some(format), None).expect("a transcript").transcripts;
             for preset in PRESETS {

@@ -92,7 +92,7 @@ fn empty_ids_of_results(transcript: &Transcript<'_>) -> Vec<Breach> {
 fn of_messages<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Breach> {
     let mut seen = HashSet::new();
     let repeats = move |(message, read): (usize, &Message<'a>)| {
-        let id = transcript.format.message_id(read)?.text()?.decode();
+        let id = transcript.format.id_of(read)?.text()?.decode();
         (!seen.insert(id.clone())).then(|| Breach {
             message,
             rule: ProviderRule::SameMessageId,
@@ -270,7 +270,7 @@ pub fn lone_surrogates(transcript: &Transcript<'_>, message: &Message<'_>) -> Ve
     if lone.is_empty() {
         return lone;
     }
-    let unsent = spans_of(message.json, transcript.format.metadata_members());
+    let unsent = spans_of(message.json, transcript.format.metadata_members);
     let lone = lone.into_iter().map(|half| start + half.start..start + half.end);
     let is_sent = |half: &Range<usize>| {
         let before = unsent.partition_point(|span| span.start <= half.start);

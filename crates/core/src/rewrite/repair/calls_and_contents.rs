@@ -113,7 +113,7 @@ impl Repairer<'_, '_> {
 
     /// Gives a message with the id of an earlier one its own, or removes it where it is a copy.
     pub(super) fn tell_messages_apart(&self, found: &[&Breach]) -> Vec<Edit> {
-        let id_of = |index: usize| self.transcript.format.message_id(&self.messages()[index]);
+        let id_of = |index: usize| self.transcript.format.id_of(&self.messages()[index]);
         let texts = (0..self.messages().len()).filter_map(id_of).filter_map(|id| id.text());
         let mut taken: HashSet<String> = texts.map(|id| id.decode().into_owned()).collect();
         let again: HashSet<usize> = found.iter().map(|breach| breach.message).collect();
@@ -189,7 +189,7 @@ impl Repairer<'_, '_> {
 
     /// Moves entries that stand between a call and its result behind the result.
     pub(super) fn move_entries(&self, _: &[&Breach]) -> Vec<Edit> {
-        self.transcript.format.move_misplaced(self.transcript)
+        self.transcript.format.session.move_misplaced(self.transcript)
     }
 }
 
@@ -318,7 +318,8 @@ impl Repairer<'_, '_> {
         let message = &self.messages()[index];
         match content_of(message) {
             Some(list) if list.kind() == JsonKind::Array => {
-                let block = self.transcript.format.text_block(list, NO_CONTENT).unwrap_or(Value::from(NO_CONTENT));
+                let block =
+                    self.transcript.format.write_text_block(list, NO_CONTENT).unwrap_or(Value::from(NO_CONTENT));
                 Edit { range: list.span(), text: json!([block]).to_string() }
             }
             Some(nothing) => Edit { range: nothing.span(), text: "\"\"".to_owned() },

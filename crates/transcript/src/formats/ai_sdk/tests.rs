@@ -1,11 +1,12 @@
 use super::*;
+use crate::edit::Edit;
 use crate::edit::apply;
 use crate::format::Transcript;
 use crate::framing::read_for_test as read;
 
 fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
     let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
-    assert_eq!(document.transcripts[0].format.name(), "ai-sdk", "{source}");
+    assert_eq!(document.transcripts[0].format.name, "ai-sdk", "{source}");
     look(&document.transcripts[0])
 }
 
@@ -57,7 +58,7 @@ fn results_of_model_messages_are_messages() {
         assert_eq!(transcript.pairing.pairs, [(0, 2)]);
         assert_eq!(transcript.groups, [(0, 1)]);
         assert_eq!(texts(&messages[2]), ["r"]);
-        let made = AiSdk.result(&messages[0].calls[0], &messages[0], "e").expect("a result");
+        let made = FORMAT.write_result(&messages[0].calls[0], &messages[0], "e").expect("a result");
         let expected = result.replace(r#""text","value":"r""#, r#""error-text","value":"e""#);
         assert!(expected.contains(&made.to_string()), "{made}");
     });
@@ -67,7 +68,7 @@ fn results_of_model_messages_are_messages() {
 fn a_summary_is_written_as_its_neighbours_are() {
     let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
     let written = |source: &str| {
-        with(source, |transcript| AiSdk.summary(&summary, &InsertionPoint::new(transcript, 0))[0].clone())
+        with(source, |transcript| FORMAT.write_summary(&summary, &InsertionPoint::new(transcript, 0))[0].clone())
     };
     let ui = written(&format!("[{USER}]"));
     let id = ui["id"].as_str().expect("an id");
@@ -136,7 +137,7 @@ fn an_output_stays_of_a_type_that_the_sdk_takes() {
         let source = written(output);
         let replaced = with(&source, |transcript| {
             let message = &transcript.messages[1];
-            let found = AiSdk.output(message, &message.results[0]).expect("an output");
+            let found = FORMAT.result_output(message, &message.results[0]).expect("an output");
             let edits: Vec<Edit> =
                 found.replace_with("n").into_iter().map(|(range, text)| Edit { range, text }).collect();
             apply(&source, &edits)

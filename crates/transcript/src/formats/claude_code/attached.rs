@@ -10,14 +10,14 @@
 use memchr::memmem;
 
 use crate::foreign;
-use crate::formats::claude_code::{ClaudeCode, is_boundary, is_sidechain, is_true};
+use crate::formats::claude_code::{is_boundary, is_sidechain};
 use crate::formats::shared::blocks::{common_block, content};
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Content, Message, Part, PartKind, RareFields, ResultRef, Role, is_marked_as_programs};
 use crate::status::Denial;
 use crate::text::Text;
-use crate::usage::{SizeNote, Usage, UsageReader};
+use crate::usage::{SizeNote, UsageAt};
 
 /// Members that hold what the model is sent, in attachments of all types; of several, the first counts.
 const CONTENT: &str = "prompt|content|snippet|planContent|memories|skills|files|blockingError|message|messages|\
@@ -130,29 +130,21 @@ fn text(result: Json<'_>) -> Option<Text<'_>> {
     content.text().or_else(|| content.items().next()?.get_text("text"))
 }
 
-impl UsageReader for ClaudeCode {
-    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
-        let inner = Object::of(message.json.get("message")?);
-        let usage = Usage::of(inner.get("usage")?)?.of_answer(inner.get_text("id"));
-        // Lines that are written while an answer streams have the output up to its first token.
-        let is_whole = inner.get_text("stop_reason").is_some();
-        // Claude Code writes answers that no model gave, such as errors.
-        let is_of_program = inner.member_is("model", "<synthetic>");
-        (!is_of_program).then_some(Usage { is_whole, ..usage })
-    }
+/// Lines that are written while an answer streams have the output up to its first token. Claude Code writes answers that no
+/// model gave, such as errors.
+pub(super) const USAGE: UsageAt = UsageAt {
+    answer: Some(&["message", "id"]),
+    is_whole: Some(&["message", "stop_reason"]),
+    except: &[(&["message", "model"], "<synthetic>")],
+    ..UsageAt::path(&["message", "usage"])
+};
 
-    /// Reads a boundary of the conversation itself: sub-agents have their own.
-    fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
-        // Most of a session's lines are notes.
-        memmem::find(note.raw().as_bytes(), b"compact_boundary")?;
-        let line = Object::of(note);
-        let subtype = line.get_text("subtype")?;
-        let is_smaller = subtype.is("microcompact_boundary") || is_boundary(&line);
-        (is_smaller && !is_sidechain(&line)).then_some(SizeNote::Smaller)
-    }
-
-    /// Messages that Claude Code kept stand before its summary, and ours resets their sizes.
-    fn is_newer(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
-        is_true(&Object::of(summary.json), "isCompactSummary").then_some(true)
-    }
+/// Reads a boundary of the conversation itself: sub-agents have their own.
+pub(super) fn size_note<'a>(note: Json<'a>) -> Option<SizeNote<'a>> {
+    // Most of a session's lines are notes.
+    memmem::find(note.raw().as_bytes(), b"compact_boundary")?;
+    let line = Object::of(note);
+    let subtype = line.get_text("subtype")?;
+    let is_smaller = subtype.is("microcompact_boundary") || is_boundary(&line);
+    (is_smaller && !is_sidechain(&line)).then_some(SizeNote::Smaller)
 }

@@ -247,7 +247,7 @@ pub(super) fn edits_without_copies(transcript: &Transcript<'_>) -> Vec<Edit> {
 }
 
 /// The edits that repair the links of a session.
-pub(super) fn ties(transcript: &Transcript<'_>) -> Vec<Edit> {
+pub(super) fn repaired_links(transcript: &Transcript<'_>) -> Vec<Edit> {
     let loose = loose(transcript);
     let broken = loose.iter().filter(|loose| loose.fault != LinkFault::Beside);
     let edits: Vec<Edit> = broken.filter_map(|loose| loose.tie(KEYS)).collect();

@@ -31,7 +31,7 @@ fn a_message_on_several_lines_and_results_between_stay_together() {
     .concat();
     let document = read(&source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
-    assert_eq!(transcript.format.name(), "claude-code");
+    assert_eq!(transcript.format.name, "claude-code");
     assert_eq!(transcript.groups, [(1, 3)]);
     let whole = transcript.pairing.allowed_cuts(&transcript.groups);
     assert_eq!(whole, [true, true, false, false, false, true, true]);
@@ -77,14 +77,14 @@ fn links(source: &str, cutoff: usize, gone: &[usize]) -> (Vec<Link>, Vec<Link>) 
     let gone: Vec<usize> = gone.iter().map(|index| transcript.messages[*index].span().start).collect();
     let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
     let at = InsertionPoint::in_place_of(transcript, cutoff, || gone.clone());
-    let lines = ClaudeCode.summary(&summary, &at);
+    let lines = FORMAT.write_summary(&summary, &at);
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let written = lines.iter().map(|line| (text(&line["uuid"]).expect("an id"), text(&line["parentUuid"])));
     let name_of = |reset: &Reset| {
         let line = transcript.messages.iter().find(|message| message.span().start == reset.entry);
         line.and_then(|line| line.json.get_text("uuid")).map(|id| id.decode().into_owned()).expect("a line")
     };
-    let resets = ClaudeCode.resets(&lines, &at, &|| 0);
+    let resets = FORMAT.session.resets(&lines, &at, &|| 0);
     (written.collect(), resets.iter().map(|reset| (name_of(reset), Some(reset.edit.text.clone()))).collect())
 }
 
@@ -117,7 +117,7 @@ fn attachment(id: u8, parent: u8, attachment: &Value) -> String {
 fn spoken(source: &str) -> Vec<(String, Vec<String>)> {
     let document = read(source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
-    assert_eq!(transcript.format.name(), "claude-code");
+    assert_eq!(transcript.format.name, "claude-code");
     let one = |message: &Message<'_>| {
         let name = message.rare_fields().role_name.map(|name| name.decode().into_owned());
         let texts = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();

@@ -17,7 +17,7 @@ fn said(role: &str, text: &str) -> String {
 fn with<T>(lines: &[String], look: impl FnOnce(&Transcript<'_>) -> T) -> T {
     let source = lines.join("\n");
     let document = read(&source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
-    assert_eq!(document.transcripts[0].format.name(), "codex");
+    assert_eq!(document.transcripts[0].format.name, "codex");
     look(&document.transcripts[0])
 }
 
@@ -107,7 +107,7 @@ fn old_files_have_bare_items() {
     with(&[first, item("user"), state, item("assistant")], |transcript| {
         assert_eq!((transcript.messages.len(), transcript.notes.len()), (2, 2));
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let written = Codex.summary(&summary, &InsertionPoint::new(transcript, 1));
+        let written = FORMAT.write_summary(&summary, &InsertionPoint::new(transcript, 1));
         assert_eq!(written[0].to_string(), item("user").replace(r#""t""#, r#""s""#));
     });
 }
@@ -118,7 +118,7 @@ fn a_summary_is_a_line_like_its_neighbours() {
     let numbered: Vec<String> = lines.iter().map(|line| line.replace(r#"Z","#, r#"Z","ordinal":7,"#)).collect();
     with(&numbered, |transcript| {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let written = Codex.summary(&summary, &InsertionPoint::new(transcript, 1));
+        let written = FORMAT.write_summary(&summary, &InsertionPoint::new(transcript, 1));
         assert_eq!(written[0].to_string(), numbered[1].replace(r#""u""#, r#""s""#));
     });
 }

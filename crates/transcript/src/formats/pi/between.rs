@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::edit::{Edit, edited_value};
 use crate::format::{MisplacedEntry, Transcript};
-use crate::formats::pi::{KEYS, Pi, is_compaction, is_summary};
+use crate::formats::pi::{KEYS, is_compaction, is_summary};
 use crate::json::{Json, Object};
 use crate::message::Message;
 use crate::time;
-use crate::usage::{Names, Usage, UsageReader};
+use crate::usage::{Names, UsageAt};
 
 /// The compactions that stand between a call and its result, in order.
 pub(super) fn misplaced<'a>(transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
@@ -142,25 +142,22 @@ fn written(id: &str) -> String {
 /// What was cached is counted beside the input.
 const NAMES: Names = Names { read: "input", cached: &["cacheRead", "cacheWrite"], written: "output", total: "" };
 
-impl UsageReader for Pi {
-    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
-        let inner = Object::of(message.json.get("message")?);
-        // pi does not take the sizes of these either.
-        let is_broken = |reason: &str| inner.member_is("stopReason", reason);
-        if is_broken("aborted") || is_broken("error") {
-            None
-        } else {
-            Usage::named(&Object::of(inner.get("usage")?), &NAMES)
-        }
-    }
+/// pi does not take the sizes of answers that were broken off either.
+pub(super) const USAGE: UsageAt = UsageAt {
+    names: Some(&NAMES),
+    except: &[(&["message", "stopReason"], "aborted"), (&["message", "stopReason"], "error")],
+    ..UsageAt::path(&["message", "usage"])
+};
 
-    /// Ours stands before what is kept, and has a later time, by which pi itself tells what is older.
-    fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
-        let line = Object::of(summary.json);
-        let is_later =
-            || written_at(entry).zip(written_at(summary.json)).is_some_and(|(entry, summary)| entry > summary);
-        is_summary(&line).then(|| !is_compaction(&line) || is_later())
+/// Whether an entry was written after a summary. Ours stands before what is kept, and has a later time, by which pi itself
+/// tells what is older.
+pub(super) fn is_newer(entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
+    let line = Object::of(summary.json);
+    if !is_summary(&line) {
+        return None;
     }
+    let times = written_at(entry).zip(written_at(summary.json));
+    Some(!is_compaction(&line) || times.is_some_and(|(entry, summary)| entry > summary))
 }
 
 /// When an entry was written, in milliseconds.

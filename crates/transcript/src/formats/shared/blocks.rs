@@ -8,10 +8,7 @@
 //! Also: blocks and items of reasoning, which formats spell in many ways. What only the provider can read of them is in
 //! [`crate::thoughts`].
 
-use serde_json::json;
-
 use crate::compaction::ProviderCompaction;
-use crate::edit::Edit;
 use crate::foreign;
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
@@ -157,26 +154,6 @@ pub(crate) fn with_parts<'a>(content: Content<'a>, json: Option<Json<'a>>, mut m
     };
     parts.append(&mut more);
     Content::Parts(parts.into())
-}
-
-/// The edit that appends a line to the text in the member `key` of an object; `None` if the member holds something else
-/// than text.
-pub(crate) fn append_line(holder: &Object<'_>, key: &str, line: &str) -> Option<Edit> {
-    let quoted = json!(line).to_string();
-    let Some(value) = holder.get(key) else {
-        let start = holder.json.span().start + "{".len();
-        return Some(Edit { range: start..start, text: format!("{}:{quoted},", json!(key)) });
-    };
-    match value.kind() {
-        JsonKind::Null => Some(Edit { range: value.span(), text: quoted }),
-        JsonKind::String => {
-            let end = value.span().end - "\"".len();
-            let line = &quoted["\"".len()..quoted.len() - "\"".len()];
-            let text = if value.is_falsy() { line.to_owned() } else { format!("\\n{line}") };
-            Some(Edit { range: end..end, text })
-        }
-        _ => None,
-    }
 }
 
 /// The types of blocks of reasoning.

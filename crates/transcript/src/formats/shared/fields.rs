@@ -135,13 +135,6 @@ pub(crate) fn digest(texts: &[&str]) -> String {
     hasher.end()
 }
 
-/// Writes an object with `member`, a key and its value, as its first member.
-pub(crate) fn with_first(object: Json<'_>, member: &str) -> String {
-    let rest = &object.raw()[1..];
-    let comma = if object.entries().next().is_some() { ", " } else { "" };
-    format!("{{{member}{comma}{}", rest.trim_start())
-}
-
 /// Groups each message of the last turn that calls without thinking with the one whose thinking came before. With
 /// thinking enabled, providers reject a turn of the model that does not begin with its thinking.
 pub(crate) fn after_thinking(messages: &[Message<'_>]) -> Vec<(usize, usize)> {

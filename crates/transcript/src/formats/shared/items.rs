@@ -66,10 +66,6 @@ pub(crate) fn hosted(json: Json<'_>) -> Vec<HostedResult<'_>> {
     outputs::hosted_results(is_hosted.then_some(json).into_iter())
 }
 
-pub(crate) fn text_block(text: &str) -> Value {
-    json!({"type": "input_text", "text": text})
-}
-
 /// Writes a result for a call. That of a computer is a picture, and that of a request for approval a decision of the
 /// user; neither can be written.
 pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {

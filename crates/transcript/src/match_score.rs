@@ -2,7 +2,7 @@
 
 /// How well a value fits a format, from the least specific to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FormatFit {
+pub enum MatchScore {
     /// The format cannot read the value.
     Mismatch,
     /// The value is not evidence for or against the format. It is not a message but may occur in files of this format, or a
@@ -22,16 +22,16 @@ pub enum FormatFit {
     Marked(&'static str),
 }
 
-impl FormatFit {
+impl MatchScore {
     /// Whether the value alone is a message of the format.
     pub fn is_message(self) -> bool {
-        !matches!(self, FormatFit::Mismatch | FormatFit::Neutral)
+        !matches!(self, MatchScore::Mismatch | MatchScore::Neutral)
     }
 }
 
 /// How well the object around the messages fits a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EnvelopeFit {
+pub enum EnvelopeScore {
     /// It is not evidence.
     Unknown,
     /// It is of the format unless the messages contradict.

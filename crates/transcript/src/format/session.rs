@@ -1,0 +1,110 @@
+//! What only the session files of agents need: files that an agent writes and reads itself, with entries beside the messages,
+//! parents, branches and compactions of its own.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use serde_json::Value;
+
+use crate::compaction::Reset;
+use crate::edit::Edit;
+use crate::entries::{CompactionEntry, EntryKind};
+use crate::format::insertion::InsertionPoint;
+use crate::format::transcript::Transcript;
+use crate::formats::shared::links::LooseEntry;
+use crate::json::{Items, Json};
+use crate::message::Message;
+use crate::usage::SizeNote;
+
+/// What an agent does with its session files. The defaults are those of a format without sessions.
+pub trait Session: Sync + Debug {
+    /// Which values of a list are messages, and when to remove the others. An empty list means that all are messages.
+    fn entries(&self, _values: Items<'_>) -> Vec<EntryKind> {
+        Vec::new()
+    }
+
+    /// Why a session that can be read is left unchanged, to follow its name.
+    fn refusal(&self, _transcript: &Transcript<'_>) -> Option<String> {
+        None
+    }
+
+    /// The edits of entries that stay beside a summary which the agent makes after a compaction of its own. `summary`
+    /// is what was written at `at`, and `tokens` counts what the agent sends from now on.
+    fn resets(&self, _summary: &[Value], _at: &InsertionPoint<'_, '_>, _tokens: &dyn Fn() -> u64) -> Vec<Reset> {
+        Vec::new()
+    }
+
+    /// Links new results, by the message with their calls, into a session whose entries name their parents: gives them ids
+    /// and parents, and returns the edits of the entries that follow them.
+    fn link_results(&self, _transcript: &Transcript<'_>, _results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
+        Vec::new()
+    }
+
+    /// The edits of entries that stand for their copies ([`crate::entries::Retention::Copy`]) once these are removed.
+    fn edits_without_copies(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
+        Vec::new()
+    }
+
+    /// An entry without content to replace a removed one, if later entries refer to it as their parent.
+    fn placeholder(&self, _entry: Json<'_>) -> Option<Value> {
+        None
+    }
+
+    /// Whether a note tells that the provider refused what it had encrypted itself.
+    fn is_refused_encryption(&self, _note: Json<'_>) -> bool {
+        false
+    }
+
+    /// The compactions that stand for all entries before them, in order. Those that a later one replaced are among them.
+    fn compaction_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<CompactionEntry<'a>> {
+        Vec::new()
+    }
+
+    /// The entries at which an agent that walks up from the last entry stops before it should, and messages that it does
+    /// not come by although nobody took them back.
+    fn broken_links<'a>(&self, _transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+        Vec::new()
+    }
+
+    /// The edits that tie such entries to those before them.
+    fn repaired_links(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
+        Vec::new()
+    }
+
+    /// Entries that stand between a call and its result.
+    fn misplaced_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
+        Vec::new()
+    }
+
+    /// The edits that move such entries behind the results.
+    fn move_misplaced(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
+        Vec::new()
+    }
+
+    /// What an entry beside the messages says of the size of the context.
+    fn size_note<'a>(&self, _note: Json<'a>) -> Option<SizeNote<'a>> {
+        None
+    }
+
+    /// Whether an entry that stands behind a summary was also written after it; `None` where nothing tells. Kept messages
+    /// stand behind the summary of what was before them, and are older.
+    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
+        None
+    }
+}
+
+/// Conversations that no agent keeps as a session.
+#[derive(Debug)]
+pub(super) struct NoSession;
+
+impl Session for NoSession {}
+
+/// An entry between a call and its result.
+#[derive(Debug)]
+pub struct MisplacedEntry<'a> {
+    /// The index of the message with the call.
+    pub message: usize,
+    pub entry: Json<'a>,
+    /// The entry with the last result.
+    pub result: Json<'a>,
+}
