@@ -221,3 +221,41 @@ fn every_public_item_of_a_package_is_used() {
     }
     assert!(items > 1_000, "{items}");
 }
+
+/// What a format is stands in its row. Other files name formats only where they are about other programs: the presets of
+/// `LangChain`, and the table of what a state of `LangGraph` takes.
+#[test]
+fn no_other_file_names_a_format() {
+    const EXCEPTIONS: [&str; 3] = [
+        // Each imitates a program, and says what that program does with its formats.
+        "crates/core/src/presets/",
+        // The advice for a folder of sessions has one agent as its example.
+        "src/settings/sessions.rs",
+        // `langchain` is also the name of a rule of pairs, which that library has.
+        "crates/core/src/plan/cutoff.rs",
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let formats = root.join("crates/transcript/src/formats");
+    let name = regex::Regex::new(r#"(?m)^    name: "([a-z-]+)","#).expect("a pattern");
+    let mut names = Vec::new();
+    for file in sources(&formats) {
+        let text = fs::read_to_string(&file).expect("a source");
+        names.extend(name.captures_iter(&text).map(|found| found[1].to_owned()));
+    }
+    assert!(names.len() > 15, "{names:?}");
+    // These are the names of providers, too.
+    names.retain(|name| {
+        !["anthropic", "bedrock", "gemini", "ollama", "openai-responses", "codex"].contains(&name.as_str())
+    });
+    for file in packages().iter().flat_map(|package| sources(package)) {
+        let place = file.strip_prefix(root).expect("a file of the project").to_string_lossy().into_owned();
+        let is_excepted = EXCEPTIONS.iter().any(|exception| place.starts_with(exception));
+        if file.starts_with(&formats) || is_excepted || place.starts_with("src/laws") {
+            continue;
+        }
+        let text = fs::read_to_string(&file).expect("a source");
+        for name in &names {
+            assert!(!code(&file, &text).contains(&format!("\"{name}\"")), "{place} names {name}");
+        }
+    }
+}

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::entries::Note;
-use crate::format::Transcript;
+use crate::format::{SentBeside, Transcript};
 use crate::json::{Json, JsonKind, Object};
 use crate::text::Text;
 
@@ -59,8 +58,8 @@ pub fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Beside<'a>> {
     for value in TEXTS.iter().filter_map(member) {
         found.extend(texts(value).into_iter().map(Beside::Text));
     }
-    let session = transcript.notes.iter().rev().find_map(session_of_codex);
-    let instructions = session.and_then(|session| session.get("base_instructions")?.get_text("text"));
+    let entry = entry_with_request(transcript);
+    let instructions = entry.and_then(|(entry, sent)| entry.at(sent.text)?.text());
     found.extend(instructions.map(Beside::Text));
     if !found.is_empty() {
         let system = transcript.messages.iter().take_while(|message| message.role.is_system());
@@ -68,7 +67,7 @@ pub fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Beside<'a>> {
             system.flat_map(|message| message.content.texts()).map(|text| text.decode()).collect();
         found.retain(|value| !matches!(value, Beside::Text(text) if said.contains(&text.decode())));
     }
-    let tools = session.and_then(|session| session.get("dynamic_tools"));
+    let tools = entry.and_then(|(entry, sent)| entry.at(sent.tools));
     let values = VALUES.iter().filter_map(member).chain(tools);
     found.extend(values.filter(|value| matches!(value.kind(), JsonKind::Array | JsonKind::Object)).map(Beside::Json));
     // Some datasets have their tools as JSON in a string.
@@ -86,10 +85,12 @@ fn words(block: Json<'_>) -> Option<Text<'_>> {
     block.text().or_else(|| block.get_text("text"))
 }
 
-/// What Codex writes at the start of a session, and again where one is resumed.
-fn session_of_codex<'a>(note: &Note<'a>) -> Option<Json<'a>> {
-    let is_start = note.json.member_is("type", "session_meta");
-    is_start.then(|| note.json.get("payload")).flatten()
+/// The last entry that says what requests send beside the messages: an agent writes one at the start of a session, and
+/// again where it is resumed.
+fn entry_with_request<'a>(transcript: &Transcript<'a>) -> Option<(Json<'a>, &'static SentBeside)> {
+    let sent = transcript.format.sent_beside.as_ref()?;
+    let entry = transcript.notes.iter().rev().find(|note| note.json.member_is("type", sent.entry))?;
+    Some((entry.json, sent))
 }
 
 #[cfg(test)]

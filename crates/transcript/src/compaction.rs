@@ -109,10 +109,8 @@ impl ResetCounts {
         ResetCounts { sizes: count(ResetKind::Size), parents: count(ResetKind::Parent) }
     }
 
-    /// What was done, as a sentence; `format` is the name of the agent's format.
-    pub fn sentence(self, format: &str) -> String {
-        // Codex records the size of the whole context.
-        let (agent, size) = if format == "codex" { ("Codex", "that of the result") } else { ("Claude Code", "zero") };
+    /// What was done, as a sentence, with what the agent sets sizes to.
+    pub fn sentence(self, agent: &str, size: &str) -> String {
         let set = (self.sizes > 0).then(|| format!("set {} to {size}", counted(self.sizes as u64, "recorded size")));
         let tied = match self.parents {
             0 => None,

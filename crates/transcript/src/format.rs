@@ -60,6 +60,9 @@ pub struct Format {
     /// Where the agent of this format keeps its sessions; nothing where it has none of its own.
     pub session_files: Option<SessionFiles>,
 
+    /// What an entry beside the messages says that requests send beside them.
+    pub sent_beside: Option<SentBeside>,
+
     // What its provider demands.
     /// The order of messages. Where it depends on the model or on the messages, `hooks.order` says it.
     pub order: MessageOrder,
@@ -87,6 +90,8 @@ pub struct Format {
     /// Whether its summaries have a mark of the format, as those of the agent have. The agent's own begin with words of
     /// the agent's.
     pub marks_summaries: bool,
+    /// How the agent resets the sizes that it recorded before a compaction, where it does.
+    pub size_reset: Option<SizeReset>,
     /// The message that holds results as its parts, as JSON with [`PARTS`] in their place; `None` if each result is a
     /// message.
     pub results_message: Option<&'static str>,
@@ -161,6 +166,26 @@ impl EnvelopeRule {
     }
 }
 
+/// What requests send beside the messages, as an entry says it.
+#[derive(Debug)]
+pub struct SentBeside {
+    /// The type of the entry. The last one counts.
+    pub entry: &'static str,
+    /// The path to words for the model.
+    pub text: Path,
+    /// The path to its tools.
+    pub tools: Path,
+}
+
+/// How an agent resets recorded sizes after a compaction of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct SizeReset {
+    /// Its name.
+    pub agent: &'static str,
+    /// What it sets a size to.
+    pub to: &'static str,
+}
+
 /// How a text looks that replaces a part of another kind.
 #[derive(Debug, Clone, Copy)]
 pub enum TextBlock {
@@ -197,6 +222,7 @@ impl Format {
         is_append_only: false,
         skips_broken_lines: false,
         session_files: None,
+        sent_beside: None,
         order: MessageOrder::of(ResultPlacement::Following),
         message_id: None,
         keeps_signatures: false,
@@ -208,6 +234,7 @@ impl Format {
         summary_position: SummaryPosition::AfterPinned,
         parent_member: None,
         marks_summaries: false,
+        size_reset: None,
         results_message: None,
         text_block: TextBlock::Typed("text"),
         attachments: None,

@@ -13,6 +13,7 @@ use crate::rewrite::thinking::Removal;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::SummaryBackend;
 use crate::transcript::compaction::ResetCounts;
+use crate::transcript::format::SizeReset;
 
 /// The context of compactions.
 #[derive(Clone, Copy)]
@@ -107,8 +108,8 @@ pub enum CompactionEvent<'h> {
     SecretsLeft(&'h BTreeMap<&'static str, u64>),
     /// Thinking that was signed for another history is removed, or stays and can be refused.
     Thinking(&'h Removal),
-    /// What was reset beside the summary, in a session of this format.
-    Reset(ResetCounts, &'static str),
+    /// What was reset beside the summary, as the agent of the session does.
+    Reset(ResetCounts, SizeReset),
     /// Nothing was summarized.
     NotSummarized {
         /// Whether arguments were cut.

@@ -193,7 +193,9 @@ impl<'c> CompactionContext<'c> {
         } else {
             Vec::new()
         };
-        self.report(source, CompactionEvent::Reset(ResetCounts::of(&resets), transcript.format.name));
+        if let Some(as_agent) = transcript.format.size_reset {
+            self.report(source, CompactionEvent::Reset(ResetCounts::of(&resets), as_agent));
+        }
         let earlier = summary.as_ref().map_or(Vec::new(), |summary| {
             let is_by_model = summary.by == SummarySource::Summarizer && !self.policy.summary.is_embedded();
             earlier_summaries(&fitted, (!is_by_model).then_some(&summary.text))

@@ -22,7 +22,7 @@ use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::foreign;
 use crate::format::{
-    EntryKind, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, Retention, Session, SummaryMessage,
+    EntryKind, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, Retention, Session, SizeReset, SummaryMessage,
     SummaryPosition, Transcript,
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
@@ -104,6 +104,7 @@ pub(super) static FORMAT: Format = Format {
     summary_position: SummaryPosition::First,
     parent_member: Some(KEYS.parent),
     marks_summaries: true,
+    size_reset: Some(SizeReset { agent: "Claude Code", to: "zero" }),
     hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
     session: &ClaudeCode,
     ..Format::DEFAULT

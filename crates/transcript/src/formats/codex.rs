@@ -19,7 +19,8 @@ use crate::edit::Edit;
 use crate::entries::CompactionEntry;
 use crate::foreign;
 use crate::format::{
-    EntryKind, Format, Hooks, InsertionPoint, MatchScore, Session, SummaryMessage, TextBlock, Transcript,
+    EntryKind, Format, Hooks, InsertionPoint, MatchScore, SentBeside, Session, SizeReset, SummaryMessage, TextBlock,
+    Transcript,
 };
 use crate::formats::shared::fields::{copied, non_null};
 use crate::formats::shared::items::{self, Item};
@@ -78,9 +79,16 @@ pub(super) static FORMAT: Format = Format {
         folder: "sessions",
         is_session: |name| name.starts_with("rollout-") && stem_of_lines(name).is_some_and(ends_with_uuid),
     }),
+    sent_beside: Some(SentBeside {
+        entry: "session_meta",
+        text: &["payload", "base_instructions", "text"],
+        tools: &["payload", "dynamic_tools"],
+    }),
     item: Some(&["payload"]),
     can_lose_reasoning: true,
     encrypted_by: Some(&["openai", "xai"]),
+    // It records the size of the whole context.
+    size_reset: Some(SizeReset { agent: "Codex", to: "that of the result" }),
     text_block: TextBlock::Typed("input_text"),
     hooks: Hooks {
         match_score,
