@@ -11,8 +11,8 @@ use crate::text::Text;
 /// reader is foreign.
 #[rustfmt::skip]
 const OPAQUE: &[&str] = &[
-    "cache-point", "cache_control", "citation", "connector_text", "encrypted", "fallback", "non_standard", "refusal",
-    "search_result", "text-plain", "tool_addition", "tool_reference", "web_search_result",
+    "cache-point", "cache_control", "citation", "connector_text", "encrypted", "fallback", "mcp_tool_listing", "non_standard", "refusal",
+    "search_result", "text-plain", "tool_addition", "tool_reference", "tool_removal", "web_search_result",
 ];
 
 /// A part of an unknown kind.

@@ -38,8 +38,8 @@ const ROLES: [(&str, Role); 5] = [
 
 /// The part types of a `UIMessage`, besides those with a name in the type.
 #[rustfmt::skip]
-const UI_PARTS: [&str; 8] = [
-    "reasoning", "file", "source", "source-url", "source-document", "steering-message", "step-start", "tool-invocation",
+const UI_PARTS: [&str; 10] = [
+    "custom", "reasoning", "reasoning-file", "file", "source", "source-url", "source-document", "steering-message", "step-start", "tool-invocation",
 ];
 
 /// The member of version 4 with the media beside the content.
@@ -81,7 +81,11 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     if let Some(parts) = non_null(message, "parts") {
         return match parts.kind() {
             JsonKind::Array if parts.items().next().is_none() => MatchScore::Plain,
-            JsonKind::Array if parts.items().all(is_ui_part) => MatchScore::Own("parts with types"),
+            JsonKind::Array if !parts.items().all(|part| is_ui_part(part) || is_of_unknown_type(part)) => {
+                MatchScore::Mismatch
+            }
+            JsonKind::Array if parts.items().any(is_ui_part) => MatchScore::Own("parts with types"),
+            JsonKind::Array => MatchScore::Neutral,
             _ => MatchScore::Mismatch,
         };
     }
@@ -245,6 +249,13 @@ fn is_ui_part(part: Json<'_>) -> bool {
     is_ui_tool(part) || kind.starts_with("data-") || UI_PARTS.iter().any(|name| kind.is(name))
 }
 
+/// Whether a part has a type that is not known, and that names neither a call nor a result.
+fn is_of_unknown_type(part: Json<'_>) -> bool {
+    let Some(kind) = part.get_text("type") else { return false };
+    let is_tool = kind.starts_with("tool-") || kind.is("dynamic-tool") || kind.is("text");
+    !is_tool && !foreign::could_be_call_or_result(part)
+}
+
 fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> MatchScore {
     if content.items().any(|block| block.kind() != JsonKind::Object) {
         return MatchScore::Mismatch;
@@ -386,6 +397,7 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
     match json.get_text("type").map(|kind| kind.decode()).as_deref() {
         Some("text") => foreign::text_part(json, "text"),
         Some("reasoning" | "redacted-reasoning") => reasoning(json),
+        Some("reasoning-file") => PartKind::Media(MediaKind::of_block(json, "file")),
         Some(kind @ ("image" | "image-data" | "image-url" | "file" | "media" | "file-data" | "file-url")) => {
             PartKind::Media(MediaKind::of_block(json, kind))
         }

@@ -18,7 +18,15 @@ use crate::outputs::CallOutput;
 use crate::text::Text;
 
 /// The types of blocks that no other format has, besides calls and results.
-const OWN_BLOCKS: [&str; 4] = ["container_upload", "search_result", "compaction", "tool_addition"];
+const OWN_BLOCKS: [&str; 7] = [
+    "compaction",
+    "container_upload",
+    "fallback",
+    "mcp_tool_listing",
+    "search_result",
+    "tool_addition",
+    "tool_removal",
+];
 
 /// What Cline and its relatives write in the user's place.
 const FRAMES: [Frame; 1] = [Frame::Tag("<environment_details>", "</environment_details>")];

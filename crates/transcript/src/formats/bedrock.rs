@@ -44,14 +44,25 @@ pub(super) static FORMAT: Format = Format {
 fn match_score(message: &Object<'_>) -> MatchScore {
     let content = message.get("content").filter(|content| content.kind() == JsonKind::Array);
     let (Some(content), Some(_)) = (content, role_of(&ROLES, message)) else { return MatchScore::Mismatch };
-    let mut blocks = content.items().peekable();
-    if blocks.peek().is_none() {
-        MatchScore::Plain
-    } else if blocks.all(|block| block.get("type").is_none() && has_key(block)) {
-        MatchScore::Own("blocks that have no type")
-    } else {
-        MatchScore::Mismatch
+    if content.items().next().is_none() {
+        return MatchScore::Plain;
     }
+    let mut score = MatchScore::Neutral;
+    for block in content.items() {
+        if block.get("type").is_none() && has_key(block) {
+            score = MatchScore::Own("blocks that have no type");
+        } else if !is_of_unknown_kind(block) {
+            return MatchScore::Mismatch;
+        }
+    }
+    score
+}
+
+/// Whether a block has one key that is not known, and that names neither a call nor a result.
+fn is_of_unknown_kind(block: Json<'_>) -> bool {
+    let mut entries = block.entries();
+    let has_one_object = entries.next().is_some_and(|(_, value)| value.kind() == JsonKind::Object);
+    has_one_object && entries.next().is_none() && !foreign::could_be_call_or_result(block)
 }
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {

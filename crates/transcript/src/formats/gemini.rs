@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use crate::foreign;
 use crate::format::{EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole, TextBlock};
 use crate::formats::shared::fields::{begins_with, check_object, id, non_null, of_hosted, role_in};
 use crate::formats::shared::parts::{self, is_part, member, output, part};
@@ -53,9 +54,19 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     };
     match role(message) {
         Some(_) if parts.items().next().is_none() => MatchScore::Plain,
-        Some(_) if parts.items().all(is_part) => MatchScore::Own("parts"),
+        Some(_)
+            if parts.items().any(is_part) && parts.items().all(|part| is_part(part) || is_of_unknown_kind(part)) =>
+        {
+            MatchScore::Own("parts")
+        }
         _ => MatchScore::Mismatch,
     }
+}
+
+/// Whether a part has members that are not known, and that name neither a call nor a result.
+fn is_of_unknown_kind(part: Json<'_>) -> bool {
+    let is_typed = ["type", "kind"].iter().any(|key| part.get(key).is_some());
+    part.entries().next().is_some() && !is_typed && !foreign::could_be_call_or_result(part)
 }
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {

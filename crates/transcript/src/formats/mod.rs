@@ -79,6 +79,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use crate::framing::read_for_test;
+
     /// The format modules of this folder, each with the text of its file without tests.
     fn rows() -> Vec<(String, String)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/formats");
@@ -90,6 +92,48 @@ mod tests {
             Some((name, code))
         };
         files.filter_map(row).collect()
+    }
+
+    /// Conversations with an item, block or part of a kind that no reader knows, and the format of each.
+    const UNKNOWN_KINDS: [(&str, &str); 6] = [
+        (
+            r#"{"input":[{"role":"user","content":[{"type":"input_text","text":"u"}]},{"type":"beacon","id":"b"}]}"#,
+            "openai-responses",
+        ),
+        (r#"[{"role":"user","content":[{"text":"u"},{"novelty":{"a":1}}]}]"#, "bedrock"),
+        (r#"[{"role":"user","parts":[{"text":"u"},{"novelPart":{"a":1}}]}]"#, "gemini"),
+        (r#"[{"role":"user","parts":[{"type":"text","text":"u"},{"type":"hologram","a":"b"}]}]"#, "ai-sdk"),
+        (r#"[{"role":"user","parts":[{"type":"reasoning-file","url":"u","mediaType":"image/png"}]}]"#, "ai-sdk"),
+        (r#"[{"role":"user","content":[{"type":"tool_removal","name":"f"},{"type":"text","text":"u"}]}]"#, "anthropic"),
+    ];
+
+    #[test]
+    fn a_kind_that_nobody_knows_refuses_no_file() {
+        for (source, format) in UNKNOWN_KINDS {
+            let document = read_for_test(source, None, None).expect(source);
+            assert_eq!(document.transcripts[0].format.name, format, "{source}");
+        }
+        // A call that could not be paired is refused, whatever its spelling.
+        for source in [
+            r#"[{"role":"assistant","content":[{"novelToolUse":{"a":1}}]}]"#,
+            r#"[{"role":"user","parts":[{"text":"u"},{"novelFunctionCall":{"a":1}}]}]"#,
+            r#"[{"role":"assistant","parts":[{"type":"text","text":"u"},{"type":"tool-novel","a":"b"}]}]"#,
+        ] {
+            assert!(read_for_test(source, None, None).is_err(), "{source}");
+        }
+    }
+
+    #[test]
+    fn items_of_an_unknown_type_stay_with_their_call() {
+        let item = |more: &str| format!(r#"{{"input":[{{"role":"user","content":"u"}},{more}]}}"#);
+        let pair =
+            item(r#"{"type":"beacon","call_id":"c"},{"role":"user","content":"v"},{"type":"echo","call_id":"c"}"#);
+        let document = read_for_test(&pair, None, None).expect("a transcript");
+        assert_eq!(document.transcripts[0].groups, [(1, 3)]);
+        let alone = item(r#"{"type":"beacon","call_id":"c"}"#);
+        let document = read_for_test(&alone, None, None).expect("a transcript");
+        let refusal = document.transcripts[0].format.refusal(&document.transcripts[0]).expect("a refusal");
+        assert!(refusal.contains("the type beacon"), "{refusal}");
     }
 
     #[test]

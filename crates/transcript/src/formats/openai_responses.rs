@@ -53,6 +53,8 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     match (message.json.kind(), kind(message)) {
         // The input of a request may be a string.
         (JsonKind::String, _) => MatchScore::Neutral,
+        // It says nothing for or against the format.
+        (_, None) if items::is_of_unknown_type(message) => MatchScore::Neutral,
         (_, None) => MatchScore::Mismatch,
         (_, Some(Item::Message)) => fit_of_message(message),
         (_, Some(Item::Reference)) if non_null(message, "type").is_none() => MatchScore::Neutral,
@@ -65,7 +67,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     if let Some(text) = message.json.text() {
         return Ok(items::message_of(message.json, Role::User, Content::Text(text)));
     }
-    items::item(message)
+    if items::is_of_unknown_type(message) { Ok(items::unknown(message)) } else { items::item(message) }
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -106,6 +108,10 @@ fn refusal(transcript: &Transcript<'_>) -> Option<String> {
         return Some(
             "it names items that are not in it (item_reference), so the messages to summarize are not there".to_owned(),
         );
+    }
+    let all: Vec<Json<'_>> = messages.iter().map(|message| message.json).collect();
+    if let Some(kind) = items::unpaired_type(&all) {
+        return Some(format!("an item of the type {kind}, which is not known, has a call_id that no other item has"));
     }
     let history_key = SERVER_HISTORY.into_iter().find(|key| {
         let value = transcript.state.and_then(|request| request.get(key));

@@ -1,5 +1,6 @@
 //! Single items of the Responses API, in requests and in the session files of Codex.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ pub(crate) const ROLES: [(&str, Role); 4] =
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::Developer)];
 
 /// Calls that the client answers: their type, the tool's name if the call has none, and the type of the result.
-pub(crate) const CALLS: [(&str, &str, &str); 8] = [
+pub(crate) const CALLS: [(&str, &str, &str); 9] = [
     ("function_call", "function", "function_call_output"),
     ("custom_tool_call", "custom_tool", "custom_tool_call_output"),
     ("local_shell_call", "local_shell", "local_shell_call_output"),
@@ -30,6 +31,7 @@ pub(crate) const CALLS: [(&str, &str, &str); 8] = [
     ("computer_call", "computer", "computer_call_output"),
     ("tool_search_call", "tool_search", "tool_search_output"),
     ("mcp_approval_request", "mcp_approval", "mcp_approval_response"),
+    ("program", "program", "program_output"),
 ];
 
 /// Calls that the server answers in the same item.
@@ -57,7 +59,9 @@ pub(crate) enum Item {
 
 /// The output in an item.
 pub(crate) fn output<'a>(item: Json<'a>) -> Option<CallOutput<'a>> {
-    CallOutput::of(item.get("output"), OutputShape::Blocks("input_text"))
+    // That of a program has another name.
+    let output = item.get("output").or_else(|| item.get("result"));
+    CallOutput::of(output, OutputShape::Blocks("input_text"))
 }
 
 /// The result in an item of a tool that the server runs.
@@ -146,6 +150,53 @@ pub(crate) fn is_known(item: &Object<'_>) -> bool {
         || item.get_text("type").is_some_and(|kind| kind.is_in(HOSTED))
 }
 
+/// Whether an item has a type that is not known, and nothing that another program's message has.
+pub(crate) fn is_of_unknown_type(item: &Object<'_>) -> bool {
+    const OF_OTHERS: [&str; 12] = [
+        "role",
+        "content",
+        "message",
+        "payload",
+        "data",
+        "parts",
+        "kwargs",
+        "timestamp",
+        "uuid",
+        "sessionId",
+        "session_id",
+        "parentId",
+    ];
+    item.get_text("type").is_some() && kind(item).is_none() && OF_OTHERS.iter().all(|key| item.get(key).is_none())
+}
+
+/// The id of the call to which an item of an unknown type belongs.
+fn unknown_call<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
+    let id = item.get_text("call_id").filter(|_| is_of_unknown_type(item))?;
+    Some(id.decode())
+}
+
+/// The type of an item that is not known and names a call without another item that names it, too.
+pub(crate) fn unpaired_type<'a>(items: &[Json<'a>]) -> Option<Cow<'a, str>> {
+    let mut named: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    for id in items.iter().filter_map(|item| item.get_text("call_id")) {
+        *named.entry(id.decode()).or_default() += 1;
+    }
+    for item in items {
+        let object = Object::of(*item);
+        if unknown_call(&object).is_some_and(|id| named[&id] < 2) {
+            return object.get_text("type").map(|kind| kind.decode());
+        }
+    }
+    None
+}
+
+/// Reads an item of an unknown type as it is spelled.
+pub(crate) fn unknown<'a>(item: &Object<'a>) -> Message<'a> {
+    let part = Part { json: item.json, kind: foreign::part(item.json) };
+    let rest = RareFields::of_role(item.get_text("type"));
+    Message { rest, ..message_of(item.json, Role::Other, Content::Parts(Box::new([part]))) }
+}
+
 /// Whether a tool search is run by the server.
 fn is_hosted(item: &Object<'_>) -> bool {
     item.member_is("execution", "server") || non_null(item, "call_id").is_none()
@@ -181,7 +232,8 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
         }
         Item::Result => {
             let answer = ["call_id", "approval_request_id", "id"].into_iter().find_map(|key| id(item.get(key)));
-            let content = match (non_null(item, "output"), item.get("approve")) {
+            let output = non_null(item, "output").or_else(|| non_null(item, "result"));
+            let content = match (output, item.get("approve")) {
                 (Some(output), _) => output_of(output),
                 (None, Some(approved)) => Content::Text(Text::plain(approved.raw())),
                 (None, None) => readable_content(json),
@@ -224,7 +276,7 @@ pub(crate) fn content_of<'a>(item: &Object<'a>) -> Content<'a> {
 fn call<'a>(item: &Object<'a>) -> Call<'a> {
     let kind = item.get_text("type").unwrap_or_else(|| Text::plain(""));
     let named = CALLS.iter().find(|(name, ..)| kind.is(name)).map(|(_, name, _)| Text::plain(name));
-    let arguments = ["arguments", "input", "action", "actions", "operation"];
+    let arguments = ["arguments", "input", "action", "actions", "operation", "code"];
     Call {
         json: item.json,
         id: id(non_null(item, "call_id").or_else(|| item.get("id"))),
@@ -282,10 +334,12 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
     let mut groups = Vec::new();
     let mut named = HashMap::new();
     let mut searches: Vec<usize> = Vec::new();
+    let mut calls: HashMap<Cow<'_, str>, usize> = HashMap::new();
     // The first reasoning of a response and the last of its items so far.
     let mut response: Option<(usize, usize)> = None;
-    for (index, json) in items.enumerate() {
-        let item = Object::of(json);
+    let all: Vec<Json<'a>> = items.collect();
+    for (index, json) in all.iter().enumerate() {
+        let item = Object::of(*json);
         let kind = kind(&item);
         // The provider inserts compactions between items that belong together.
         if kind == Some(Item::Compaction) {
@@ -296,6 +350,13 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
             (Some(Item::Reference), Some(id)) => groups.extend(named.get(&id).map(|&first| (first, index))),
             (_, Some(id)) => _ = named.insert(id, index),
             _ => {}
+        }
+        // What an item of an unknown type does with its call is not known, so all that name it stay together.
+        if let Some(id) = item.get_text("call_id").map(|id| id.decode()) {
+            let first = *calls.entry(id).or_insert(index);
+            if is_of_unknown_type(&item) || is_of_unknown_type(&Object::of(all[first])) {
+                groups.push((first, index));
+            }
         }
         if !is_of_the_model(kind, &item) {
             groups.extend(response.take());
@@ -345,6 +406,8 @@ fn is_of_the_model(kind: Option<Item>, item: &Object<'_>) -> bool {
     match kind {
         Some(Item::Message) => item.member_is("role", "assistant"),
         Some(Item::Reasoning | Item::Call | Item::Hosted | Item::Reference) => true,
+        // It may belong to the reasoning before it.
+        None => is_of_unknown_type(item),
         _ => false,
     }
 }
