@@ -267,6 +267,9 @@ fn binary_file(name: &str, first: &[u8]) -> Option<String> {
         let export = "hermes sessions export --session-id ID session.jsonl";
         return Some(format!("it is an SQLite database; export a session as JSON, as Hermes does with {export}"));
     }
+    if first.trim_ascii_start().starts_with(b"# aider chat started") {
+        return Some("it is a chat history of aider, which is Markdown and not JSON".to_owned());
+    }
     if first.starts_with(b"PAR1") {
         return Some(format!(
             "it is a Parquet file; write its rows as JSONL, as with duckdb -c \"COPY (FROM '{in_query}') TO 'rows.jsonl' (FORMAT json)\""

@@ -111,6 +111,9 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
         // A plainer format would read all messages and ignore the evidence.
         [_] => return Err(unknown(&candidates, first, messages)),
         [_, _, ..] => {
+            if let Some(of_program) = of_unread_program(messages) {
+                return Err(of_program);
+            }
             let with_name = |one: &&Candidate<'_>| one.evidence.map(|(at, what)| (one.format.name, at, what));
             let candidates = evident.iter().filter_map(with_name).collect();
             return Err(Problem::Ambiguous(Ambiguity { candidates }));
@@ -163,12 +166,19 @@ fn collect_evidence<'a>(
     }
 }
 
+/// The first message that is one of a program whose files tcompact does not read.
+fn of_unread_program<'a>(messages: &Items<'a>) -> Option<Problem<'a>> {
+    let (index, message, program) = messages
+        .clone()
+        .enumerate()
+        .find_map(|(index, message)| Some((index, message, foreign::unread_program(message)?)))?;
+    Some(Problem::Unknown { message, found: format!("message {index} {program}") })
+}
+
 /// The message on which the best candidate fails.
 fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'a>) -> Problem<'a> {
-    for (index, message) in messages.clone().enumerate() {
-        if let Some(program) = foreign::unread_program(message) {
-            return Problem::Unknown { message, found: format!("message {index} {program}") };
-        }
+    if let Some(of_program) = of_unread_program(messages) {
+        return of_program;
     }
     // Of equals `max_by_key` returns the last one, and the first format of the table is the likeliest.
     let best = candidates

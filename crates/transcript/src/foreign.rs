@@ -5,6 +5,7 @@
 //! of another format.
 
 mod completion;
+mod libraries;
 mod part;
 mod programs;
 mod rejection;

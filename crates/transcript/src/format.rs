@@ -7,6 +7,8 @@ mod insertion;
 mod session;
 mod transcript;
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
 use crate::background_forms::BackgroundForms;
@@ -31,7 +33,6 @@ pub use transcript::Transcript;
 pub type Path = &'static [&'static str];
 
 /// A transcript format.
-#[derive(Debug)]
 pub struct Format {
     /// The name for `--from` and reports.
     pub name: &'static str,
@@ -260,6 +261,13 @@ impl Hooks {
         settings: |_| Vec::new(),
         refusal: |_| None,
     };
+}
+
+/// Writes the name alone: a conversation has its format among its members.
+impl fmt::Debug for Format {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name)
+    }
 }
 
 /// What a format says of a message or of the object around the messages.

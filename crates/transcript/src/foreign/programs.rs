@@ -1,17 +1,18 @@
 //! Programs whose files tcompact does not read, told by one of their messages or by a whole export.
 
+use crate::foreign::libraries::LIBRARIES;
 use crate::json::{Json, JsonKind, Object};
 
 /// Whether an object is one of a given program.
 type Recognizer = fn(&Object<'_>) -> bool;
 
 /// A program whose files tcompact does not read.
-struct Program {
+pub(super) struct Program {
     /// What its file is.
-    name: &'static str,
-    /// What the user can do instead.
-    next: &'static str,
-    is_of: Recognizer,
+    pub(super) name: &'static str,
+    /// What the user can do instead, if anything.
+    pub(super) next: &'static str,
+    pub(super) is_of: Recognizer,
 }
 
 /// Programs whose files are told where no format reads them. They are never asked about what a format reads.
@@ -93,19 +94,19 @@ const PROGRAMS: [(&str, Recognizer); 27] = [
     }),
 ];
 
-fn has_all(object: &Object<'_>, keys: &[&str]) -> bool {
+pub(super) fn has_all(object: &Object<'_>, keys: &[&str]) -> bool {
     keys.iter().all(|key| object.get(key).is_some())
 }
 
-fn has_any(object: &Object<'_>, keys: &[&str]) -> bool {
+pub(super) fn has_any(object: &Object<'_>, keys: &[&str]) -> bool {
     keys.iter().any(|key| object.get(key).is_some())
 }
 
-fn has_at<'a>(object: &Object<'a>, path: &[&str], is_so: impl Fn(Json<'a>) -> bool) -> bool {
+pub(super) fn has_at<'a>(object: &Object<'a>, path: &[&str], is_so: impl Fn(Json<'a>) -> bool) -> bool {
     object.at(path).is_some_and(is_so)
 }
 
-fn is_one_of(object: &Object<'_>, key: &str, texts: &[&str]) -> bool {
+pub(super) fn is_one_of(object: &Object<'_>, key: &str, texts: &[&str]) -> bool {
     object.get_text(key).is_some_and(|text| texts.iter().any(|one| text.is(one)))
 }
 
@@ -115,7 +116,13 @@ fn has_part_of(list: Json<'_>, kinds: &[&str]) -> bool {
 
 /// Programs whose files a format would read, but not as their program does. They are refused before any format is asked,
 /// unless the user names one. Each is told by the object around the messages or by the first line of a file.
-const MISREAD_PROGRAMS: [Program; 8] = [
+const MISREAD_PROGRAMS: [Program; 9] = [
+    // The contents of each message are a list under a name that requests have, too.
+    Program {
+        name: "messages of Microsoft's Agent Framework",
+        next: "",
+        is_of: |message| has_all(message, &["role", "contents"]),
+    },
     Program {
         name: "a session of OpenClaw with lines that pi does not have (leaf, reset, side)",
         next: "compact it in OpenClaw",
@@ -185,19 +192,33 @@ fn is_unread_row_of_hermes(row: Json<'_>) -> bool {
 
 /// Which program's file an object is of, or begins, that a format would misread: a sentence without its subject.
 pub(crate) fn misread_program(object: &Object<'_>) -> Option<String> {
-    let program = MISREAD_PROGRAMS.iter().find(|program| (program.is_of)(object))?;
-    Some(format!("looks like {}, which tcompact does not read ({}),", program.name, program.next))
+    MISREAD_PROGRAMS.iter().find(|program| (program.is_of)(object)).map(Program::sentence)
 }
 
 /// Which program's file an object is of, if tcompact recognizes it but does not read it: a sentence without its subject.
 pub(crate) fn unread_program(object: Json<'_>) -> Option<String> {
-    let sentence = |name: &str| format!("looks like {name}, which tcompact does not read,");
-    misread_program(&Object::of(object)).or_else(|| program(object).map(sentence))
+    let object = Object::of(object);
+    let mut known = MISREAD_PROGRAMS.iter().chain(&LIBRARIES);
+    if let Some(program) = known.find(|program| (program.is_of)(&object)) {
+        return Some(program.sentence());
+    }
+    let (name, _) = PROGRAMS.iter().find(|(_, is_of)| is_of(&object))?;
+    Some(format!("looks like {name}, which tcompact does not read,"))
 }
 
 /// The program that writes objects like this one, if tcompact recognizes it but does not read its files.
 pub(crate) fn program(object: Json<'_>) -> Option<&'static str> {
     let object = Object::of(object);
-    let misread = MISREAD_PROGRAMS.iter().map(|program| (program.name, program.is_of));
-    misread.chain(PROGRAMS).find(|(_, is_of)| is_of(&object)).map(|(name, _)| name)
+    let known = MISREAD_PROGRAMS.iter().chain(&LIBRARIES).map(|program| (program.name, program.is_of));
+    known.chain(PROGRAMS).find(|(_, is_of)| is_of(&object)).map(|(name, _)| name)
+}
+
+impl Program {
+    fn sentence(&self) -> String {
+        let Program { name, next, .. } = self;
+        if next.is_empty() {
+            return format!("looks like {name}, which tcompact does not read,");
+        }
+        format!("looks like {name}, which tcompact does not read ({next}),")
+    }
 }
