@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 /// The formats of session files.
-pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini-cli", "openhands", "pi"];
+pub(crate) const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini-cli", "opencode", "openhands", "pi"];
 
 /// The entries of a session file that its agent sends as messages, in the order of the file.
 pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
@@ -15,6 +15,7 @@ pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
         "claude-code" => sent_by_claude_code(&entries),
         "codex" => sent_by_codex(&entries),
         "gemini-cli" => sent_by_gemini_cli(&entries),
+        "opencode" => sent_by_opencode(&entries),
         "openhands" => sent_by_openhands(&entries),
         "pi" => sent_by_pi(&entries),
         _ => panic!("{agent} is not an agent with session files"),
@@ -147,6 +148,41 @@ fn sent_by_gemini_cli(records: &[Value]) -> Vec<usize> {
     }
     let is_message = |index: &usize| matches!(text(&records[*index], "type"), Some("user" | "gemini"));
     current.into_iter().map(|(_, index)| index).filter(is_message).collect()
+}
+
+/// opencode goes from the last message back to a message of the user with a compaction that an answer finished, and on to
+/// the first message that this compaction kept. It sends no answers that failed, and nothing of what only it reads.
+fn sent_by_opencode(messages: &[Value]) -> Vec<usize> {
+    let mark = |index: usize| {
+        let parts = messages[index]["parts"].as_array().filter(|_| messages[index]["info"]["role"] == "user");
+        parts.and_then(|parts| parts.iter().find(|part| part["type"] == "compaction"))
+    };
+    let is_summary_of = |message: &Value, id: &Value| {
+        let info = &message["info"];
+        info["summary"] == true && info["finish"].is_string() && info["error"].is_null() && info["parentID"] == *id
+    };
+    let mut first = 0;
+    for index in (0..messages.len()).rev() {
+        let id = &messages[index]["info"]["id"];
+        let Some(mark) = mark(index) else { continue };
+        if messages[index..].iter().any(|message| is_summary_of(message, id)) {
+            let tail = messages[..index].iter().position(|message| message["info"]["id"] == mark["tail_start_id"]);
+            first = if mark.get("tail_start_id").is_some() { tail.unwrap_or(0) } else { index };
+            break;
+        }
+    }
+    let is_sent_part = |role: &Value, part: &Value| match part["type"].as_str() {
+        Some("text") if role == "user" => part["ignored"] != true,
+        Some("file") => part["mime"] != "text/plain" && part["mime"] != "application/x-directory",
+        Some("step-start" | "step-finish" | "snapshot" | "patch" | "agent" | "retry" | "compaction") => false,
+        _ => true,
+    };
+    let is_sent = |index: &usize| {
+        let message = &messages[*index];
+        let parts = message["parts"].as_array().into_iter().flatten();
+        message["info"]["error"].is_null() && parts.into_iter().any(|part| is_sent_part(&message["info"]["role"], part))
+    };
+    (first..messages.len()).filter(is_sent).collect()
 }
 
 /// `OpenHands` sends all events that speak, call or answer, but for those that a condensation forgot.

@@ -112,7 +112,11 @@ impl ResetCounts {
     /// What was done, as a sentence; `format` is the name of the agent's format.
     pub fn sentence(self, format: &str) -> String {
         // Codex records the size of the whole context.
-        let (agent, size) = if format == "codex" { ("Codex", "that of the result") } else { ("Claude Code", "zero") };
+        let (size, why) = match format {
+            "codex" => ("that of the result", "as Codex does after a compaction"),
+            "opencode" => ("zero", "so that opencode does not compact again at once"),
+            _ => ("zero", "as Claude Code does after a compaction"),
+        };
         let set = (self.sizes > 0).then(|| format!("set {} to {size}", counted(self.sizes as u64, "recorded size")));
         let tied = match self.parents {
             0 => None,
@@ -120,7 +124,7 @@ impl ResetCounts {
             parents => Some(format!("tied {} to those before them", counted(parents as u64, "line"))),
         };
         let done: Vec<String> = set.into_iter().chain(tied).collect();
-        format!("tcompact {}, as {agent} does after a compaction", done.join(" and "))
+        format!("tcompact {}, {why}", done.join(" and "))
     }
 
     pub fn is_none(self) -> bool {

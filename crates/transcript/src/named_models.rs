@@ -8,7 +8,7 @@ use crate::message::{Message, Role};
 use crate::thoughts::first;
 
 /// The paths to the model that wrote a message, in all formats.
-const OWN_MODEL: [&[&str]; 15] = [
+const OWN_MODEL: [&[&str]; 16] = [
     &["model"],
     &["message", "model"],
     &["model_name"],
@@ -24,6 +24,7 @@ const OWN_MODEL: [&[&str]; 15] = [
     &["tool_call_metadata", "model_response", "model"],
     &["metadata", "model"],
     &["extra", "response", "model"],
+    &["info", "modelID"],
 ];
 
 /// The paths to the model in a request, or in the log of one.

@@ -134,8 +134,13 @@ impl<'a> Usage<'a> {
             cached <= input && usage.get(names.total).is_some() && tokens(names.total)? == input + written;
         let read = if is_contained { input } else { input + cached };
         let reasoning = REASONING.iter().find_map(|path| usage.at(path)).and_then(tokens_in);
-        let is_possible = read > 0 && read + written <= MOST;
-        let reasoning = reasoning.unwrap_or(0).min(written);
+        Usage::possible(read, written, reasoning.unwrap_or(0))
+    }
+
+    /// The usage with these numbers, unless they are absurd.
+    pub fn possible(read: u64, written: u64, reasoning: u64) -> Option<Self> {
+        let is_possible = read > 0 && read.saturating_add(written) <= MOST;
+        let reasoning = reasoning.min(written);
         is_possible.then_some(Usage { read, written, reasoning, is_whole: true, answer: None })
     }
 

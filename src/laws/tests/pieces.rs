@@ -14,7 +14,8 @@ use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Message, Transcript};
 
 /// The members whose words say what a message or a part is.
-const WORDS: [&str; 9] = ["action", "from", "kind", "observation", "part_kind", "role", "source", "thought", "type"];
+const WORDS: [&str; 10] =
+    ["action", "from", "kind", "mime", "observation", "part_kind", "role", "source", "thought", "type"];
 /// More characters than any count rounds away.
 const MORE: usize = 400;
 

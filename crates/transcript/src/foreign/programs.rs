@@ -15,7 +15,7 @@ struct Program {
 }
 
 /// Programs whose files are told where no format reads them. They are never asked about what a format reads.
-const PROGRAMS: [(&str, Recognizer); 27] = [
+const PROGRAMS: [(&str, Recognizer); 28] = [
     ("a session of Qwen Code", |line| {
         let is_compaction = is_one_of(line, "subtype", &["chat_compression"]);
         line.get("uuid").is_some() && (is_compaction || line.at(&["message", "parts"]).is_some())
@@ -71,11 +71,12 @@ const PROGRAMS: [(&str, Recognizer); 27] = [
     ("an export of ChatGPT", |one| has_all(one, &["mapping"]) && has_any(one, &["current_node", "conversation_id"])),
     ("an export of Claude.ai", |one| has_all(one, &["chat_messages"])),
     ("an export of Open WebUI", |one| one.at(&["chat", "history", "messages"]).is_some()),
-    ("a session of opencode", |one| {
-        has_all(one, &["info", "parts"])
-            || has_all(one, &["type", "data"]) && is_one_of(one, "type", &["session", "message", "part"])
-            || has_all(one, &["id", "sessionID"]) && has_any(one, &["messageID", "role"])
-            || one.at(&["info", "id"]).and_then(|id| id.text()).is_some_and(|id| id.decode().starts_with("ses_"))
+    ("shared data of opencode (tcompact reads what `opencode export` writes)", |one| {
+        has_all(one, &["type", "data"]) && is_one_of(one, "type", &["session", "message", "part"])
+    }),
+    ("a file of opencode's storage (tcompact reads what `opencode export` writes)", |one| {
+        has_all(one, &["id", "sessionID"]) && has_any(one, &["messageID", "role"])
+            || has_all(one, &["id", "projectID", "directory"])
     }),
     ("a session of GitHub Copilot CLI", |line| {
         let kind = line.get_text("type").map(|kind| kind.decode().contains('.'));
@@ -137,7 +138,7 @@ const MISREAD_PROGRAMS: [Program; 8] = [
     },
     Program {
         name: "a part of a session of opencode",
-        next: "compact it in opencode",
+        next: "tcompact reads what `opencode export` writes",
         is_of: |one| has_all(one, &["id", "sessionID", "messageID"]),
     },
     Program {

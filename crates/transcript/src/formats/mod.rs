@@ -17,6 +17,7 @@ mod langchain;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod opencode;
 mod openhands;
 mod pi;
 mod pydantic_ai;
@@ -42,6 +43,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &codex::Codex,
     &gemini_cli::GeminiCli,
     &pi::Pi,
+    &opencode::OpenCode,
     &openhands::OpenHands,
     &sharegpt::ShareGpt,
     &ai_sdk::AiSdk,
