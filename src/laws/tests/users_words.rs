@@ -60,8 +60,7 @@ fn tool_result(is_error: bool, content: impl Into<Value>) -> Value {
 /// A call of opencode that holds its result.
 fn opencode(tool: &str, state: Value) -> Vec<Value> {
     let call = json!({"type": "tool", "callID": "w", "tool": tool, "state": state, "id": "prt_$N"});
-    vec![json!({"info": {"role": "assistant", "id": "msg_$N", "sessionID": "ses_1", "time": {"created": 1}},
-        "parts": [call]})]
+    vec![json!({"info": {"role": "assistant", "id": "msg_$N", "sessionID": "ses_1"}, "parts": [call]})]
 }
 
 fn anthropic(tool: &str, content: Value) -> Vec<Value> {

@@ -15,7 +15,7 @@ struct Program {
 }
 
 /// Programs whose files are told where no format reads them. They are never asked about what a format reads.
-const PROGRAMS: [(&str, Recognizer); 28] = [
+const PROGRAMS: [(&str, Recognizer); 27] = [
     ("a session of Qwen Code", |line| {
         let is_compaction = is_one_of(line, "subtype", &["chat_compression"]);
         line.get("uuid").is_some() && (is_compaction || line.at(&["message", "parts"]).is_some())
@@ -71,16 +71,12 @@ const PROGRAMS: [(&str, Recognizer); 28] = [
     ("an export of ChatGPT", |one| has_all(one, &["mapping"]) && has_any(one, &["current_node", "conversation_id"])),
     ("an export of Claude.ai", |one| has_all(one, &["chat_messages"])),
     ("an export of Open WebUI", |one| one.at(&["chat", "history", "messages"]).is_some()),
-    ("shared data of opencode (tcompact reads what `opencode export` writes)", |one| {
+    ("shared data of opencode", |one| {
         has_all(one, &["type", "data"]) && is_one_of(one, "type", &["session", "message", "part"])
     }),
-    ("a file of opencode's storage (tcompact reads what `opencode export` writes)", |one| {
+    ("a file of opencode's storage", |one| {
         has_all(one, &["id", "sessionID"]) && has_any(one, &["messageID", "role"])
             || has_all(one, &["id", "projectID", "directory"])
-    }),
-    ("a session of GitHub Copilot CLI", |line| {
-        let kind = line.get_text("type").map(|kind| kind.decode().contains('.'));
-        kind == Some(true) && has_all(line, &["data", "timestamp"])
     }),
     ("a session of Google's ADK", |one| {
         has_all(one, &["author"]) && has_any(one, &["invocationId", "invocation_id"])

@@ -10,6 +10,7 @@ mod anthropic;
 mod bedrock;
 mod claude_code;
 mod codex;
+mod copilot_cli;
 mod gemini;
 mod gemini_cli;
 mod inspect;
@@ -44,6 +45,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &gemini_cli::GeminiCli,
     &pi::Pi,
     &opencode::OpenCode,
+    &copilot_cli::CopilotCli,
     &openhands::OpenHands,
     &sharegpt::ShareGpt,
     &ai_sdk::AiSdk,

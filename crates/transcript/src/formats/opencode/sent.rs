@@ -102,7 +102,8 @@ fn is_sent(message: &Object<'_>) -> bool {
 
 /// Whether some messages do not stand in the order of their times.
 pub(super) fn is_out_of_order(messages: &[Json<'_>]) -> bool {
-    !messages.is_sorted_by_key(|message| created(*message).unwrap_or_default())
+    let times: Vec<i64> = messages.iter().filter_map(|message| created(*message)).collect();
+    !times.is_sorted()
 }
 
 /// When a message was made, in milliseconds.
