@@ -1,11 +1,13 @@
 // What the scripts of this folder share: an agent's package from npm, a stand-in for its model, and tcompact.
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
 const HERE = dirname(new URL(import.meta.url).pathname);
+/** The fixtures of tcompact. */
+export const FIXTURES = join(HERE, "../../fixtures");
 
 /** A folder that is removed when the script ends. */
 export const work = mkdtempSync(join(tmpdir(), "tcompact-loaders-"));
@@ -119,5 +121,3 @@ export function finish(agent) {
   console.log(`${agent}: ${checks} checks, ${failures} failures`);
   process.exit(failures > 0 ? 1 : 0);
 }
-
-export { execFileSync };

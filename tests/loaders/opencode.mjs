@@ -4,7 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { check, counted, finish, installed, sent, skip, startModel, tcompact, work } from "./loader.mjs";
+import { FIXTURES, check, counted, finish, installed, sent, skip, startModel, tcompact, work } from "./loader.mjs";
 
 const platform = `opencode-${process.platform}-${process.arch}`;
 const program = join(installed(platform, "1.18.33"), platform, "bin/opencode");
@@ -124,6 +124,18 @@ for (let cut = 1; cut <= counted(native); cut++) {
   const done = tcompact("-q", "--keep", `messages:${cut}`, "--exit-status", "-o", out, native);
   check(`behind a compaction of opencode, messages:${cut}: tcompact`, [0, 3].includes(done.code), true);
   await resumes(`behind a compaction of opencode, messages:${cut}`, done.code === 0 ? out : native);
+}
+
+// Parts of all kinds, also pruned: an import takes each message.
+const kinds = join(FIXTURES, "opencode/session.json");
+for (const flags of [["--keep", "messages:5"], ["--keep", "messages:1", "--prune", "all", "--model", "none"], ["--keep", "messages:2", "--prune", "media:0", "--prune", "results:0", "--model", "none"]]) {
+  check(`all kinds of parts, ${flags.join(" ")}: tcompact`, tcompact("-q", "--exit-status", ...flags, "-o", out, kinds).code, 0);
+  const file = JSON.parse(readFileSync(out, "utf8"));
+  check(`all kinds of parts, ${flags.join(" ")}: opencode imports it`, cli("import", out).stdout.includes("Imported session"), true);
+  const back = JSON.parse(readFileSync(exported(file.info.id, join(work, "kinds.json")), "utf8"));
+  const parts = ({ messages }) => messages.map((message) => message.parts.length);
+  check(`all kinds of parts, ${flags.join(" ")}: all of it comes back`, parts(back), parts(file));
+  await ask("DELETE", `/session/${file.info.id}`);
 }
 
 // A session of which you take something back is left alone.
