@@ -115,21 +115,32 @@ pub(super) fn sent_text(data: Json<'_>) -> Option<Json<'_>> {
 
 /// Reads what the user said, and the files that are sent with it.
 fn said_by_user(data: Json<'_>) -> Content<'_> {
-    let is_true = |key: &str| data.get(key).is_some_and(|value| value.raw() == "true");
-    let files: Vec<Json<'_>> = elements_of(data, "attachments").filter(|file| is_sent(*file)).collect();
-    let is_by_program = is_true("isAutopilotContinuation") || data.get("source").is_some_and(|by| !by.is_falsy());
-    let Some(json) = sent_text(data) else {
-        return data.get("content").map_or_else(Content::empty, text_or_value);
+    let sent = sent_text(data).and_then(|json| Some((json, json.text()?)));
+    let Some((json, text)) = sent else { return data.get("content").map_or_else(Content::empty, text_or_value) };
+    let mut parts = if is_by_program(data) {
+        vec![Part { json, kind: PartKind::Result(Content::Text(text)) }]
+    } else {
+        with_frame(json, text, data.get_text("content"))
     };
-    let mut parts = match json.text() {
-        Some(text) if is_by_program => vec![Part { json, kind: PartKind::Result(Content::Text(text)) }],
-        Some(text) => with_frame(json, text, data.get_text("content")),
-        None => Vec::new(),
-    };
-    parts.extend(files.into_iter().map(|json| Part { json, kind: PartKind::Media(kind_of_file(json)) }));
+    add_files(&mut parts, data, "attachments");
     match parts.as_slice() {
         [Part { kind: PartKind::Text(text), .. }] => Content::Text(*text),
         _ => Content::of_parts(parts.into()),
+    }
+}
+
+/// Whether Copilot wrote a message in the user's place: a skill, another agent, or a loop that goes on by itself.
+fn is_by_program(data: Json<'_>) -> bool {
+    let goes_on = data.get("isAutopilotContinuation").is_some_and(|goes_on| goes_on.raw() == "true");
+    goes_on || data.get_text("source").is_some_and(|source| !source.is_empty() && !source.is("user"))
+}
+
+/// Adds the files of a list that are sent.
+fn add_files<'a>(parts: &mut Vec<Part<'a>>, holder: Json<'a>, key: &str) {
+    for json in elements_of(holder, key) {
+        if is_sent(json) {
+            parts.push(Part { json, kind: PartKind::Media(kind_of_file(json)) });
+        }
     }
 }
 
@@ -190,20 +201,14 @@ pub(super) fn output(data: Json<'_>) -> Option<Json<'_>> {
 
 /// Reads what a call returned.
 fn returned(data: Json<'_>) -> Content<'_> {
-    let text = output(data).map_or_else(Content::empty, text_or_value);
-    let files: Vec<Json<'_>> = match data.get("result").filter(|_| has_succeeded(data)) {
-        Some(result) => elements_of(result, "binaryResultsForLlm").filter(|file| is_sent(*file)).collect(),
-        None => Vec::new(),
-    };
-    if files.is_empty() {
-        return text;
+    let Some(json) = output(data) else { return Content::empty() };
+    let content = text_or_value(json);
+    let (Content::Text(text), Some(result)) = (&content, data.get("result")) else { return content };
+    let mut parts = vec![Part { json, kind: PartKind::Text(*text) }];
+    if has_succeeded(data) {
+        add_files(&mut parts, result, "binaryResultsForLlm");
     }
-    let mut parts = Vec::new();
-    if let (Content::Text(text), Some(json)) = (text, output(data)) {
-        parts.push(Part { json, kind: PartKind::Text(text) });
-    }
-    parts.extend(files.into_iter().map(|json| Part { json, kind: PartKind::Media(kind_of_file(json)) }));
-    Content::of_parts(parts.into())
+    if parts.len() == 1 { content } else { Content::Parts(parts.into()) }
 }
 
 /// The record that the user refused a call: its error. Only Copilot's own tools have no other errors like it.

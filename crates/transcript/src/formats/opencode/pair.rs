@@ -14,27 +14,15 @@ use crate::json::{Json, JsonKind};
 
 /// The entries of a compaction with this summary.
 pub(super) fn written(text: &str, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-    let removed = (at.removed)();
-    let messages = &at.transcript.messages;
-    let stays = |message: &Json<'_>| removed.binary_search(&message.span().start).is_err();
-    let first = messages.iter().map(|message| message.json).find(stays);
-    let first = first.or_else(|| messages.last().map(|message| message.json));
+    let first = first_that_stays(at);
     let session = session_id(at, first);
     // A message that is only measured has no time.
     let time = first.and_then(created).unwrap_or_default().max(2);
     let first_id = first.and_then(|first| first.at(&["info", "id"])?.text());
     let first_id = first_id.map_or_else(String::new, |id| id.decode().into_owned());
-    let digest = digest(&[text, "\n", &session, "\n", &first_id]);
-    let id = |kind: &str, number: u8| new_id(kind, time - 2, number, &digest);
-    let (marker, summary) = (id("msg", 1), id("msg", 2));
+    let ids = Ids { time: time - 2, digest: digest(&[text, "\n", &session, "\n", &first_id]) };
+    let (marker, summary) = (ids.new_id("msg", 1), ids.new_id("msg", 2));
     let answered = Answering::of(at, first);
-    let part = |kind: &str, number: u8, message: &str, part: Value| {
-        let mut part = part;
-        part["id"] = json!(id(kind, number));
-        part["sessionID"] = json!(session);
-        part["messageID"] = json!(message);
-        part
-    };
     let asks = json!({
         "info": {
             "role": "user",
@@ -44,7 +32,13 @@ pub(super) fn written(text: &str, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
             "id": marker,
             "sessionID": session,
         },
-        "parts": [part("prt", 1, &marker, json!({"type": "compaction", "auto": false}))],
+        "parts": [{
+            "type": "compaction",
+            "auto": false,
+            "id": ids.new_id("prt", 1),
+            "sessionID": session,
+            "messageID": marker,
+        }],
     });
     let answers = json!({
         "info": {
@@ -63,9 +57,26 @@ pub(super) fn written(text: &str, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
             "id": summary,
             "sessionID": session,
         },
-        "parts": [part("prt", 2, &summary, json!({"type": "text", "text": text}))],
+        "parts": [{
+            "type": "text",
+            "text": text,
+            "id": ids.new_id("prt", 2),
+            "sessionID": session,
+            "messageID": summary,
+        }],
     });
     vec![asks, answers]
+}
+
+/// The first message that stays, or else the last one.
+fn first_that_stays<'a>(at: &InsertionPoint<'_, 'a>) -> Option<Json<'a>> {
+    let removed = (at.removed)();
+    for message in &at.transcript.messages {
+        if removed.binary_search(&message.span().start).is_err() {
+            return Some(message.json);
+        }
+    }
+    at.transcript.messages.last().map(|message| message.json)
 }
 
 /// The id of the session: that of its messages, or of the session itself.
@@ -86,29 +97,48 @@ struct Answering {
 impl Answering {
     /// Takes each value from the first message that stays, or else from the nearest that has it.
     fn of(at: &InsertionPoint<'_, '_>, first: Option<Json<'_>>) -> Self {
-        let behind = at.transcript.messages.iter().skip(at.cutoff).map(|message| message.json);
-        let before = at.transcript.messages.iter().take(at.cutoff).rev().map(|message| message.json);
-        let infos = first.into_iter().chain(behind).chain(before).filter_map(|message| message.get("info"));
-        let find = |paths: [&[&str]; 2]| {
-            let in_info = |info: Json<'_>| paths.iter().find_map(|path| info.at(path)).map(copied);
-            infos.clone().find_map(in_info)
-        };
+        let (before, behind) = at.transcript.messages.split_at(at.cutoff.min(at.transcript.messages.len()));
+        let mut infos: Vec<Json<'_>> = first.and_then(|first| first.get("info")).into_iter().collect();
+        for message in behind.iter().chain(before.iter().rev()) {
+            infos.extend(message.json.get("info"));
+        }
         let directory = at.transcript.envelope.and_then(|envelope| envelope.at(&["info", "directory"]));
         let directory = directory.map_or_else(|| json!("/"), copied);
+        let path = json!({"cwd": directory, "root": directory});
         Answering {
-            agent: find([&["agent"], &["mode"]]).unwrap_or_else(|| json!("build")),
-            provider: find([&["model", "providerID"], &["providerID"]]).unwrap_or_else(|| json!("unknown")),
-            model: find([&["model", "modelID"], &["modelID"]]).unwrap_or_else(|| json!("unknown")),
-            path: find([&["path"], &["path"]]).unwrap_or_else(|| json!({"cwd": directory, "root": directory})),
+            agent: nearest(&infos, &[&["agent"], &["mode"]]).unwrap_or(json!("build")),
+            provider: nearest(&infos, &[&["model", "providerID"], &["providerID"]]).unwrap_or(json!("unknown")),
+            model: nearest(&infos, &[&["model", "modelID"], &["modelID"]]).unwrap_or(json!("unknown")),
+            path: nearest(&infos, &[&["path"]]).unwrap_or(path),
         }
     }
 }
 
-/// An id like those of opencode, which begin with their time and go on at random; ours depends only on the texts.
-fn new_id(kind: &str, time: i64, number: u8, digest: &str) -> String {
-    const MASK: u64 = (1 << 48) - 1;
-    let time = (time.unsigned_abs().wrapping_mul(0x1000) + u64::from(number)) & MASK;
-    format!("{kind}_{time:012x}{}", &digest[..14])
+/// The value at one of some paths in the first of some objects that has one.
+fn nearest(infos: &[Json<'_>], paths: &[&[&str]]) -> Option<Value> {
+    for info in infos {
+        for path in paths {
+            if let Some(value) = info.at(path) {
+                return Some(copied(value));
+            }
+        }
+    }
+    None
+}
+
+/// What new ids are made of: they begin with their time, as those of opencode do. Those go on at random, and ours depend
+/// only on the texts.
+struct Ids {
+    time: i64,
+    digest: String,
+}
+
+impl Ids {
+    fn new_id(&self, kind: &str, number: u8) -> String {
+        const MASK: u64 = (1 << 48) - 1;
+        let time = (self.time.unsigned_abs().wrapping_mul(0x1000) + u64::from(number)) & MASK;
+        format!("{kind}_{time:012x}{}", &self.digest[..14])
+    }
 }
 
 /// The edits that set the sizes of an answer to zero.
