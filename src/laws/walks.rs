@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 /// The formats of session files.
-pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini-cli", "openhands", "pi"];
+pub(crate) const AGENTS: [&str; 7] =
+    ["claude-code", "codex", "copilot-cli", "gemini-cli", "opencode", "openhands", "pi"];
 
 /// The entries of a session file that its agent sends as messages, in the order of the file.
 pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
@@ -15,6 +16,8 @@ pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
         "claude-code" => sent_by_claude_code(&entries),
         "codex" => sent_by_codex(&entries),
         "gemini-cli" => sent_by_gemini_cli(&entries),
+        "copilot-cli" => sent_by_copilot_cli(&entries),
+        "opencode" => sent_by_opencode(&entries),
         "openhands" => sent_by_openhands(&entries),
         "pi" => sent_by_pi(&entries),
         _ => panic!("{agent} is not an agent with session files"),
@@ -25,7 +28,7 @@ pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
 /// The entries of a file: its lines, or the elements of its list.
 pub(crate) fn entries(text: &str) -> Vec<Value> {
     let values: Vec<Value> =
-        serde_json::Deserializer::from_str(text).into_iter().map(|value| value.expect("JSON")).collect();
+        serde_json::Deserializer::from_str(text).into_iter().map_while(|value| value.ok()).collect();
     if let [only] = &values[..] {
         let lists = [Some(only), only.get("loglines"), only.get("messages"), only.get("history")];
         if let Some(list) = lists.into_iter().flatten().find_map(Value::as_array) {
@@ -147,6 +150,74 @@ fn sent_by_gemini_cli(records: &[Value]) -> Vec<usize> {
     }
     let is_message = |index: &usize| matches!(text(&records[*index], "type"), Some("user" | "gemini"));
     current.into_iter().map(|(_, index)| index).filter(is_message).collect()
+}
+
+/// Copilot CLI sends what its main agent said and heard, in the order of the file. A compaction leaves the words of the
+/// user, which are quoted in front of it, and takes the results of the calls before it along.
+fn sent_by_copilot_cli(lines: &[Value]) -> Vec<usize> {
+    let mut sent: Vec<usize> = Vec::new();
+    let (mut open, mut gone): (HashSet<&str>, HashSet<&str>) = (HashSet::new(), HashSet::new());
+    for (index, line) in lines.iter().enumerate() {
+        let data = &line["data"];
+        let id = text(data, "toolCallId").unwrap_or_default();
+        let is_sent = match text(line, "type").filter(|_| line.get("agentId").is_none()) {
+            Some("user.message" | "system.notification") => true,
+            Some("assistant.message") => {
+                let calls = data["toolRequests"].as_array().into_iter().flatten();
+                open.extend(calls.filter_map(|call| text(call, "toolCallId")));
+                true
+            }
+            Some("tool.execution_complete") => {
+                open.remove(id);
+                !gone.contains(id)
+            }
+            Some("session.compaction_complete") if data["success"] == true => {
+                sent.retain(|index| lines[*index]["type"] == "user.message");
+                gone.extend(open.drain());
+                true
+            }
+            _ => false,
+        };
+        if is_sent {
+            sent.push(index);
+        }
+    }
+    sent
+}
+
+/// opencode goes from the last message back to a message of the user with a compaction that an answer finished, and on to
+/// the first message that this compaction kept. It sends no answers that failed, and nothing of what only it reads.
+fn sent_by_opencode(messages: &[Value]) -> Vec<usize> {
+    let mark = |index: usize| {
+        let parts = messages[index]["parts"].as_array().filter(|_| messages[index]["info"]["role"] == "user");
+        parts.and_then(|parts| parts.iter().find(|part| part["type"] == "compaction"))
+    };
+    let is_summary_of = |message: &Value, id: &Value| {
+        let info = &message["info"];
+        info["summary"] == true && info["finish"].is_string() && info["error"].is_null() && info["parentID"] == *id
+    };
+    let mut first = 0;
+    for index in (0..messages.len()).rev() {
+        let id = &messages[index]["info"]["id"];
+        let Some(mark) = mark(index) else { continue };
+        if messages[index..].iter().any(|message| is_summary_of(message, id)) {
+            let tail = messages[..index].iter().position(|message| message["info"]["id"] == mark["tail_start_id"]);
+            first = if mark.get("tail_start_id").is_some() { tail.unwrap_or(0) } else { index };
+            break;
+        }
+    }
+    let is_sent_part = |role: &Value, part: &Value| match part["type"].as_str() {
+        Some("text") if role == "user" => part["ignored"] != true,
+        Some("file") => part["mime"] != "text/plain" && part["mime"] != "application/x-directory",
+        Some("step-start" | "step-finish" | "snapshot" | "patch" | "agent" | "retry" | "compaction") => false,
+        _ => true,
+    };
+    let is_sent = |index: &usize| {
+        let message = &messages[*index];
+        let parts = message["parts"].as_array().into_iter().flatten();
+        message["info"]["error"].is_null() && parts.into_iter().any(|part| is_sent_part(&message["info"]["role"], part))
+    };
+    (first..messages.len()).filter(is_sent).collect()
 }
 
 /// `OpenHands` sends all events that speak, call or answer, but for those that a condensation forgot.

@@ -245,7 +245,7 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         }
         CompactionEvent::Economy(economy) => (Verbose, economy.sentence(false, reader)),
         CompactionEvent::Reset(counts, _) if counts.is_none() => return None,
-        CompactionEvent::Reset(counts, as_agent) => (Verbose, counts.sentence(as_agent.agent, as_agent.to)),
+        CompactionEvent::Reset(counts, reset) => (Verbose, counts.sentence(reset)),
     })
 }
 

@@ -97,12 +97,8 @@ fn unsupported_exports_are_named() {
         "chat_messages": [{"uuid": "m", "sender": "human", "text": text, "content": parts}]});
     let webui = json!({"id": "i", "user_id": "u", "title": "t", "chat": {"title": "t", "messages": [], "history":
         {"currentId": "m", "messages": {"m": {"id": "m", "role": "user", "content": text}}}}});
-    let message = json!({"info": {"role": "user", "id": "msg_1", "sessionID": "ses_1"}, "parts": parts});
-    let opencode = json!({"info": {"id": "ses_1", "title": "t"}, "messages": [message]});
+    let stored = json!({"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1}});
     let shared = json!([{"type": "session", "data": {"id": "ses_1"}}, {"type": "message", "data": {"role": "user"}}]);
-    let started =
-        json!({"type": "session.start", "data": {"sessionId": "s"}, "id": "1", "timestamp": "t", "parentId": null});
-    let said = json!({"type": "user.message", "data": {"content": text}, "id": "2", "timestamp": "t", "parentId": "1"});
     let event = json!({"id": "e", "author": "user", "invocationId": "i", "content": {"role": "user", "parts": [{"text": text}]}});
     let goose = json!({"working_dir": "/w", "conversation": [{"role": "user", "created": 1, "content":
         [{"type": "toolRequest", "id": "c", "toolCall": {"value": {"name": "f"}}}]}]});
@@ -129,9 +125,8 @@ fn unsupported_exports_are_named() {
         ("Claude.ai", json!([claude]).to_string()),
         ("Open WebUI", json!([webui]).to_string()),
         ("Open WebUI", webui.to_string()),
-        ("opencode", opencode.to_string()),
+        ("opencode", stored.to_string()),
         ("opencode", shared.to_string()),
-        ("GitHub Copilot CLI", format!("{started}\n{said}\n")),
         ("Google's ADK", json!({"id": "s", "appName": "a", "userId": "u", "events": [event]}).to_string()),
         ("Google's ADK", json!([event]).to_string()),
         ("Goose", goose.to_string()),

@@ -60,7 +60,7 @@ fn the_newest_session_is_read_in_place_of_a_path() {
     for (arguments, code, why) in [
         (&["count", "--latest", "codex"][..], 1, "--latest codex: there is no session in "),
         (&["count", "--latest", "claude-code", "a.json"], 2, "takes the place of a path"),
-        (&["count", "--latest", "claude"], 2, "expected claude-code, codex, gemini-cli or pi"),
+        (&["count", "--latest", "claude"], 2, "expected claude-code, codex, gemini-cli, pi or copilot-cli"),
     ] {
         let done = in_home(home, arguments);
         assert!(done.code == code && done.stderr.contains(why), "{done:?}");

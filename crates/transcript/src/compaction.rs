@@ -88,6 +88,15 @@ pub enum ResetKind {
     Parent,
 }
 
+/// How an agent resets recorded sizes after a compaction of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct SizeReset {
+    /// What a size is set to.
+    pub to: &'static str,
+    /// Why, as the end of a sentence.
+    pub why: &'static str,
+}
+
 /// The numbers of resets, by their kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ResetCounts {
@@ -109,8 +118,9 @@ impl ResetCounts {
         ResetCounts { sizes: count(ResetKind::Size), parents: count(ResetKind::Parent) }
     }
 
-    /// What was done, as a sentence, with what the agent sets sizes to.
-    pub fn sentence(self, agent: &str, size: &str) -> String {
+    /// What was done, as a sentence.
+    pub fn sentence(self, reset: SizeReset) -> String {
+        let size = reset.to;
         let set = (self.sizes > 0).then(|| format!("set {} to {size}", counted(self.sizes as u64, "recorded size")));
         let tied = match self.parents {
             0 => None,
@@ -118,7 +128,7 @@ impl ResetCounts {
             parents => Some(format!("tied {} to those before them", counted(parents as u64, "line"))),
         };
         let done: Vec<String> = set.into_iter().chain(tied).collect();
-        format!("tcompact {}, as {agent} does after a compaction", done.join(" and "))
+        format!("tcompact {}, {}", done.join(" and "), reset.why)
     }
 
     pub fn is_none(self) -> bool {

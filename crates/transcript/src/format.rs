@@ -12,6 +12,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::background_forms::BackgroundForms;
+pub use crate::compaction::SizeReset;
 use crate::edit::Edit;
 pub use crate::entries::{EntryKind, Note, Retention};
 pub use crate::formats::shared::links::LinkFault;
@@ -58,6 +59,10 @@ pub struct Format {
     pub is_append_only: bool,
     /// Whether the agent skips lines that are not JSON, so that the other lines are the conversation.
     pub skips_broken_lines: bool,
+    /// Whether the agent reads nothing behind a line that is not JSON.
+    pub stops_at_broken_lines: bool,
+    /// The newest version of its files that is known.
+    pub newest_version: Option<NewestVersion>,
     /// Where the agent of this format keeps its sessions; nothing where it has none of its own.
     pub session_files: Option<SessionFiles>,
 
@@ -78,8 +83,6 @@ pub struct Format {
     pub can_lose_reasoning: bool,
     /// The makers whose models write encrypted compactions into such messages, where the format tells them.
     pub encrypted_by: Option<&'static [&'static str]>,
-    /// The member and its value in messages that lose their meaning without the messages before them.
-    pub unpinnable: Option<(&'static str, &'static str)>,
 
     // How new messages look.
     /// The roles that a summary may have, the default first.
@@ -93,6 +96,9 @@ pub struct Format {
     pub marks_summaries: bool,
     /// How the agent resets the sizes that it recorded before a compaction, where it does.
     pub size_reset: Option<SizeReset>,
+    /// Whether a new result stands directly behind its call, before any other entry: the agent no longer takes it behind
+    /// the entry that ends the answer.
+    pub writes_results_directly_behind: bool,
     /// The message that holds results as its parts, as JSON with [`PARTS`] in their place; `None` if each result is a
     /// message.
     pub results_message: Option<&'static str>,
@@ -138,6 +144,8 @@ pub struct Hooks {
     pub write_result: fn(&Call<'_>, &Message<'_>, &str) -> Option<Value>,
     /// The members of a call that hold its result, to be set in the call and in its copies, where calls hold results.
     pub result_members: fn(&Call<'_>, &str) -> Option<CallMembers>,
+    /// Whether a message keeps its meaning when the messages before it are removed.
+    pub can_be_pinned: fn(&Message<'_>) -> bool,
     /// What a message sets from there on, by name. Of each name the last before a cut stays where instructions stay.
     pub settings: fn(&Message<'_>) -> Vec<String>,
     /// Why a conversation that can be read is left unchanged, to follow its name.
@@ -167,6 +175,17 @@ impl EnvelopeRule {
     }
 }
 
+/// The newest version of an agent's files that is known.
+#[derive(Debug)]
+pub struct NewestVersion {
+    /// The type of the first entry, which names the version.
+    pub entry: &'static str,
+    /// Its member with the version.
+    pub member: &'static str,
+    /// The first two numbers.
+    pub newest: (u32, u32),
+}
+
 /// What requests send beside the messages, as an entry says it.
 #[derive(Debug)]
 pub struct SentBeside {
@@ -178,15 +197,6 @@ pub struct SentBeside {
     pub tools: Path,
 }
 
-/// How an agent resets recorded sizes after a compaction of its own.
-#[derive(Debug, Clone, Copy)]
-pub struct SizeReset {
-    /// Its name.
-    pub agent: &'static str,
-    /// What it sets a size to.
-    pub to: &'static str,
-}
-
 /// How a text looks that replaces a part of another kind.
 #[derive(Debug, Clone, Copy)]
 pub enum TextBlock {
@@ -194,19 +204,27 @@ pub enum TextBlock {
     Typed(&'static str),
     /// An object with nothing but `text`.
     Bare,
-    /// Depends on the part.
-    Written(fn(Json<'_>, &str) -> Value),
+    /// Depends on the part, which may have none.
+    Written(fn(Json<'_>, &str) -> Option<Value>),
     /// There is none.
     Impossible,
 }
 
 /// A list of media beside the content of a message.
 #[derive(Debug)]
-pub struct Attachments {
-    /// The path to the list.
-    pub list: Path,
-    /// The path to the object with the text of the message, under `content`.
-    pub beside: Path,
+pub enum Attachments {
+    At {
+        /// The path to the list.
+        list: Path,
+        /// The path to the object with the text of the message, under `content`.
+        beside: Path,
+    },
+    Read {
+        /// The list of a message.
+        list: for<'a> fn(&Message<'a>) -> Option<Json<'a>>,
+        /// The edit that appends a line to what is sent with the list.
+        append_line: fn(&Message<'_>, &str) -> Option<Edit>,
+    },
 }
 
 impl Format {
@@ -222,6 +240,8 @@ impl Format {
         background: BackgroundForms::NONE,
         is_append_only: false,
         skips_broken_lines: false,
+        stops_at_broken_lines: false,
+        newest_version: None,
         session_files: None,
         sent_beside: None,
         order: MessageOrder::of(ResultPlacement::Following),
@@ -230,12 +250,12 @@ impl Format {
         item: None,
         can_lose_reasoning: false,
         encrypted_by: None,
-        unpinnable: None,
         summary_roles: &[SummaryRole::User],
         summary_position: SummaryPosition::AfterPinned,
         parent_member: None,
         marks_summaries: false,
         size_reset: None,
+        writes_results_directly_behind: false,
         results_message: None,
         text_block: TextBlock::Typed("text"),
         attachments: None,
@@ -258,6 +278,7 @@ impl Hooks {
         write_summary: |_, _| Vec::new(),
         write_result: |_, _, _| None,
         result_members: |_, _| None,
+        can_be_pinned: |_| true,
         settings: |_| Vec::new(),
         refusal: |_| None,
     };
@@ -294,7 +315,7 @@ impl Format {
 
     /// The usage that an answer of the model has.
     pub fn usage_of<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
-        self.usage.iter().find_map(|place| place.read(message.json))
+        self.usage.iter().find_map(|place| place.of(message.json))
     }
 
     /// The place of the result that answers a call, for callers that replace it with a shorter one; `None` if it cannot
@@ -322,7 +343,7 @@ impl Format {
 
     /// Whether a message keeps its meaning when the messages before it are removed.
     pub fn can_be_pinned(&self, message: &Message<'_>) -> bool {
-        self.unpinnable.is_none_or(|(key, value)| !message.json.member_is(key, value))
+        (self.hooks.can_be_pinned)(message)
     }
 
     /// The item of the Responses API in a message.
@@ -349,6 +370,16 @@ impl Format {
         let Some(parent) = self.parent_member else { return self.summary_position };
         let is_linked = transcript.messages.iter().any(|message| message.json.get(parent).is_some());
         if is_linked { self.summary_position } else { SummaryPosition::AfterPinned }
+    }
+
+    /// The version that a session names, where it is newer than those that are known: `protocol 1.6`.
+    pub fn unknown_version(&self, transcript: &Transcript<'_>) -> Option<String> {
+        let known = self.newest_version.as_ref()?;
+        let first = transcript.notes.first().filter(|note| note.json.member_is("type", known.entry))?;
+        let version = first.json.get_text(known.member)?.decode().into_owned();
+        let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+        let read = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        (read > known.newest).then(|| format!("protocol {version}"))
     }
 
     /// Why a conversation that can be read is left unchanged, to follow its name.
@@ -383,20 +414,26 @@ impl Format {
         match self.text_block {
             TextBlock::Typed(kind) => Some(json!({"type": kind, "text": text})),
             TextBlock::Bare => Some(json!({"text": text})),
-            TextBlock::Written(write) => Some(write(part, text)),
+            TextBlock::Written(write) => write(part, text),
             TextBlock::Impossible => None,
         }
     }
 
     /// The list of media beside the content of a message, if it has one.
     pub fn attachments_of<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
-        first_entry(message.json)?.at(self.attachments.as_ref()?.list)
+        match self.attachments.as_ref()? {
+            Attachments::At { list, .. } => first_entry(message.json)?.at(list),
+            Attachments::Read { list, .. } => list(message),
+        }
     }
 
     /// The edit that appends a line to the content of a message with attachments; `None` if the content takes none.
     pub fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
-        let beside = first_entry(message.json)?.at(self.attachments.as_ref()?.beside)?;
-        let holder = Object::of(beside);
+        let beside = match self.attachments.as_ref()? {
+            Attachments::At { beside, .. } => beside,
+            Attachments::Read { append_line, .. } => return append_line(message, line),
+        };
+        let holder = Object::of(first_entry(message.json)?.at(beside)?);
         if let Some(parts) = holder.get("parts").filter(|parts| parts.items().next().is_some()) {
             let end = parts.span().end - "]".len();
             return Some(Edit { range: end..end, text: format!(",{}", json!({"type": "text", "text": line})) });

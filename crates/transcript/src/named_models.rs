@@ -8,7 +8,7 @@ use crate::message::{Message, Role};
 use crate::thoughts::first;
 
 /// The paths to the model that wrote a message, in all formats.
-const OWN_MODEL: [&[&str]; 15] = [
+const OWN_MODEL: [&[&str]; 17] = [
     &["model"],
     &["message", "model"],
     &["model_name"],
@@ -24,6 +24,8 @@ const OWN_MODEL: [&[&str]; 15] = [
     &["tool_call_metadata", "model_response", "model"],
     &["metadata", "model"],
     &["extra", "response", "model"],
+    &["info", "modelID"],
+    &["data", "model"],
 ];
 
 /// The paths to the model in a request, or in the log of one.
@@ -44,7 +46,12 @@ const MODEL: [&[&str]; 12] = [
 
 /// The lines of sessions that set the model from there on: their type, and the path to the model. Events of sub-agents and
 /// tools name models, too.
-const MODEL_CHANGES: [(&str, &[&str]); 2] = [("turn_context", &["payload", "model"]), ("model_change", &["modelId"])];
+const MODEL_CHANGES: [(&str, &[&str]); 4] = [
+    ("turn_context", &["payload", "model"]),
+    ("model_change", &["modelId"]),
+    ("session.start", &["data", "selectedModel"]),
+    ("session.model_change", &["data", "newModel"]),
+];
 
 /// The name of the model that wrote a message, if the message has it.
 pub fn own_model(message: &Message<'_>) -> Option<String> {

@@ -59,6 +59,9 @@ mod tests {
             ("pi", "2026-11-02T09-14-03-123Z_ID.jsonl", true),
             ("pi", "2026-11-02T09-14-03-123Z_ID.jsonl.cut.jsonl", false),
             ("pi", "settings.json", false),
+            ("copilot-cli", "events.jsonl", true),
+            ("copilot-cli", "events.jsonl.cut.jsonl", false),
+            ("copilot-cli", "workspace.yaml", false),
         ] {
             let files = by_name(format).and_then(|format| format.session_files.as_ref()).expect("an agent");
             assert_eq!((files.is_session)(&name.replace("ID", ID)), is_session, "{format} {name}");

@@ -51,6 +51,9 @@ pub fn recorded_status(result: Json<'_>) -> Option<Status> {
             "state" => error(raw == "\"output-error\""),
             "output" => error(value.get("type").is_some_and(|kind| kind.raw().starts_with("\"error-"))),
             "extra" => number(value, &["returncode"]),
+            "metadata" => number(value, &["exit"]),
+            "data" => number(value, &["shellExecution", "exitCode"])
+                .or_else(|| error(value.get("success").is_some_and(|success| success.raw() == "false"))),
             "extras" => number(value, &["metadata", "exit_code"]),
             "toolResult" => value.get_text("status").map(|status| Status::of_mark(!status.is("success"))),
             _ => None,

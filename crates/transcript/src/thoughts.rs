@@ -219,7 +219,7 @@ fn is_signed_by_router(fields: Json<'_>) -> bool {
 
 /// The provider's own fields, as the AI SDK keeps them.
 fn provider_fields<'a>(block: Json<'a>) -> impl Iterator<Item = Json<'a>> {
-    ["providerOptions", "providerMetadata"].into_iter().filter_map(move |key| block.get(key))
+    ["providerOptions", "providerMetadata", "metadata"].into_iter().filter_map(move |key| block.get(key))
 }
 
 /// The mark of an element of a list of thinking; `None` if it belongs to another maker.

@@ -32,8 +32,8 @@ pub enum SizeNote<'a> {
 #[derive(Debug)]
 pub struct UsageAt {
     pub path: &'static [&'static str],
-    /// The names of its numbers, where they are none of a provider's.
-    pub names: Option<&'static Names>,
+    /// Reads the value there.
+    pub read: for<'a> fn(Json<'a>) -> Option<Usage<'a>>,
     /// The path to the id of the answer, where each of its parts repeats its usage.
     pub answer: Option<&'static [&'static str]>,
     /// The path to a text that is there once the answer is whole, where its parts are recorded while it streams.
@@ -47,11 +47,11 @@ pub struct UsageAt {
 impl UsageAt {
     /// The usage of a provider at a path.
     pub(crate) const fn path(path: &'static [&'static str]) -> Self {
-        UsageAt { path, names: None, answer: None, is_whole: None, except: &[], step: None }
+        UsageAt { path, read: |usage| Usage::of(usage), answer: None, is_whole: None, except: &[], step: None }
     }
 
     /// Reads the usage that a message has there.
-    pub(crate) fn read<'a>(&self, message: Json<'a>) -> Option<Usage<'a>> {
+    pub(crate) fn of<'a>(&self, message: Json<'a>) -> Option<Usage<'a>> {
         let usage = message.at(self.path)?;
         let text = |path: &[&str]| message.at(path).and_then(|value| value.text());
         if self.except.iter().any(|(path, value)| text(path).is_some_and(|text| text.is(value))) {
@@ -63,10 +63,7 @@ impl UsageAt {
                 return None;
             }
         }
-        let mut usage = match self.names {
-            Some(names) => Usage::named(&Object::of(usage), names)?,
-            None => Usage::of(usage)?,
-        };
+        let mut usage = (self.read)(usage)?;
         if let Some(path) = self.answer {
             usage.answer = text(path).map(|id| id.raw());
         }
@@ -162,8 +159,13 @@ impl<'a> Usage<'a> {
             cached <= input && usage.get(names.total).is_some() && tokens(names.total)? == input + written;
         let read = if is_contained { input } else { input + cached };
         let reasoning = REASONING.iter().find_map(|path| usage.at(path)).and_then(tokens_in);
-        let is_possible = read > 0 && read + written <= MOST;
-        let reasoning = reasoning.unwrap_or(0).min(written);
+        Usage::possible(read, written, reasoning.unwrap_or(0))
+    }
+
+    /// The usage with these numbers, unless they are absurd.
+    pub fn possible(read: u64, written: u64, reasoning: u64) -> Option<Self> {
+        let is_possible = read > 0 && read.saturating_add(written) <= MOST;
+        let reasoning = reasoning.min(written);
         is_possible.then_some(Usage { read, written, reasoning, is_whole: true, answer: None })
     }
 

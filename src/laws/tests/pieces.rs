@@ -14,7 +14,8 @@ use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Message, Transcript};
 
 /// The members whose words say what a message or a part is.
-const WORDS: [&str; 9] = ["action", "from", "kind", "observation", "part_kind", "role", "source", "thought", "type"];
+const WORDS: [&str; 10] =
+    ["action", "from", "kind", "mime", "observation", "part_kind", "role", "source", "thought", "type"];
 /// More characters than any count rounds away.
 const MORE: usize = 400;
 
@@ -75,7 +76,12 @@ fn longer_text_counts_once_or_never() {
                     continue;
                 }
                 let inside = string.span().start + 1..string.span().end - 1;
-                let place = places.iter().find(|(span, _)| span.start <= inside.start && inside.end <= span.end);
+                let around =
+                    |(span, _): &&(Range<usize>, Counted)| span.start <= inside.start && inside.end <= span.end;
+                // What a program writes around the words of the user is a piece of its own.
+                let within =
+                    |(span, _): &&(Range<usize>, Counted)| inside.start <= span.start && span.end <= inside.end;
+                let place = places.iter().find(around).or_else(|| places.iter().find(within));
                 let Some(after) = lengthened(source, &inside, name, document) else { continue };
                 let added = after.saturating_sub(before) * 4;
                 let is_once = (MORE as u64 - 4..=MORE as u64 + 4).contains(&added);

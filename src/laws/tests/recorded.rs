@@ -15,13 +15,14 @@ use crate::transcript::formats::{Format, by_name};
 use crate::transcript::{Message, Role, Transcript};
 
 /// For each format that records sizes, what an answer has in front of the record, and the record. `$SIZE` is its size.
-const RECORDS: [(&str, &str, &str); 11] = [
+const RECORDS: [(&str, &str, &str); 12] = [
     (
         "claude-code",
         r#""role":"assistant","#,
         r#""stop_reason":"end_turn","usage":{"input_tokens":$SIZE,"output_tokens":0},"#,
     ),
     ("pi", r#""role":"assistant","#, r#""timestamp":$TIME,"usage":{"input":$SIZE,"output":0},"#),
+    ("opencode", r#""role":"assistant","#, r#""tokens":{"input":$SIZE,"output":0},"#),
     ("langchain", r#""data":{"#, r#""usage_metadata":{"input_tokens":$SIZE,"output_tokens":0,"total_tokens":$SIZE},"#),
     ("pydantic-ai", r#""usage":{"#, r#""input_tokens":$SIZE,"output_tokens":0,"#),
     ("gemini-cli", r#""type":"gemini","#, r#""tokens":{"input":$SIZE,"output":0,"total":$SIZE},"#),

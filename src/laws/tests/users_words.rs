@@ -57,6 +57,12 @@ fn tool_result(is_error: bool, content: impl Into<Value>) -> Value {
     json!({"type": "tool_result", "tool_use_id": "w", "is_error": is_error, "content": content})
 }
 
+/// A call of opencode that holds its result.
+fn opencode(tool: &str, state: Value) -> Vec<Value> {
+    let call = json!({"type": "tool", "callID": "w", "tool": tool, "state": state, "id": "prt_$N"});
+    vec![json!({"info": {"role": "assistant", "id": "msg_$N", "sessionID": "ses_1"}, "parts": [call]})]
+}
+
 fn anthropic(tool: &str, content: Value) -> Vec<Value> {
     let call = json!({"type": "tool_use", "id": "w", "name": tool, "input": {"n": 1}});
     vec![json!({"role": "assistant", "content": [call]}), json!({"role": "user", "content": content})]
@@ -190,6 +196,15 @@ const WRITTEN: &[Written] = &[
         let call = json!({"functionCall": {"name": "ask_user", "args": {}}});
         let answer = json!({"functionResponse": {"name": "ask_user", "response": {"answers": {"0": words}}}});
         vec![json!({"role": "model", "parts": [call]}), json!({"role": "user", "parts": [answer, {"text": words}]})]
+    }),
+    written("opencode", "a refusal", |words| {
+        let error = "The user rejected permission to use this specific tool call with the following feedback: ";
+        let state = json!({"status": "error", "input": {"command": "rm -r x"}, "error": format!("{error}{words}")});
+        opencode("bash", state)
+    }),
+    doubtful("opencode", "an answer", |words| {
+        let text = format!("User has answered your questions: \"Which?\"=\"{words}\". You can now continue.");
+        opencode("question", json!({"status": "completed", "input": {"questions": []}, "output": text}))
     }),
     written("gemini-cli", "an answer", |words| {
         let response = json!({"output": json!({"answers": {"0": words}}).to_string()});

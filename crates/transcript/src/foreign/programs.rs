@@ -72,15 +72,12 @@ const PROGRAMS: [(&str, Recognizer); 27] = [
     ("an export of ChatGPT", |one| has_all(one, &["mapping"]) && has_any(one, &["current_node", "conversation_id"])),
     ("an export of Claude.ai", |one| has_all(one, &["chat_messages"])),
     ("an export of Open WebUI", |one| one.at(&["chat", "history", "messages"]).is_some()),
-    ("a session of opencode", |one| {
-        has_all(one, &["info", "parts"])
-            || has_all(one, &["type", "data"]) && is_one_of(one, "type", &["session", "message", "part"])
-            || has_all(one, &["id", "sessionID"]) && has_any(one, &["messageID", "role"])
-            || one.at(&["info", "id"]).and_then(|id| id.text()).is_some_and(|id| id.decode().starts_with("ses_"))
+    ("shared data of opencode", |one| {
+        has_all(one, &["type", "data"]) && is_one_of(one, "type", &["session", "message", "part"])
     }),
-    ("a session of GitHub Copilot CLI", |line| {
-        let kind = line.get_text("type").map(|kind| kind.decode().contains('.'));
-        kind == Some(true) && has_all(line, &["data", "timestamp"])
+    ("a file of opencode's storage", |one| {
+        has_all(one, &["id", "sessionID"]) && has_any(one, &["messageID", "role"])
+            || has_all(one, &["id", "projectID", "directory"])
     }),
     ("a session of Google's ADK", |one| {
         has_all(one, &["author"]) && has_any(one, &["invocationId", "invocation_id"])
@@ -144,7 +141,7 @@ const MISREAD_PROGRAMS: [Program; 9] = [
     },
     Program {
         name: "a part of a session of opencode",
-        next: "compact it in opencode",
+        next: "tcompact reads what `opencode export` writes",
         is_of: |one| has_all(one, &["id", "sessionID", "messageID"]),
     },
     Program {

@@ -56,7 +56,7 @@ pub(super) static FORMAT: Format = Format {
     keeps_signatures: true,
     summary_roles: &[SummaryRole::User, SummaryRole::System],
     results_message: Some(r#"{"role":"tool","content":["…"]}"#),
-    attachments: Some(Attachments { list: &[ATTACHMENTS], beside: &[] }),
+    attachments: Some(Attachments::At { list: &[ATTACHMENTS], beside: &[] }),
     hooks: Hooks {
         match_score,
         read,

@@ -104,7 +104,7 @@ pub(super) static FORMAT: Format = Format {
     summary_position: SummaryPosition::First,
     parent_member: Some(KEYS.parent),
     marks_summaries: true,
-    size_reset: Some(SizeReset { agent: "Claude Code", to: "zero" }),
+    size_reset: Some(SizeReset { to: "zero", why: "as Claude Code does after a compaction" }),
     hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
     session: &ClaudeCode,
     ..Format::DEFAULT

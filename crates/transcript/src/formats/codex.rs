@@ -88,7 +88,7 @@ pub(super) static FORMAT: Format = Format {
     can_lose_reasoning: true,
     encrypted_by: Some(&["openai", "xai"]),
     // It records the size of the whole context.
-    size_reset: Some(SizeReset { agent: "Codex", to: "that of the result" }),
+    size_reset: Some(SizeReset { to: "that of the result", why: "as Codex does after a compaction" }),
     text_block: TextBlock::Typed("input_text"),
     hooks: Hooks {
         match_score,

@@ -25,7 +25,7 @@ use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::session_files::SessionFiles;
 use crate::status::Denial;
 use crate::text::Text;
-use crate::usage::{Names, UsageAt};
+use crate::usage::{Names, Usage, UsageAt};
 
 /// What Gemini CLI writes in the user's place: the contents of files that the user names with `@` follow the user's words,
 /// and not every way to hand them over ends them.
@@ -45,7 +45,7 @@ pub(super) static FORMAT: Format = Format {
     name: "gemini-cli",
     about: "sessions of Gemini CLI",
     envelope: &[EnvelopeRule { all: &["sessionId", "projectHash", "messages"], any: &[], score: EnvelopeScore::Sure }],
-    usage: &[UsageAt { names: Some(&TOKENS), ..UsageAt::path(&["tokens"]) }],
+    usage: &[UsageAt { read: |tokens| Usage::named(&Object::of(tokens), &TOKENS), ..UsageAt::path(&["tokens"]) }],
     frames: &FRAMES,
     is_append_only: true,
     session_files: Some(SessionFiles { variable: "", home: ".gemini", folder: "tmp", is_session }),

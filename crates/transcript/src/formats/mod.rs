@@ -10,6 +10,7 @@ mod anthropic;
 mod bedrock;
 mod claude_code;
 mod codex;
+mod copilot_cli;
 mod gemini;
 mod gemini_cli;
 mod inspect;
@@ -17,6 +18,7 @@ mod langchain;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod opencode;
 mod openhands;
 mod pi;
 mod pydantic_ai;
@@ -42,6 +44,8 @@ pub static FORMATS: &[&Format] = &[
     &codex::FORMAT,
     &gemini_cli::FORMAT,
     &pi::FORMAT,
+    &opencode::FORMAT,
+    &copilot_cli::FORMAT,
     &openhands::FORMAT,
     &sharegpt::FORMAT,
     &ai_sdk::FORMAT,

@@ -33,7 +33,7 @@ pub(super) static FORMAT: Format = Format {
     summary_roles: chat::SUMMARY_ROLES,
     // Pictures are beside the text, in a list of nothing else.
     text_block: TextBlock::Impossible,
-    attachments: Some(Attachments { list: &["images"], beside: &[] }),
+    attachments: Some(Attachments::At { list: &["images"], beside: &[] }),
     hooks: Hooks { match_score, read, write_summary, write_result, ..Hooks::NONE },
     ..Format::DEFAULT
 };

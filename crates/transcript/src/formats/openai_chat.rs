@@ -65,7 +65,7 @@ pub(super) static FORMAT: Format = Format {
     frames: &FRAMES,
     keeps_signatures: true,
     summary_roles: chat::SUMMARY_ROLES,
-    attachments: Some(Attachments { list: &[PICTURES], beside: &[] }),
+    attachments: Some(Attachments::At { list: &[PICTURES], beside: &[] }),
     hooks: Hooks { match_score, read, order: Some(order), groups, write_summary, write_result, ..Hooks::NONE },
     ..Format::DEFAULT
 };

@@ -50,11 +50,19 @@ pub(super) static FORMAT: Format = Format {
         ..UsageAt::path(&["tool_call_metadata", "model_response", "usage"])
     }],
     order: MessageOrder::of(ResultPlacement::Behind),
-    unpinnable: Some(("action", "condensation")),
     // Events are numbered in order, and only a removed event has a free number.
     summary_position: SummaryPosition::InPlace,
-    attachments: Some(Attachments { list: &["args", "image_urls"], beside: &["args"] }),
-    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
+    attachments: Some(Attachments::At { list: &["args", "image_urls"], beside: &["args"] }),
+    hooks: Hooks {
+        match_score,
+        read,
+        groups,
+        result_output,
+        write_summary,
+        write_result,
+        can_be_pinned: |message| !is_condensation(&Object::of(message.json)),
+        ..Hooks::NONE
+    },
     session: &OpenHands,
     ..Format::DEFAULT
 };

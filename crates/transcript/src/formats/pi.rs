@@ -60,11 +60,19 @@ pub(super) static FORMAT: Format = Format {
         is_session: |name| stem_of_lines(name).is_some_and(ends_with_uuid),
     }),
     order: MessageOrder::of(ResultPlacement::Behind),
-    unpinnable: Some(("type", "compaction")),
     summary_position: SummaryPosition::InPlace,
     parent_member: Some(KEYS.parent),
     marks_summaries: true,
-    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
+    hooks: Hooks {
+        match_score,
+        read,
+        groups,
+        result_output,
+        write_summary,
+        write_result,
+        can_be_pinned: |message| !is_compaction(&Object::of(message.json)),
+        ..Hooks::NONE
+    },
     session: &Pi,
     ..Format::DEFAULT
 };

@@ -137,10 +137,10 @@ fn settings(message: &Message<'_>) -> Vec<String> {
         .collect()
 }
 
-fn write_text_block(part: Json<'_>, text: &str) -> Value {
+fn write_text_block(part: Json<'_>, text: &str) -> Option<Value> {
     // A file from the model is a part of its own, and no element of a prompt or result.
     let is_own = part.get("part_kind").is_some();
-    if is_own { json!({"content": text, "part_kind": "text"}) } else { Value::from(text) }
+    Some(if is_own { json!({"content": text, "part_kind": "text"}) } else { Value::from(text) })
 }
 
 /// Whether a message is a response and not a request; `None` if it is neither.

@@ -13,7 +13,7 @@ use crate::formats::pi::{KEYS, is_compaction, is_summary};
 use crate::json::{Json, Object};
 use crate::message::Message;
 use crate::time;
-use crate::usage::{Names, UsageAt};
+use crate::usage::{Names, Usage, UsageAt};
 
 /// The compactions that stand between a call and its result, in order.
 pub(super) fn misplaced<'a>(transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
@@ -144,7 +144,7 @@ const NAMES: Names = Names { read: "input", cached: &["cacheRead", "cacheWrite"]
 
 /// pi does not take the sizes of answers that were broken off either.
 pub(super) const USAGE: UsageAt = UsageAt {
-    names: Some(&NAMES),
+    read: |usage| Usage::named(&Object::of(usage), &NAMES),
     except: &[(&["message", "stopReason"], "aborted"), (&["message", "stopReason"], "error")],
     ..UsageAt::path(&["message", "usage"])
 };

@@ -54,6 +54,11 @@ pub(crate) fn list<'a>(message: &Object<'a>, key: &str) -> impl Iterator<Item = 
     message.get(key).into_iter().flat_map(|list| list.items())
 }
 
+/// The same of a value.
+pub(crate) fn elements_of<'a>(holder: Json<'a>, key: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
+    holder.get(key).into_iter().flat_map(|list| list.items())
+}
+
 /// Reads an id: a string that is not empty, or a number as it is spelled.
 pub(crate) fn id(value: Option<Json<'_>>) -> Option<Text<'_>> {
     let value = value?;

@@ -1,0 +1,174 @@
+//! Sessions of GitHub Copilot CLI: `events.jsonl`, one event a line.
+//!
+//! Of some seventy types of events a few are sent to the model: what the user says, answers with their calls, results,
+//! notices, and compactions, which replace all before them. [`sent`] tells which, and [`events`] reads one.
+
+mod events;
+mod sent;
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use crate::edit::Edit;
+use crate::format::{
+    Attachments, EntryKind, Format, Hooks, InsertionPoint, MatchScore, Session, SummaryMessage, SummaryPosition,
+    TextBlock,
+};
+use crate::formats::shared::fields::{copied, of_one_answer};
+use crate::formats::shared::links::{LinkKeys, uuid};
+use crate::frame::Frame;
+use crate::json::{Items, Json, JsonKind, Object};
+use crate::message::{Message, ResultRef};
+use crate::order::{MessageOrder, ResultPlacement};
+use crate::outputs::{CallOutput, OutputShape};
+use crate::session_files::SessionFiles;
+use crate::time;
+use crate::usage::{SizeNote, Usage};
+
+const KEYS: LinkKeys = LinkKeys { id: "id", parent: "parentId" };
+
+/// What Copilot writes into the user's message, and in the user's place.
+const FRAMES: [Frame; 5] = [
+    Frame::Tag("<current_datetime>", "</current_datetime>"),
+    Frame::Tag("<system_notification>", "</system_notification>"),
+    Frame::Tag("<tagged_files>", "</tagged_files>"),
+    Frame::Tag("<user_shell_command_output>", "</user_shell_command_output>"),
+    Frame::Opening("Some of the conversation history has been summarized to free up context."),
+];
+
+/// The format's row.
+pub(super) static FORMAT: Format = Format {
+    name: "copilot-cli",
+    about: "sessions of GitHub Copilot CLI (events.jsonl)",
+    metadata_members: &events::METADATA,
+    usage: &[],
+    frames: &FRAMES,
+    is_append_only: true,
+    skips_broken_lines: true,
+    session_files: Some(SessionFiles {
+        variable: "COPILOT_HOME",
+        home: ".copilot",
+        folder: "session-state",
+        is_session: |name| name == "events.jsonl",
+    }),
+    // Copilot drops results without a call, and answers calls without a result itself.
+    order: MessageOrder::of(ResultPlacement::Unchecked),
+    // Of what stands before a compaction, Copilot quotes the user and sends nothing else.
+    summary_position: SummaryPosition::First,
+    marks_summaries: true,
+    text_block: TextBlock::Impossible,
+    attachments: Some(Attachments::Read { list: |message| events::attachments(message.json), append_line }),
+    hooks: Hooks {
+        match_score,
+        read,
+        groups,
+        result_output,
+        write_summary,
+        can_be_pinned: |message| !message.earlier && !message.json.member_is("type", "session.context_cleared"),
+        ..Hooks::NONE
+    },
+    session: &CopilotCli,
+    ..Format::DEFAULT
+};
+
+/// What CopilotCli does with its session files.
+#[derive(Debug)]
+struct CopilotCli;
+
+fn match_score(message: &Object<'_>) -> MatchScore {
+    if message.json.kind() != JsonKind::Object {
+        return MatchScore::Neutral;
+    }
+    let has_data = message.get("data").is_some_and(|data| data.kind() == JsonKind::Object);
+    let is_event = has_data && ["id", "timestamp", "parentId"].iter().all(|key| message.get(key).is_some());
+    match message.get_text("type") {
+        Some(kind) if is_event && (events::is_known(kind) || kind.is("session.start")) => {
+            MatchScore::Own("an event of a session")
+        }
+        Some(_) if is_event => MatchScore::Neutral,
+        _ => MatchScore::Mismatch,
+    }
+}
+
+fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    events::message(message)
+}
+
+/// Ties what Copilot quotes of the user to the compaction behind it, and the pieces of one answer to each other.
+fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    let summary = messages.iter().rposition(|message| message.earlier);
+    let mut groups = of_one_answer(messages, |message| message.json.at(&["data", "apiCallId"])?.text());
+    groups.extend(summary.filter(|at| *at > 0).map(|at| (0, at)));
+    groups
+}
+
+fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    const COPIES: [&str; 4] = ["detailedContent", "contents", "structuredContent", "uiResource"];
+    let data = message.json.get("data")?;
+    let output = CallOutput::of(events::output(data), OutputShape::Blocks("text"))?;
+    let result = data.get("result").filter(|_| events::has_succeeded(data));
+    let copies = COPIES.iter().filter_map(|key| result?.get(key));
+    Some(output.with_failure(!events::has_succeeded(data)).with_copies(copies))
+}
+
+/// Writes the event that Copilot writes after a compaction, with the members that it reads. Its time is later than
+/// that of all that stays, so that sizes recorded before it are told from later ones.
+fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+    let links = at.links(KEYS);
+    let id = links.kept.iter().find_map(|entry| links.removed_parent(*entry));
+    let id = id.filter(|id| is_uuid(id));
+    let neighbour = at.neighbour();
+    let id = id.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.map_or("", |line| line.raw())])));
+    let start = links.kept.first().filter(|line| line.member_is("type", "session.start"));
+    let parent = start.and_then(|start| start.get("id")).map_or(Value::Null, copied);
+    let latest = links.kept.iter().filter_map(|line| written(*line)).max();
+    let timestamp = latest.and_then(|latest| time::in_utc(latest.checked_add(1)?)).map(Value::from);
+    let timestamp = timestamp.or_else(|| neighbour.and_then(|line| line.get("timestamp")).map(copied));
+    vec![json!({
+        "type": "session.compaction_complete",
+        "data": {"success": true, "summaryContent": summary.text},
+        "id": id,
+        "timestamp": timestamp,
+        "parentId": parent,
+    })]
+}
+
+/// Appends the line to what is sent: the text of the user, or the output of a tool.
+fn append_line(message: &Message<'_>, line: &str) -> Option<Edit> {
+    let data = message.json.get("data")?;
+    let text = events::sent_text(data).or_else(|| events::output(data))?;
+    let new = format!("{}\n{line}", text.text()?.decode());
+    Some(Edit { range: text.span(), text: Value::from(new.trim_start_matches('\n')).to_string() })
+}
+
+impl Session for CopilotCli {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
+        let lines: Vec<Object<'_>> = values.map(Object::of).collect();
+        sent::entries(&lines)
+    }
+
+    /// Reads the size of the context that Copilot records when a session ends.
+    fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
+        let size = note.at(&["data", "currentTokens"]).filter(|_| note.member_is("type", "session.shutdown"))?;
+        Usage::possible(size.raw().parse().ok()?, 0, 0).map(SizeNote::Usage)
+    }
+
+    fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
+        Some(written(entry)? > written(summary.json)?)
+    }
+}
+
+/// When a line was written, in milliseconds.
+fn written(line: Json<'_>) -> Option<i64> {
+    time::milliseconds(&line.get_text("timestamp")?.decode())
+}
+
+/// Whether a text is a UUID. Copilot loads no session with another id.
+fn is_uuid(text: &str) -> bool {
+    const LENGTH: usize = 36;
+    text.len() == LENGTH && crate::session_files::ends_with_uuid(text)
+}
+
+#[cfg(test)]
+mod tests;

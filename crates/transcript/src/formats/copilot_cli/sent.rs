@@ -1,0 +1,158 @@
+//! Which events Copilot sends when it resumes a session: those of its main agent from the last compaction on, in the order
+//! of the file.
+//!
+//! A compaction replaces all before it, but for what the user said, which Copilot quotes in front of the summary. A result
+//! whose call it replaced is not sent either. Messages without content are sent as nothing; they count as messages, and
+//! have no tokens.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use crate::format::{EntryKind, Retention};
+use crate::formats::copilot_cli::events::{attachments, has_succeeded, is_known, is_of_user};
+use crate::formats::shared::fields::elements_of;
+use crate::json::{Json, Object};
+use crate::text::Text;
+
+/// The types of events that concern the whole session.
+const LASTING: [&str; 7] = [
+    "session.start",
+    "session.canvas.recorded",
+    "session.canvas.removed",
+    "session.handoff",
+    "session.schedule_cancelled",
+    "session.schedule_created",
+    "session.schedule_rearmed",
+];
+
+/// The types of events that set a state from there on.
+const STATES: [&str; 8] = [
+    "session.autopilot_objective_changed",
+    "session.context_changed",
+    "session.mode_changed",
+    "session.model_change",
+    "session.permissions_changed",
+    "session.plan_changed",
+    "session.session_limits_changed",
+    "subagent.selected",
+];
+
+/// Replays the lines of a session.
+#[derive(Default)]
+struct Replay<'a> {
+    entries: Vec<EntryKind>,
+    /// The lines since the context was last cleared that are messages, and whether the user said them.
+    live: Vec<(usize, bool)>,
+    /// The calls that have no result so far.
+    open: HashSet<Cow<'a, str>>,
+    /// The calls among them that a compaction removed: their results are not sent.
+    gone: HashSet<Cow<'a, str>>,
+}
+
+/// Which lines are sent.
+pub(super) fn entries(lines: &[Object<'_>]) -> Vec<EntryKind> {
+    let mut replay = Replay::default();
+    for line in lines {
+        let entry = replay.entry(line);
+        if entry == EntryKind::Message {
+            let is_of_user = line.member_is("type", "user.message");
+            replay.live.push((replay.entries.len(), is_of_user));
+        }
+        replay.entries.push(entry);
+    }
+    replay.keep_assets(lines);
+    replay.entries
+}
+
+impl<'a> Replay<'a> {
+    fn entry(&mut self, line: &Object<'a>) -> EntryKind {
+        let kind = line.get_text("type").unwrap_or_else(|| Text::plain("")).decode();
+        if let Some(state) = STATES.iter().find(|state| **state == kind) {
+            return EntryKind::Note(Retention::Latest(state));
+        }
+        let note = EntryKind::Note(if LASTING.contains(&&*kind) { Retention::Always } else { Retention::WithPrevious });
+        let Some(data) = line.get("data") else {
+            // A line of a known type without data is refused, as Copilot does.
+            let is_known = line.get_text("type").is_some_and(is_known);
+            return if is_known { EntryKind::Message } else { note };
+        };
+        let has = |key: &str| data.get(key).is_some_and(|value| !value.is_falsy());
+        // What a sub-agent does is not sent.
+        if line.get("agentId").is_some_and(|agent| !agent.is_falsy()) || has("parentToolCallId") {
+            return note;
+        }
+        let is_sent = match &*kind {
+            "user.message" => true,
+            "assistant.message" => {
+                self.add_calls(data);
+                true
+            }
+            "tool.execution_complete" => is_of_user(data) || self.is_sent_result(data),
+            "system.notification" | "skill.context_delivered" => has("content"),
+            "session.compaction_complete" if has_succeeded(data) && has("summaryContent") => {
+                self.compact();
+                true
+            }
+            "session.context_cleared" => {
+                self.clear();
+                if !has("initialMessage") {
+                    return EntryKind::Note(Retention::Obsolete);
+                }
+                true
+            }
+            _ => false,
+        };
+        if is_sent { EntryKind::Message } else { note }
+    }
+
+    fn add_calls(&mut self, data: Json<'a>) {
+        let calls = elements_of(data, "toolRequests").filter_map(|call| call.get_text("toolCallId"));
+        self.open.extend(calls.map(|id| id.decode()));
+    }
+
+    fn is_sent_result(&mut self, data: Json<'a>) -> bool {
+        let Some(id) = data.get_text("toolCallId").map(|id| id.decode()) else { return true };
+        self.open.remove(&id);
+        !self.gone.contains(&id)
+    }
+
+    /// Leaves nothing before a compaction but what the user said.
+    fn compact(&mut self) {
+        let live = std::mem::take(&mut self.live);
+        for (index, is_of_user) in live {
+            if is_of_user {
+                self.live.push((index, true));
+            } else {
+                self.entries[index] = EntryKind::Note(Retention::Obsolete);
+            }
+        }
+        self.gone.extend(self.open.drain());
+    }
+
+    fn clear(&mut self) {
+        for (index, _) in self.live.drain(..) {
+            self.entries[index] = EntryKind::Note(Retention::Obsolete);
+        }
+        self.gone.extend(self.open.drain());
+    }
+
+    /// Ties the bytes of each picture to the last message that shows it.
+    fn keep_assets(&mut self, lines: &[Object<'a>]) {
+        let mut shown: HashMap<Cow<'a, str>, usize> = HashMap::new();
+        for (index, line) in lines.iter().enumerate() {
+            let files = attachments(line.json).filter(|_| self.entries[index] == EntryKind::Message);
+            for file in files.into_iter().flat_map(|files| files.items()) {
+                shown.extend(file.get_text("assetId").map(|id| (id.decode(), index)));
+            }
+        }
+        for (index, line) in lines.iter().enumerate() {
+            if !line.member_is("type", "session.binary_asset") {
+                continue;
+            }
+            let id = line.at(&["data", "assetId"]).and_then(|id| id.text());
+            if let Some(message) = id.and_then(|id| shown.get(&id.decode())) {
+                self.entries[index] = EntryKind::Note(Retention::With(*message));
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The parts of a message, as opencode sends them: texts, reasoning, files, and calls that hold their results.
+//!
+//! Parts that only opencode reads, such as the beginning and the end of a step, are none here.
+
+use crate::foreign;
+use crate::formats::shared::fields::call_part;
+use crate::json::{Json, JsonKind};
+use crate::media::MediaKind;
+use crate::message::{Call, Content, Message, Part, PartKind, ResultRef};
+use crate::status::Denial;
+use crate::text::Text;
+
+/// The types of parts that no model is sent.
+const SILENT: [&str; 9] =
+    ["step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction", "subtask", "file"];
+
+/// How the error of a call begins that the user refused, and what stands before the user's words.
+const REFUSED: &str = "The user rejected permission to use this specific tool call";
+const FEEDBACK: &str = " with the following feedback: ";
+/// The tools of opencode whose errors never begin like that.
+const OWN_TOOLS: &str = "bash|edit|write|read|glob|grep|list|multiedit|patch|apply_patch|todowrite|todoread";
+
+/// Collects what a message is made of.
+#[derive(Debug, Default)]
+pub(super) struct Reader<'a> {
+    pub(super) content: Vec<Part<'a>>,
+    pub(super) calls: Vec<Call<'a>>,
+    pub(super) results: Vec<ResultRef<'a>>,
+    /// Whether a call before had attachments.
+    has_attachments: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn add(&mut self, json: Json<'a>, kind: PartKind<'a>) {
+        self.content.push(Part { json, kind });
+    }
+
+    /// Adds a part of a message of the user.
+    pub(super) fn add_of_user(&mut self, part: Json<'a>) {
+        let kind = part.get_text("type").map(|kind| kind.decode());
+        match kind.as_deref() {
+            Some("text") if is_true(part, "ignored") => {}
+            // opencode wrote it: the content of a file that the user names, or a reminder.
+            Some("text") if is_true(part, "synthetic") => {
+                let text = part.get_text("text").unwrap_or_else(|| Text::plain(""));
+                self.add(part, PartKind::Result(Content::Text(text)));
+            }
+            Some("text") => self.add(part, foreign::text_part(part, "text")),
+            Some("file") if is_sent_file(part) => self.add(part, PartKind::Media(kind_of_file(part))),
+            // Of a command that starts a sub-agent, opencode sends a fixed sentence.
+            Some("subtask") => self.add(part.get("type").unwrap_or(part), PartKind::Result(Content::empty())),
+            Some(kind) if SILENT.contains(&kind) => {}
+            _ => self.add(part, foreign::part(part)),
+        }
+    }
+
+    /// Adds a part of an answer.
+    pub(super) fn add_of_model(&mut self, part: Json<'a>) {
+        let kind = part.get_text("type").map(|kind| kind.decode());
+        match kind.as_deref() {
+            Some("text") => self.add(part, foreign::text_part(part, "text")),
+            Some("reasoning") => {
+                self.add(part, PartKind::Reasoning(part.get_text("text").unwrap_or_else(|| Text::plain(""))));
+            }
+            Some("tool") => self.add_call(part),
+            Some(kind) if SILENT.contains(&kind) => {}
+            _ => self.add(part, foreign::part(part)),
+        }
+    }
+
+    /// Adds a call, and its result if it has one.
+    fn add_call(&mut self, part: Json<'a>) {
+        let state = part.get("state").unwrap_or(part);
+        let call = Call { json: part, ..call_part(part, state, ["", "", "input"]) };
+        let call =
+            Call { id: part.get_text("callID").filter(|id| !id.is_empty()), name: part.get_text("tool"), ..call };
+        self.add(state.get("input").unwrap_or(part), PartKind::Call);
+        if let Some(output) = sent_output(state) {
+            // Of an output that opencode cleared, it sends that it did.
+            let content = if is_cleared(state) { Content::empty() } else { self.with_attachments(state, output) };
+            self.add(output, PartKind::Result(content));
+            self.results.push(ResultRef { denial: denial(state), ..ResultRef::new(state, call.id) });
+        }
+        self.calls.push(call);
+    }
+
+    /// Reads an output with the pictures and documents beside it.
+    fn with_attachments(&mut self, state: Json<'a>, output: Json<'a>) -> Content<'a> {
+        let text = output.text().map_or_else(|| foreign::value(output, PartKind::Text), PartKind::Text);
+        let mut parts = vec![Part { json: output, kind: text }];
+        let is_first = !self.has_attachments;
+        for file in attachments(state).into_iter().flat_map(|files| files.items()) {
+            // Only the first list of a message can be shortened: see `MessageWriter::attachments`. Nothing can take the
+            // place of an element of another one, so its address is the medium.
+            let json = if is_first { Some(file) } else { file.get("url") };
+            parts.extend(json.map(|json| Part { json, kind: PartKind::Media(kind_of_file(file)) }));
+            self.has_attachments = true;
+        }
+        match parts.as_slice() {
+            [Part { kind: PartKind::Text(text), .. }] => Content::Text(*text),
+            _ => Content::Parts(parts.into()),
+        }
+    }
+}
+
+fn is_true(part: Json<'_>, key: &str) -> bool {
+    part.get(key).is_some_and(|value| value.raw() == "true")
+}
+
+/// Whether a part of a message of the user is sent. A part of an unknown type counts as one.
+pub(super) fn is_sent_of_user(part: Json<'_>) -> bool {
+    let Some(kind) = part.get_text("type").map(|kind| kind.decode()) else { return true };
+    match &*kind {
+        "text" => !is_true(part, "ignored"),
+        "file" => is_sent_file(part),
+        "subtask" => true,
+        kind => !SILENT.contains(&kind),
+    }
+}
+
+/// Whether a part of an answer is sent.
+pub(super) fn is_sent_of_model(part: Json<'_>) -> bool {
+    let kind = part.get_text("type").map(|kind| kind.decode());
+    kind.is_none_or(|kind| !SILENT.contains(&&*kind))
+}
+
+/// Whether a file that the user attached is sent. Of texts and folders, opencode writes the content beside them.
+fn is_sent_file(part: Json<'_>) -> bool {
+    !part.member_is("mime", "text/plain") && !part.member_is("mime", "application/x-directory")
+}
+
+fn kind_of_file(part: Json<'_>) -> MediaKind {
+    part.get_text("mime").map_or(MediaKind::Document, |mime| MediaKind::of_type(&mime.decode()))
+}
+
+/// Whether opencode sends nothing of an output but that it was cleared.
+fn is_cleared(state: Json<'_>) -> bool {
+    state.at(&["time", "compacted"]).is_some_and(|time| !time.is_falsy())
+}
+
+/// The output of a call, or its error; `None` while it has neither. A call that was interrupted has what it put out so
+/// far.
+fn sent_output(state: Json<'_>) -> Option<Json<'_>> {
+    let status = state.get_text("status")?.decode();
+    match &*status {
+        "completed" => state.get("output").or(Some(state)),
+        "error" => {
+            let is_interrupted = state.at(&["metadata", "interrupted"]).is_some_and(|is| is.raw() == "true");
+            let so_far = state.at(&["metadata", "output"]).filter(|output| output.kind() == JsonKind::String);
+            so_far.filter(|_| is_interrupted).or_else(|| state.get("error"))
+        }
+        _ => None,
+    }
+}
+
+/// The output of a call that is sent and can be replaced.
+pub(super) fn output(state: Json<'_>) -> Option<Json<'_>> {
+    sent_output(state).filter(|output| output.kind() == JsonKind::String && !is_cleared(state))
+}
+
+/// The files beside the output of a call that are sent.
+fn attachments(state: Json<'_>) -> Option<Json<'_>> {
+    let is_sent = state.member_is("status", "completed") && !is_cleared(state);
+    let files = state.get("attachments").filter(|files| files.kind() == JsonKind::Array);
+    files.filter(|files| is_sent && files.items().next().is_some())
+}
+
+/// The files beside the output of the first call of a message that has some.
+pub(super) fn first_attachments<'a>(message: &Message<'a>) -> Option<Json<'a>> {
+    message.results.iter().find_map(|result| attachments(result.json))
+}
+
+/// The record that the user refused a call: its error. Only opencode's own tools have no other errors like it.
+fn denial(state: Json<'_>) -> Option<Box<Denial<'_>>> {
+    let error = state.get_text("error").filter(|_| state.member_is("status", "error"))?;
+    let said = error.starts_with(&format!("{REFUSED}{FEEDBACK}")).then_some(error);
+    let is_refusal = said.is_some() || error.is(&format!("{REFUSED}."));
+    let denial = Denial::new(said).of_tools(OWN_TOOLS);
+    is_refusal.then(|| Box::new(if said.is_some() { denial.behind(FEEDBACK) } else { denial }))
+}
