@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 /// The formats of session files.
-pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini-cli", "openhands", "pi"];
+pub(crate) const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini-cli", "kimi-code", "openhands", "pi"];
 
 /// The entries of a session file that its agent sends as messages, in the order of the file.
 pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
@@ -15,6 +15,7 @@ pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
         "claude-code" => sent_by_claude_code(&entries),
         "codex" => sent_by_codex(&entries),
         "gemini-cli" => sent_by_gemini_cli(&entries),
+        "kimi-code" => sent_by_kimi_code(&entries),
         "openhands" => sent_by_openhands(&entries),
         "pi" => sent_by_pi(&entries),
         _ => panic!("{agent} is not an agent with session files"),
@@ -147,6 +148,53 @@ fn sent_by_gemini_cli(records: &[Value]) -> Vec<usize> {
     }
     let is_message = |index: &usize| matches!(text(&records[*index], "type"), Some("user" | "gemini"));
     current.into_iter().map(|(_, index)| index).filter(is_message).collect()
+}
+
+/// Kimi Code replays its lines. Each part and each call of an answer is a line of its own. A compaction that says how many
+/// prompts it keeps leaves all prompts, and any other one the messages from the one that it counts on, where the lines of
+/// an answer are one message.
+fn sent_by_kimi_code(lines: &[Value]) -> Vec<usize> {
+    let is_typed = |message: &[usize]| {
+        let inner = &lines[message[0]]["message"];
+        inner["role"] == "user" && (inner.get("origin").is_none() || inner["origin"]["kind"] == "user")
+    };
+    let mut context: Vec<Vec<usize>> = Vec::new();
+    let mut step = None;
+    for (index, line) in lines.iter().enumerate() {
+        let event = &line["event"];
+        match (text(line, "type").unwrap_or_default(), text(event, "type").unwrap_or_default()) {
+            ("context.append_message", _) => context.push(vec![index]),
+            ("context.append_loop_event", "step.begin") => {
+                step = Some(context.len());
+                context.push(Vec::new());
+            }
+            ("context.append_loop_event", "content.part" | "tool.call") => {
+                context[step.expect("an answer has begun")].push(index);
+            }
+            ("context.append_loop_event", "tool.result") => context.push(vec![index]),
+            ("context.append_loop_event", "step.end") => context.retain(|message| !message.is_empty()),
+            ("context.clear", _) => context.clear(),
+            ("context.undo", _) => {
+                for _ in 0..line["count"].as_u64().expect("a number") {
+                    let prompt = context.iter().rposition(|message| is_typed(message));
+                    context.truncate(prompt.unwrap_or(context.len()));
+                }
+            }
+            ("context.apply_compaction", _) if line.get("keptUserMessageCount").is_some() => {
+                context.retain(|message| is_typed(message));
+                context.push(vec![index]);
+            }
+            ("context.apply_compaction", _) => {
+                let count = line["compactedCount"].as_u64().expect("a number") as usize;
+                context.drain(..count);
+                context.insert(0, vec![index]);
+            }
+            _ => {}
+        }
+    }
+    let mut sent: Vec<usize> = context.into_iter().flatten().collect();
+    sent.sort_unstable();
+    sent
 }
 
 /// `OpenHands` sends all events that speak, call or answer, but for those that a condensation forgot.

@@ -60,7 +60,12 @@ pub(super) fn expanded(mut command_line: CommandLine, variable: impl Fn(&str) ->
 
 /// The newest session of an agent that no other process has open.
 fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
-    let files = find_format(agent)?.and_then(|format| format.session_files());
+    let format = find_format(agent)?;
+    let files = format.and_then(|format| format.session_files());
+    let holds_sessions = |file: &Path| {
+        let folder = file.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        format.zip(folder).is_none_or(|(format, folder)| format.holds_sessions(folder))
+    };
     let folder = files.zip(files.and_then(|files| folder_of(files, variable)));
     let Some((files, folder)) = folder else {
         let why = format!("--latest {agent}: nobody says where your folder is; set HOME");
@@ -68,7 +73,8 @@ fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> R
     };
     let mut sessions: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in WalkDir::new(&folder).into_iter().flatten() {
-        let is_session = entry.file_type().is_file() && entry.file_name().to_str().is_some_and(files.is_session);
+        let is_named = entry.file_name().to_str().is_some_and(files.is_session);
+        let is_session = entry.file_type().is_file() && is_named && holds_sessions(entry.path());
         let Some(metadata) = entry.metadata().ok().filter(|metadata| is_session && metadata.len() > 0) else {
             continue;
         };

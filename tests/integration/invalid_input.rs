@@ -146,7 +146,6 @@ fn unsupported_exports_are_named() {
             json!({"uuid": "u", "parentUuid": null, "type": "system", "subtype": "chat_compression"}).to_string(),
         ),
         ("Crush", json!([{"role": "user", "parts": [{"type": "text", "data": {"text": text}}]}]).to_string()),
-        ("Kimi Code", json!({"type": "metadata", "protocol_version": "1.5", "created_at": 1}).to_string()),
         ("ATIF", json!({"schema_version": "ATIF-v1.7", "agent": {"name": "a"}, "steps": []}).to_string()),
         ("LangSmith", json!({"id": "r", "run_type": "llm", "inputs": {}, "outputs": {}}).to_string()),
         (

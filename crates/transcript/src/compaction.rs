@@ -112,7 +112,11 @@ impl ResetCounts {
     /// What was done, as a sentence; `format` is the name of the agent's format.
     pub fn sentence(self, format: &str) -> String {
         // Codex records the size of the whole context.
-        let (agent, size) = if format == "codex" { ("Codex", "that of the result") } else { ("Claude Code", "zero") };
+        let (agent, size) = match format {
+            "codex" => ("Codex", "that of the result"),
+            "kimi-code" => ("Kimi Code", "zero"),
+            _ => ("Claude Code", "zero"),
+        };
         let set = (self.sizes > 0).then(|| format!("set {} to {size}", counted(self.sizes as u64, "recorded size")));
         let tied = match self.parents {
             0 => None,

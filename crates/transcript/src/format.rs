@@ -44,6 +44,11 @@ pub trait Format: MessageReader + MessageWriter + OrderRules + UsageReader + Syn
     fn session_files(&self) -> Option<&'static SessionFiles> {
         None
     }
+
+    /// Whether files in a folder of this name can be sessions, where only the folder tells them from those of sub-agents.
+    fn holds_sessions(&self, _folder: &str) -> bool {
+        true
+    }
 }
 
 /// Recognizes and reads messages, one at a time.
@@ -99,6 +104,16 @@ pub trait MessageReader {
     /// Whether the agent skips lines that are not JSON, so that the other lines are the conversation.
     fn skips_broken_lines(&self) -> bool {
         false
+    }
+
+    /// Whether the agent reads nothing behind a line that is not JSON.
+    fn stops_at_broken_lines(&self) -> bool {
+        false
+    }
+
+    /// The version that a session names, where it is newer than those that this reader knows.
+    fn unknown_version(&self, _transcript: &Transcript<'_>) -> Option<String> {
+        None
     }
 
     /// What `LangChain` does with such messages.

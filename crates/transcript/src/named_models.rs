@@ -44,7 +44,13 @@ const MODEL: [&[&str]; 12] = [
 
 /// The lines of sessions that set the model from there on: their type, and the path to the model. Events of sub-agents and
 /// tools name models, too.
-const MODEL_CHANGES: [(&str, &[&str]); 2] = [("turn_context", &["payload", "model"]), ("model_change", &["modelId"])];
+const MODEL_CHANGES: [(&str, &[&str]); 5] = [
+    ("turn_context", &["payload", "model"]),
+    ("model_change", &["modelId"]),
+    ("llm.request", &["model"]),
+    ("profile.bind", &["modelAlias"]),
+    ("config.update", &["modelAlias"]),
+];
 
 /// The name of the model that wrote a message, if the message has it.
 pub fn own_model(message: &Message<'_>) -> Option<String> {

@@ -13,6 +13,7 @@ mod codex;
 mod gemini;
 mod gemini_cli;
 mod inspect;
+mod kimi_code;
 mod langchain;
 mod ollama;
 mod openai_chat;
@@ -42,6 +43,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &codex::Codex,
     &gemini_cli::GeminiCli,
     &pi::Pi,
+    &kimi_code::KimiCode,
     &openhands::OpenHands,
     &sharegpt::ShareGpt,
     &ai_sdk::AiSdk,
