@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 /// The formats of session files.
-pub(crate) const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini-cli", "kimi-code", "openhands", "pi"];
+pub(crate) const AGENTS: [&str; 7] =
+    ["claude-code", "codex", "gemini-cli", "kimi-code", "openhands", "pi", "qwen-code"];
 
 /// The entries of a session file that its agent sends as messages, in the order of the file.
 pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
@@ -18,6 +19,7 @@ pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
         "kimi-code" => sent_by_kimi_code(&entries),
         "openhands" => sent_by_openhands(&entries),
         "pi" => sent_by_pi(&entries),
+        "qwen-code" => sent_by_qwen_code(&entries),
         _ => panic!("{agent} is not an agent with session files"),
     };
     sent.into_iter().map(|index| entries[index].clone()).collect()
@@ -229,4 +231,37 @@ fn sent_by_pi(entries: &[Value]) -> Vec<usize> {
     const SENT: [&str; 4] = ["message", "compaction", "branch_summary", "custom_message"];
     path.retain(|index| SENT.contains(&text(&entries[*index], "type").unwrap_or_default()));
     path
+}
+
+/// Qwen Code goes from the last record to its parent, and on. A compression on the way takes the place of what is before
+/// it, and the answer of a command takes back the command.
+fn sent_by_qwen_code(lines: &[Value]) -> Vec<usize> {
+    let is_record = |line: &Value| line["uuid"].is_string() && line.get("parentUuid").is_some();
+    let mut by_id: HashMap<&str, usize> = HashMap::new();
+    let mut next = None;
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| is_record(line)) {
+        next = Some(*by_id.entry(line["uuid"].as_str().expect("an id")).or_insert(index));
+    }
+    let mut path = Vec::new();
+    while let Some(index) = next.filter(|index| !path.contains(index)) {
+        path.push(index);
+        next = text(&lines[index], "parentUuid").and_then(|parent| by_id.get(parent)).copied();
+    }
+    let mut sent = Vec::new();
+    for index in path.into_iter().rev() {
+        let line = &lines[index];
+        match text(line, "subtype") {
+            Some("chat_compression") => sent = vec![index],
+            Some("slash_command") => {
+                let typed = sent.last().map(|last: &usize| &lines[*last]["message"]["parts"][0]["text"]);
+                if typed == Some(&line["systemPayload"]["rawCommand"]) {
+                    sent.pop();
+                }
+            }
+            _ if line["type"] != "system" => sent.push(index),
+            _ => {}
+        }
+    }
+    sent.sort_unstable();
+    sent
 }

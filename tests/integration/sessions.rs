@@ -60,7 +60,7 @@ fn the_newest_session_is_read_in_place_of_a_path() {
     for (arguments, code, why) in [
         (&["count", "--latest", "codex"][..], 1, "--latest codex: there is no session in "),
         (&["count", "--latest", "claude-code", "a.json"], 2, "takes the place of a path"),
-        (&["count", "--latest", "claude"], 2, "expected claude-code, codex, gemini-cli, pi or kimi-code"),
+        (&["count", "--latest", "claude"], 2, "expected claude-code, codex, gemini-cli, pi, kimi-code or qwen-code"),
     ] {
         let done = in_home(home, arguments);
         assert!(done.code == code && done.stderr.contains(why), "{done:?}");
@@ -80,6 +80,7 @@ fn every_agent_has_a_newest_session() {
             format!(".kimi-code/sessions/wd_work_1/session_{ID}/agents/main/wire.jsonl"),
             "kimi-code/session.jsonl",
         ),
+        ("qwen-code", format!(".qwen/projects/-work/chats/{ID}.jsonl"), "qwen-code/session.jsonl"),
         ("pi", format!(".pi/agent/sessions/--work--/2026-01-07T10-00-00-000Z_{ID}.jsonl"), "pi"),
     ] {
         let content = if content.contains('/') { content.to_owned() } else { first_fixture(content) };

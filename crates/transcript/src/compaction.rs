@@ -115,6 +115,7 @@ impl ResetCounts {
         let (agent, size) = match format {
             "codex" => ("Codex", "that of the result"),
             "kimi-code" => ("Kimi Code", "zero"),
+            "qwen-code" => ("Qwen Code", "zero"),
             _ => ("Claude Code", "zero"),
         };
         let set = (self.sizes > 0).then(|| format!("set {} to {size}", counted(self.sizes as u64, "recorded size")));

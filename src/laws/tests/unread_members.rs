@@ -14,7 +14,12 @@ use crate::laws::transcripts::read;
 const NEW_NAME: &str = "hologram";
 
 /// Members without which text does not count as a message's, and why that is right or accepted so far.
-const EXCEPTIONS: [(&str, &[&str], &str); 8] = [
+const EXCEPTIONS: [(&str, &[&str], &str); 9] = [
+    (
+        "qwen-code",
+        &["uuid", "parentUuid", "sessionId", "type", "message", "subtype", "systemPayload", "compressedHistory"],
+        "Qwen Code does not read a line without them either, or finds another way",
+    ),
     (
         "kimi-code",
         &["type", "event", "message", "part", "stepUuid", "uuid", "toolCallId", "role", "summary", "contextSummary"],

@@ -21,6 +21,7 @@ mod openai_responses;
 mod openhands;
 mod pi;
 mod pydantic_ai;
+mod qwen_code;
 pub(super) mod shared;
 mod sharegpt;
 mod tau_bench;
@@ -44,6 +45,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &gemini_cli::GeminiCli,
     &pi::Pi,
     &kimi_code::KimiCode,
+    &qwen_code::QwenCode,
     &openhands::OpenHands,
     &sharegpt::ShareGpt,
     &ai_sdk::AiSdk,
