@@ -134,6 +134,12 @@ pub trait MessageWriter {
         &[SummaryRole::User]
     }
 
+    /// Whether a new result stands directly behind its call, before any other entry: the agent no longer takes it behind
+    /// the entry that ends the answer.
+    fn writes_results_directly_behind(&self) -> bool {
+        false
+    }
+
     /// The position of a summary among the pinned messages.
     fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
         SummaryPosition::AfterPinned

@@ -154,6 +154,10 @@ impl MessageWriter for KimiCode {
         SummaryPosition::First
     }
 
+    fn writes_results_directly_behind(&self) -> bool {
+        true
+    }
+
     fn marks_summaries(&self) -> bool {
         true
     }
