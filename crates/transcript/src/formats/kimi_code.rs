@@ -79,7 +79,8 @@ impl MessageReader for KimiCode {
         match line::read(message) {
             Some(Line::Metadata) => FormatFit::Own("the first line of a session"),
             Some(line) if line.is_of_context() => FormatFit::Own("an event of the context in a line of a session"),
-            Some(_) if message.get("role").is_none() => FormatFit::Neutral,
+            // Kimi Code passes over lines of a type that it does not know.
+            _ if message.get_text("type").is_some() && message.get("role").is_none() => FormatFit::Neutral,
             _ => FormatFit::Mismatch,
         }
     }

@@ -71,7 +71,10 @@ impl MessageReader for QwenCode {
             return FormatFit::Neutral;
         }
         if !replay::is_record(message) {
-            return FormatFit::Mismatch;
+            // Qwen Code passes over lines of a type that it does not know.
+            let is_message = message.get("role").is_some() || message.at(&["message", "content"]).is_some();
+            let is_line = message.get_text("type").is_some() && message.get("uuid").is_some();
+            return if is_line && !is_message { FormatFit::Neutral } else { FormatFit::Mismatch };
         }
         let has_parts = message.at(&["message", "parts"]).is_some_and(|parts| parts.kind() == JsonKind::Array);
         if has_parts {

@@ -65,6 +65,8 @@ enum Seen {
 
 #[derive(Debug, Default)]
 pub(super) struct Replay {
+    /// The agent whose session it is. Kimi Code reads no lines of other agents here.
+    agent: Option<String>,
     seen: Vec<Seen>,
     context: Vec<Folded>,
     open: Option<OpenStep>,
@@ -78,6 +80,13 @@ impl Replay {
     pub(super) fn add(&mut self, value: Json<'_>) {
         let index = self.seen.len();
         let object = Object::of(value);
+        if let Some(agent) = object.get_text("agentId").map(|agent| agent.decode()) {
+            if self.agent.as_ref().is_some_and(|own| *own != agent) {
+                self.seen.push(Seen::Log);
+                return;
+            }
+            self.agent.get_or_insert(agent.into_owned());
+        }
         let line = line::read(&object).unwrap_or(Line::State);
         self.seen.push(match line {
             Line::Metadata | Line::SwarmExit | Line::State => Seen::Always,

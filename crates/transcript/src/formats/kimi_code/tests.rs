@@ -126,7 +126,8 @@ fn what_kimi_code_drops_is_no_message() {
     let stray = event(r#"{"type":"content.part","stepUuid":"x","part":{"type":"text","text":"stray"}}"#);
     let copy = r#"{"message":{"message":{"role":"user","content":[{"type":"text","text":"copy"}]}},"type":"agent.message.appended","kind":"event"}"#;
     let blank = step("1", " ", "");
-    let lines = joined(&[vec![user("a"), orphan, stray, copy.to_owned()], blank, step("2", "b", "")]);
+    let of_other = user("other").replace("\"main\"", "\"helper\"");
+    let lines = joined(&[vec![user("a"), orphan, stray, copy.to_owned(), of_other], blank, step("2", "b", "")]);
     assert_eq!(texts(&lines), ["a", "b"]);
 }
 
@@ -156,6 +157,12 @@ fn only_a_newer_protocol_is_unknown() {
         let document = framing::read_for_test(&source, None, None).expect("a transcript");
         assert_eq!(KimiCode.unknown_version(&document.transcripts[0]).as_deref(), unknown);
     }
+}
+
+#[test]
+fn lines_of_unknown_types_are_passed_over() {
+    let lines = [user("a"), r#"{"type":"mystery","agentId":"main"}"#.to_owned(), line("mystery.seen", ""), user("b")];
+    assert_eq!(texts(&lines), ["a", "b"]);
 }
 
 #[test]

@@ -33,6 +33,12 @@ fn a_branch_that_was_left_is_no_message() {
 }
 
 #[test]
+fn lines_of_unknown_types_are_passed_over() {
+    let mystery = line("2", "1", r#""type":"mystery","message":{"role":"user","parts":[{"text":"m"}]}"#);
+    assert_eq!(texts(&[user("a", "1", ""), mystery, user("b", "3", "1")]), ["a", "b"]);
+}
+
+#[test]
 fn lines_with_one_id_are_one_message() {
     let lines = [user("a", "1", ""), user("b", "2", "1"), user("c", "2", "1"), user("d", "3", "2")];
     assert_eq!(texts(&lines), ["a", "b", "c", "d"]);
