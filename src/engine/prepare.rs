@@ -14,7 +14,7 @@ use crate::diagnostic::Advice;
 use crate::events::{Event, RepairedBy, Status, UnchangedReasons, UpdatedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
-use crate::plan::breaches::{Breach, ProviderRule, breaches};
+use crate::plan::breaches::{Breach, ProviderRule, behind_broken_line, breaches};
 use crate::plan::{steps, undecipherable};
 use crate::redact::Redactor;
 use crate::rewrite::Edit;
@@ -174,6 +174,7 @@ impl<'r> Task<'r> {
         let document = read(&settings.input, policy, input, &arena)?;
         self.report_broken_lines(&document);
         self.report_unread_text(&document);
+        self.report_versions(&document);
         let mut found = false;
         for transcript in &document.transcripts {
             let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
@@ -182,6 +183,7 @@ impl<'r> Task<'r> {
             let mut breaches: Vec<Breach> =
                 breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
             breaches.extend(undecipherable(policy, transcript));
+            breaches.extend(behind_broken_line(transcript));
             breaches.sort_by_key(|breach| breach.message);
             let ids = breaches.iter_mut().filter_map(|breach| breach.id.as_mut());
             ids.filter(|_| policy.redact.is_on()).for_each(|id| *id = Redactor::default().mask(id).into_owned());

@@ -17,6 +17,7 @@ use crate::exit::Failure;
 use crate::fault::{self, ProgramPart};
 use crate::files::input::Input;
 use crate::plan::Plan;
+use crate::plan::breaches::behind_broken_line;
 use crate::plan::economy::Economy;
 use crate::redact::Redactor;
 use crate::rewrite::Edit;
@@ -127,6 +128,8 @@ impl<'r> Task<'r> {
                 task.report_broken_lines(&document);
             }
             task.report_unread_text(&document);
+            task.report_versions(&document);
+            task.report_reading_stops(&document);
             let added = task.add_document(&document, result);
             self.note_prepared(&prepared, result);
             added?;
@@ -246,6 +249,28 @@ impl<'r> Task<'r> {
     pub(super) fn report_broken_lines(&self, document: &Document<'_>) {
         if !document.broken_lines.is_empty() {
             self.listener.handle(&Event::BrokenLines { source: &self.input.name, lines: &document.broken_lines });
+        }
+    }
+
+    /// Reports versions of sessions that their readers do not know.
+    pub(super) fn report_versions(&self, document: &Document<'_>) {
+        for transcript in &document.transcripts {
+            let (source, format) = (&source_name(self.input, transcript), transcript.format.name);
+            if let Some(version) = transcript.format.unknown_version(transcript) {
+                self.listener.handle(&Event::UnknownVersion { source, version: &version, format });
+            }
+        }
+    }
+
+    /// Reports where an agent stops to read a session.
+    fn report_reading_stops(&self, document: &Document<'_>) {
+        for transcript in &document.transcripts {
+            let (source, format) = (&source_name(self.input, transcript), transcript.format.name);
+            if behind_broken_line(transcript).is_some()
+                && let Some(&line) = document.broken_lines.first()
+            {
+                self.listener.handle(&Event::ReadingStops { source, line, format });
+            }
         }
     }
 

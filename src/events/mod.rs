@@ -47,6 +47,10 @@ pub(crate) enum Event<'e> {
     StillBroken { source: &'e str, violations: usize },
     /// Lines that are not JSON and are not read. Their numbers are in order.
     BrokenLines { source: &'e str, lines: &'e [usize] },
+    /// The agent reads nothing behind this line, which is not JSON, and other lines follow it.
+    ReadingStops { source: &'e str, line: usize, format: &'static str },
+    /// A session names a version that its reader does not know.
+    UnknownVersion { source: &'e str, version: &'e str, format: &'static str },
     /// More than a tenth of the text of a conversation is under members that its format does not have.
     UnreadText { source: &'e str, format: &'static str, unread: &'e UnreadText },
     /// The decision on a conversation.

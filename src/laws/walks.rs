@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 /// The formats of session files.
-pub(crate) const AGENTS: [&str; 7] =
-    ["claude-code", "codex", "copilot-cli", "gemini-cli", "opencode", "openhands", "pi"];
+pub(crate) const AGENTS: [&str; 9] =
+    ["claude-code", "codex", "copilot-cli", "gemini-cli", "kimi-code", "opencode", "openhands", "pi", "qwen-code"];
 
 /// The entries of a session file that its agent sends as messages, in the order of the file.
 pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
@@ -18,8 +18,10 @@ pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
         "gemini-cli" => sent_by_gemini_cli(&entries),
         "copilot-cli" => sent_by_copilot_cli(&entries),
         "opencode" => sent_by_opencode(&entries),
+        "kimi-code" => sent_by_kimi_code(&entries),
         "openhands" => sent_by_openhands(&entries),
         "pi" => sent_by_pi(&entries),
+        "qwen-code" => sent_by_qwen_code(&entries),
         _ => panic!("{agent} is not an agent with session files"),
     };
     sent.into_iter().map(|index| entries[index].clone()).collect()
@@ -220,6 +222,53 @@ fn sent_by_opencode(messages: &[Value]) -> Vec<usize> {
     (first..messages.len()).filter(is_sent).collect()
 }
 
+/// Kimi Code replays its lines. Each part and each call of an answer is a line of its own. A compaction that says how many
+/// prompts it keeps leaves all prompts, and any other one the messages from the one that it counts on, where the lines of
+/// an answer are one message.
+fn sent_by_kimi_code(lines: &[Value]) -> Vec<usize> {
+    let is_typed = |message: &[usize]| {
+        let inner = &lines[message[0]]["message"];
+        inner["role"] == "user" && (inner.get("origin").is_none() || inner["origin"]["kind"] == "user")
+    };
+    let mut context: Vec<Vec<usize>> = Vec::new();
+    let mut step = None;
+    for (index, line) in lines.iter().enumerate() {
+        let event = &line["event"];
+        match (text(line, "type").unwrap_or_default(), text(event, "type").unwrap_or_default()) {
+            ("context.append_message", _) => context.push(vec![index]),
+            ("context.append_loop_event", "step.begin") => {
+                step = Some(context.len());
+                context.push(Vec::new());
+            }
+            ("context.append_loop_event", "content.part" | "tool.call") => {
+                context[step.expect("an answer has begun")].push(index);
+            }
+            ("context.append_loop_event", "tool.result") => context.push(vec![index]),
+            ("context.append_loop_event", "step.end") => context.retain(|message| !message.is_empty()),
+            ("context.clear", _) => context.clear(),
+            ("context.undo", _) => {
+                for _ in 0..line["count"].as_u64().expect("a number") {
+                    let prompt = context.iter().rposition(|message| is_typed(message));
+                    context.truncate(prompt.unwrap_or(context.len()));
+                }
+            }
+            ("context.apply_compaction", _) if line.get("keptUserMessageCount").is_some() => {
+                context.retain(|message| is_typed(message));
+                context.push(vec![index]);
+            }
+            ("context.apply_compaction", _) => {
+                let count = line["compactedCount"].as_u64().expect("a number") as usize;
+                context.drain(..count);
+                context.insert(0, vec![index]);
+            }
+            _ => {}
+        }
+    }
+    let mut sent: Vec<usize> = context.into_iter().flatten().collect();
+    sent.sort_unstable();
+    sent
+}
+
 /// `OpenHands` sends all events that speak, call or answer, but for those that a condensation forgot.
 fn sent_by_openhands(events: &[Value]) -> Vec<usize> {
     const SILENT: [&str; 2] = ["agent_state_changed", "recall"];
@@ -252,4 +301,37 @@ fn sent_by_pi(entries: &[Value]) -> Vec<usize> {
     const SENT: [&str; 4] = ["message", "compaction", "branch_summary", "custom_message"];
     path.retain(|index| SENT.contains(&text(&entries[*index], "type").unwrap_or_default()));
     path
+}
+
+/// Qwen Code goes from the last record to its parent, and on. A compression on the way takes the place of what is before
+/// it, and the answer of a command takes back the command.
+fn sent_by_qwen_code(lines: &[Value]) -> Vec<usize> {
+    let is_record = |line: &Value| line["uuid"].is_string() && line.get("parentUuid").is_some();
+    let mut by_id: HashMap<&str, usize> = HashMap::new();
+    let mut next = None;
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| is_record(line)) {
+        next = Some(*by_id.entry(line["uuid"].as_str().expect("an id")).or_insert(index));
+    }
+    let mut path = Vec::new();
+    while let Some(index) = next.filter(|index| !path.contains(index)) {
+        path.push(index);
+        next = text(&lines[index], "parentUuid").and_then(|parent| by_id.get(parent)).copied();
+    }
+    let mut sent = Vec::new();
+    for index in path.into_iter().rev() {
+        let line = &lines[index];
+        match text(line, "subtype") {
+            Some("chat_compression") => sent = vec![index],
+            Some("slash_command") => {
+                let typed = sent.last().map(|last: &usize| &lines[*last]["message"]["parts"][0]["text"]);
+                if typed == Some(&line["systemPayload"]["rawCommand"]) {
+                    sent.pop();
+                }
+            }
+            _ if line["type"] != "system" => sent.push(index),
+            _ => {}
+        }
+    }
+    sent.sort_unstable();
+    sent
 }

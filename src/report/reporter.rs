@@ -104,6 +104,17 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             (Usual, of(source, what))
         }
         Event::BrokenLines { source, lines } => (Usual, of(source, broken_lines(lines))),
+        Event::ReadingStops { source, line, format } => {
+            let what = format!(
+                "the agent of {format} reads nothing behind line {line}, which is not JSON; it loses the lines behind it \
+                 when it resumes the session"
+            );
+            (Usual, of(source, what))
+        }
+        Event::UnknownVersion { source, version, format } => {
+            let what = format!("{version} is newer than what tcompact knows of {format}; its known lines are read");
+            (Usual, of(source, what))
+        }
         Event::UnreadText { source, format, unread } => (Usual, of(source, unread_text(format, unread))),
         Event::Planned { source, plan } => (Verbose, planned(source, plan)),
         Event::Refused { source, reason } => (Usual, format!("{} stays unchanged: {reason}", readable_source(source))),

@@ -68,7 +68,8 @@ fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> R
     };
     let mut sessions: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in WalkDir::new(&folder).into_iter().flatten() {
-        let is_session = entry.file_type().is_file() && entry.file_name().to_str().is_some_and(files.is_session);
+        let is_named = entry.file_name().to_str().is_some_and(files.is_session);
+        let is_session = entry.file_type().is_file() && is_named && is_in_folder(entry.path(), files.parent);
         let Some(metadata) = entry.metadata().ok().filter(|metadata| is_session && metadata.len() > 0) else {
             continue;
         };
@@ -91,6 +92,12 @@ fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> R
         None => format!("--latest {agent}: there is no session in {}", folder.display()),
     };
     Err(Failure::unreadable(why).into())
+}
+
+/// Whether a file is in a folder of this name, if there is one.
+fn is_in_folder(file: &Path, name: Option<&str>) -> bool {
+    let Some(name) = name else { return true };
+    file.parent().and_then(Path::file_name).is_some_and(|folder| folder == name)
 }
 
 /// The folder of an agent's sessions.

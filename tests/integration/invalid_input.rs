@@ -69,13 +69,8 @@ fn files_of_other_programs_are_not_mistaken_for_transcripts() {
     let langfuse = format!(
         r#"{{"id":"t","input":[{{"role":"user","content":"{long}"}}],"output":{{"role":"assistant","content":"a"}},"observations":[]}}"#
     );
-    for (program, text) in [
-        ("Qwen Code", &qwen),
-        ("Factory Droid", &droid),
-        ("Goose", &goose),
-        ("Cursor", &cursor),
-        ("Langfuse", &langfuse),
-    ] {
+    for (program, text) in [("Factory Droid", &droid), ("Goose", &goose), ("Cursor", &cursor), ("Langfuse", &langfuse)]
+    {
         for more in [&["-n"][..], &["--keep", "messages:1"], &["check"]] {
             assert_fails(&piped(more, text), 1, &[program, "tcompact does not read"]);
         }
@@ -136,12 +131,7 @@ fn unsupported_exports_are_named() {
         ("OpenTelemetry", otel.to_string()),
         ("OpenTelemetry", json!({"gen_ai.input.messages": otel}).to_string()),
         ("OpenTelemetry", json!({"context": {"trace_id": "0x1", "span_id": "0x2"}, "attributes": {}}).to_string()),
-        (
-            "Qwen Code",
-            json!({"uuid": "u", "parentUuid": null, "type": "system", "subtype": "chat_compression"}).to_string(),
-        ),
         ("Crush", json!([{"role": "user", "parts": [{"type": "text", "data": {"text": text}}]}]).to_string()),
-        ("Kimi Code", json!({"type": "metadata", "protocol_version": "1.5", "created_at": 1}).to_string()),
         ("ATIF", json!({"schema_version": "ATIF-v1.7", "agent": {"name": "a"}, "steps": []}).to_string()),
         ("LangSmith", json!({"id": "r", "run_type": "llm", "inputs": {}, "outputs": {}}).to_string()),
         (

@@ -98,6 +98,8 @@ impl Reader {
 }
 
 const CODEX_SESSION: &str = ".codex/sessions/2026/01/07/rollout-1.jsonl";
+const KIMI_CODE_SESSION: &str = ".kimi-code/sessions/wd_work_1/session_1/agents/main/wire.jsonl";
+const QWEN_CODE_SESSION: &str = ".qwen/projects/-work/chats/0b7d8c1e-52a4-4f0e-9b61-3c2a5d4e6f71.jsonl";
 const CLAUDE_CODE_SESSION: &str = ".claude/projects/-work/0b7d8c1e-52a4-4f0e-9b61-3c2a5d4e6f70.jsonl";
 
 #[test]
@@ -153,6 +155,8 @@ fn create_repository(root: &Path, tree: &Path) {
 fn stand_in_programs(root: &Path, home: &Path) -> PathBuf {
     for (fixture, place, said) in [
         ("codex/rollout.jsonl", CODEX_SESSION, "How much flour does the recipe take?"),
+        ("kimi-code/session.jsonl", KIMI_CODE_SESSION, "The rain gauge shows twice the rain since Tuesday."),
+        ("qwen-code/session.jsonl", QWEN_CODE_SESSION, "The oven log says 240 degrees at night."),
         ("claude-code/parallel.jsonl", CLAUDE_CODE_SESSION, "Prices in the cart are a cent off."),
     ] {
         let session = fs::read_to_string(root.join("fixtures").join(fixture)).expect("a fixture");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::program::{FIXTURES, shell};
 
 /// The sessions of agents, as they name them, and what they hold.
-const SESSIONS: [(&str, &str); 5] = [
+const SESSIONS: [(&str, &str); 7] = [
     (
         ".codex/sessions/2026/01/07/rollout-2026-01-07T12-00-00-0199a213-81c0-7800-8aa1-bbab2a035a53.jsonl",
         "codex/rollout.jsonl",
@@ -19,6 +19,8 @@ const SESSIONS: [(&str, &str); 5] = [
         ".pi/agent/sessions/--home-a--/2026-01-07T12-00-00-000Z_0199a213-81c0-7800-8aa1-bbab2a035a53.jsonl",
         "pi/session.jsonl",
     ),
+    (".kimi-code/sessions/wd_a_0a1b2c/session_0199a213/agents/main/wire.jsonl", "kimi-code/session.jsonl"),
+    (".qwen/projects/-home-a/chats/5e551011-0000-4000-8000-000000000002.jsonl", "qwen-code/session.jsonl"),
     (".gemini/tmp/0a1b2c/chats/session-2026-01-07T12-00-0199a213.json", "gemini-cli/session.json"),
 ];
 
@@ -62,7 +64,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[test]
 fn a_recipe_takes_no_archive_for_a_session() {
     let recipes = recipes();
-    assert!(!recipes.is_empty(), "the recipe for Codex picks the newest session");
+    assert!(!recipes.is_empty(), "recipes pick the newest session");
     for (document, recipe) in recipes {
         let home = tempfile::tempdir().expect("a folder");
         for (name, fixture) in SESSIONS {
@@ -71,7 +73,7 @@ fn a_recipe_takes_no_archive_for_a_session() {
             let text = fs::read_to_string(Path::new(FIXTURES).join(fixture)).expect("a fixture");
             // Of some length, so that it is above the size that a recipe fits.
             let long = "Tell me each step, and weigh all of it in grams. ".repeat(12_000);
-            let openings = ["How much flour", "Prices in the cart"];
+            let openings = ["How much flour", "Prices in the cart", "The rain gauge", "The oven log"];
             let longer = |text: String, opening: &str| text.replace(opening, &format!("{long}{opening}"));
             fs::write(session, openings.into_iter().fold(text, longer)).expect("written");
         }

@@ -192,6 +192,37 @@ fn results_stand_on_the_way_from_the_last_line_to_the_first() {
         line("3", json!("2"), "user", json!("stop")),
     ]);
     assert_eq!(way(&synthesized("claude-code", &session), "uuid", "parentUuid").len(), 5);
+    let line = |id: &str, parent: Value, kind: &str, role: &str, parts: Value| json!({"uuid": id, "parentUuid": parent, "sessionId": "s", "timestamp": "t", "type": kind, "message": {"role": role, "parts": parts}});
+    let call = |id: &str| json!({"functionCall": {"id": id, "name": "f", "args": {}}});
+    let session = lines(&[
+        line("1", Value::Null, "user", "user", json!([{"text": "u"}])),
+        line("2", json!("1"), "assistant", "model", json!([call("a"), call("b")])),
+        line("3", json!("2"), "user", "user", json!([{"text": "stop"}])),
+    ]);
+    assert_eq!(way(&synthesized("qwen-code", &session), "uuid", "parentUuid").len(), 5);
+}
+
+/// Kimi Code takes no result behind the end of an answer.
+#[test]
+fn results_of_kimi_code_stand_before_the_end_of_the_answer() {
+    let event = |event: Value| json!({"type": "context.append_loop_event", "agentId": "main", "event": event});
+    let user = |text: &str| {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": text}], "toolCalls": []});
+        json!({"type": "context.append_message", "agentId": "main", "message": message})
+    };
+    let call = |id: &str| {
+        event(json!({"type": "tool.call", "uuid": "e", "stepUuid": "1", "toolCallId": id, "name": "f", "args": {}}))
+    };
+    let begin = event(json!({"type": "step.begin", "uuid": "1"}));
+    let end = event(json!({"type": "step.end", "uuid": "1", "finishReason": "tool_use"}));
+    let text = synthesized("kimi-code", &lines(&[user("u"), begin, call("a"), call("b"), end, user("stop")]));
+    let kinds: Vec<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["event"]["type"].to_string())
+        .collect();
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.trim_matches('"')).collect();
+    let wanted = ["null", "step.begin", "tool.call", "tool.result", "tool.call", "tool.result", "step.end", "null"];
+    assert_eq!(kinds, wanted);
 }
 
 /// The lines from the last one up to the first, by their parents.

@@ -25,7 +25,7 @@ fn fixture(name: &str) -> String {
 
 fn in_home(home: &Path, arguments: &[&str]) -> Run {
     let mut command = tcompact();
-    for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"] {
+    for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "KIMI_CODE_HOME", "PI_CODING_AGENT_DIR"] {
         command.env_remove(variable);
     }
     run(command.env("HOME", home).args(arguments), b"")
@@ -60,7 +60,11 @@ fn the_newest_session_is_read_in_place_of_a_path() {
     for (arguments, code, why) in [
         (&["count", "--latest", "codex"][..], 1, "--latest codex: there is no session in "),
         (&["count", "--latest", "claude-code", "a.json"], 2, "takes the place of a path"),
-        (&["count", "--latest", "claude"], 2, "expected claude-code, codex, gemini-cli, pi or copilot-cli"),
+        (
+            &["count", "--latest", "claude"],
+            2,
+            "expected claude-code, codex, gemini-cli, pi, copilot-cli, kimi-code or qwen-code",
+        ),
     ] {
         let done = in_home(home, arguments);
         assert!(done.code == code && done.stderr.contains(why), "{done:?}");
@@ -75,6 +79,12 @@ fn every_agent_has_a_newest_session() {
     for (agent, name, content) in [
         ("codex", format!(".codex/sessions/2026/01/07/rollout-2026-01-07T10-00-00-{ID}.jsonl"), "codex/rollout.jsonl"),
         ("gemini-cli", ".gemini/tmp/0a1b/chats/session-2026-01-07T10-00-0b7d8c1e.json".to_owned(), "gemini-cli"),
+        (
+            "kimi-code",
+            format!(".kimi-code/sessions/wd_work_1/session_{ID}/agents/main/wire.jsonl"),
+            "kimi-code/session.jsonl",
+        ),
+        ("qwen-code", format!(".qwen/projects/-work/chats/{ID}.jsonl"), "qwen-code/session.jsonl"),
         ("pi", format!(".pi/agent/sessions/--work--/2026-01-07T10-00-00-000Z_{ID}.jsonl"), "pi"),
     ] {
         let content = if content.contains('/') { content.to_owned() } else { first_fixture(content) };

@@ -384,9 +384,30 @@ impl<'a> Content<'a> {
 /// Whether Claude Code marks a line, or an attachment, as not typed by the user: as its own, or by where it comes from.
 pub(super) fn is_marked_as_programs(json: Json<'_>) -> bool {
     let origin = || json.at(&["origin", "kind"])?.text();
+    let of_kimi = || json.at(&["message", "origin"]).is_some_and(is_origin_of_program);
     json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true")
         || origin().is_some_and(|kind| !kind.is("human"))
         || json.member_is("promptSource", "system")
+        || of_kimi()
+        || is_of_program_of_qwen(json)
+}
+
+/// Whether Qwen Code says that a line in the user's place is its program's. Older lines say only what they are.
+fn is_of_program_of_qwen(json: Json<'_>) -> bool {
+    const KINDS: [&str; 5] = ["background_task_completed", "cron", "goal_runtime", "notification", "realtime_message"];
+    let is_line = || json.at(&["message", "parts"]).is_some();
+    let is_kind = |kind: Text<'_>| kind.is_in(&KINDS);
+    (json.member_is("provenance", "system") || json.get_text("subtype").is_some_and(is_kind)) && is_line()
+}
+
+/// Whether Kimi Code says that a message comes from its program. What a user typed or called is the user's.
+fn is_origin_of_program(origin: Json<'_>) -> bool {
+    let Some(kind) = origin.get_text("kind") else { return false };
+    match kind.decode().as_ref() {
+        "user" | "human" => false,
+        "shell_command" => origin.member_is("phase", "output"),
+        _ => true,
+    }
 }
 
 /// Whether a message stands in place of messages that Roo Code truncated.

@@ -46,11 +46,14 @@ const MODEL: [&[&str]; 12] = [
 
 /// The lines of sessions that set the model from there on: their type, and the path to the model. Events of sub-agents and
 /// tools name models, too.
-const MODEL_CHANGES: [(&str, &[&str]); 4] = [
+const MODEL_CHANGES: [(&str, &[&str]); 7] = [
     ("turn_context", &["payload", "model"]),
     ("model_change", &["modelId"]),
     ("session.start", &["data", "selectedModel"]),
     ("session.model_change", &["data", "newModel"]),
+    ("llm.request", &["model"]),
+    ("profile.bind", &["modelAlias"]),
+    ("config.update", &["modelAlias"]),
 ];
 
 /// The name of the model that wrote a message, if the message has it.

@@ -11,6 +11,8 @@ pub struct SessionFiles {
     pub folder: &'static str,
     /// Whether a file with this name is a session: copies, archives and the conversations of sub-agents lie beside them.
     pub is_session: fn(&str) -> bool,
+    /// The name of the folder that a session is in, where only that tells it from those of sub-agents.
+    pub parent: Option<&'static str>,
 }
 
 /// The name of a file without the ending of lines, if the rest is a name that an agent gives.
@@ -56,6 +58,12 @@ mod tests {
             ("gemini-cli", "session-2026-11-02T09-14-0196f0e2.jsonl", true),
             ("gemini-cli", "session-2026-11-02T09-14-0196f0e2.json.cut.jsonl", false),
             ("gemini-cli", "logs.json", false),
+            ("kimi-code", "wire.jsonl", true),
+            ("kimi-code", "wire.jsonl.cut.jsonl", false),
+            ("kimi-code", "wire.jsonl.bak", false),
+            ("qwen-code", "ID.jsonl", true),
+            ("qwen-code", "ID.jsonl.cut.jsonl", false),
+            ("qwen-code", "agent-0196f0e2.jsonl", false),
             ("pi", "2026-11-02T09-14-03-123Z_ID.jsonl", true),
             ("pi", "2026-11-02T09-14-03-123Z_ID.jsonl.cut.jsonl", false),
             ("pi", "settings.json", false),

@@ -56,6 +56,8 @@ pub fn recorded_status(result: Json<'_>) -> Option<Status> {
                 .or_else(|| error(value.get("success").is_some_and(|success| success.raw() == "false"))),
             "extras" => number(value, &["metadata", "exit_code"]),
             "toolResult" => value.get_text("status").map(|status| Status::of_mark(!status.is("success"))),
+            // The line of a session around a result.
+            "event" => value.get("result").and_then(recorded_status),
             _ => None,
         };
         found = found.filter(|status| status.is_failure()).or(of_member).or(found);

@@ -50,7 +50,7 @@ const TEXTS: [&str; 5] = ["reasoning_content", "reasoning", "reasoning_text", "r
 pub fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
     let raw = message.json.raw().as_bytes();
     if message.role != Role::Assistant
-        || !["hinking", "easoning"].iter().any(|word| memmem::find(raw, word.as_bytes()).is_some())
+        || !["hinking", "easoning", "\"think\""].iter().any(|word| memmem::find(raw, word.as_bytes()).is_some())
     {
         return Vec::new();
     }
@@ -125,6 +125,9 @@ fn thoughts_in<'a>(object: Json<'a>) -> Vec<Thought<'a>> {
 /// The mark of a message that is an item of reasoning.
 fn item(json: Json<'_>) -> Option<ThoughtMark> {
     let item = json.get("payload").unwrap_or(json);
+    if let Some(part) = json.at(&["event", "part"]) {
+        return block(part);
+    }
     if !item.member_is("type", "reasoning") || item.get("role").is_some() {
         return None;
     }
@@ -155,6 +158,8 @@ fn block(block: Json<'_>) -> Option<ThoughtMark> {
             Some(signature) if TEXTS.contains(&&*signature) => Some(ThoughtMark::Unsigned),
             signature => signed(signature.is_some_and(|text| !text.is_empty()) || has_text(block, "signature")),
         },
+        // What Kimi Code keeps encrypted can be any provider's.
+        "think" => block.get("encrypted").is_none().then_some(ThoughtMark::Unsigned),
         "redacted_thinking" | "redacted-reasoning" => Some(ThoughtMark::Signed),
         "reasoning_content" => {
             let inner = block.get("reasoning_content");

@@ -19,7 +19,7 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The names of the member with the time.
-const NAMES: [&str; 6] = ["timestamp", "createdAt", "created_at", "create_time", "created", "ts"];
+const NAMES: [&str; 7] = ["timestamp", "createdAt", "created_at", "create_time", "created", "ts", "time"];
 /// The members beside the content that can have it, where the message itself lacks it.
 const BESIDE: &str = "message metadata time info.time data additional_kwargs response_metadata data.response_metadata kwargs.response_metadata";
 

@@ -92,7 +92,7 @@ fn read_links(text: &str) -> Option<(&'static Format, bool)> {
     let document = framing::read(&json, None, None).ok()?;
     let format = lone_format(&document.transcripts)?;
     // Where links are torn, the structure is arbitrary.
-    Some((format, ["claude-code", "pi"].contains(&format.name)))
+    Some((format, ["claude-code", "pi", "qwen-code"].contains(&format.name)))
 }
 
 /// Checks the laws under any rules.

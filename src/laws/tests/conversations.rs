@@ -211,7 +211,7 @@ proptest! {
         }
         let one_format = document.transcripts.windows(2).all(|two| two[0].format.name == two[1].format.name);
         // Where links are torn, the structure is arbitrary; this only checks that nothing panics.
-        let is_linked = ["claude-code", "pi"].contains(&document.transcripts[0].format.name);
+        let is_linked = ["claude-code", "pi", "qwen-code"].contains(&document.transcripts[0].format.name);
         let rules = VaryingRules { keep, pin };
         if is_linked {
             compacted(&text, Some(document.transcripts[0].format), &policy(&rules));

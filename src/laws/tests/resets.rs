@@ -69,7 +69,7 @@ proptest! {
 
     /// Broken links are repaired, and then the walk reaches the first entry that it can reach.
     #[test]
-    fn broken_links_are_repaired(generated in generated(), which in prop::sample::select(vec!["claude-code", "pi"]),
+    fn broken_links_are_repaired(generated in generated(), which in prop::sample::select(vec!["claude-code", "pi", "qwen-code"]),
                                  breaks in prop::collection::vec((0usize..64, 0u8..3), 0..4)) {
         let keys = if which == "pi" { ("id", "parentId") } else { ("uuid", "parentUuid") };
         let generated = [generated, vec![Generated::User("u".to_owned())]].concat();

@@ -14,7 +14,17 @@ use crate::laws::transcripts::read;
 const NEW_NAME: &str = "hologram";
 
 /// Members without which text does not count as a message's, and why that is right or accepted so far.
-const EXCEPTIONS: [(&str, &[&str], &str); 7] = [
+const EXCEPTIONS: [(&str, &[&str], &str); 9] = [
+    (
+        "qwen-code",
+        &["uuid", "parentUuid", "sessionId", "type", "message", "subtype", "systemPayload", "compressedHistory"],
+        "Qwen Code does not read a line without them either, or finds another way",
+    ),
+    (
+        "kimi-code",
+        &["type", "event", "message", "part", "stepUuid", "uuid", "toolCallId", "role", "summary", "contextSummary"],
+        "Kimi Code does not read an event without them either",
+    ),
     ("claude-code", &["uuid"], "lines lead to each other by their ids, likewise"),
     ("pi", &["id"], "entries lead to each other by their ids: what nothing leads to is a branch that was left"),
     ("pi", &["type"], "a compaction of no type is an entry that its program does not read either"),

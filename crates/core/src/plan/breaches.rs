@@ -84,6 +84,8 @@ pub enum ProviderRule {
     Undecipherable,
     /// The model wants the signature of the first call of each step back. This call has none.
     Unsigned,
+    /// The agent reads nothing behind a line that is not JSON. This message is the first one behind it.
+    BehindBrokenLine,
 }
 
 impl fmt::Display for Breach {
@@ -154,6 +156,9 @@ impl fmt::Display for Breach {
             ProviderRule::Unsigned => {
                 write!(out, "a call{id} without its thought signature: its model rejects a request that lacks it")
             }
+            ProviderRule::BehindBrokenLine => {
+                out.write_str("a message behind a line that is not JSON: the agent reads nothing from that line on")
+            }
             ProviderRule::Turn(rule) | ProviderRule::Alone(rule) => write!(out, "{rule}"),
         }
     }
@@ -182,6 +187,15 @@ pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     }));
     found.sort_by_key(|breach| breach.message);
     found
+}
+
+/// The first message that the agent does not read, because a line before it is not JSON. No repair is for it: only the
+/// user can tell what the line was.
+pub fn behind_broken_line(transcript: &Transcript<'_>) -> Option<Breach> {
+    let broken = transcript.aside.first().filter(|_| transcript.format.stops_at_broken_lines)?;
+    let message = transcript.messages.partition_point(|message| message.span().start < broken.start);
+    let is_there = message < transcript.messages.len();
+    is_there.then_some(Breach { message, rule: ProviderRule::BehindBrokenLine, id: None })
 }
 
 /// The cache marks that are too many.

@@ -320,6 +320,11 @@ impl Repairer<'_, '_> {
         let messages = self.messages();
         let MessageOrder { results: wanted, alternates, .. } = self.transcript.order;
         let Some(around) = self.transcript.format.write_results_message() else {
+            if self.transcript.format.writes_results_directly_behind {
+                let separator = self.separator(calling);
+                let end = messages[calling].span().end;
+                return Edit { range: end..end, text: format!("{separator}{}", results.join(&separator)) };
+            }
             let behind = messages[calling + 1..].iter().take_while(|message| !message.results.is_empty()).count();
             let behind = if wanted == ResultPlacement::Behind { 0 } else { behind };
             return self.entry(calling + 1 + behind, &results.join(&self.separator(calling)));

@@ -16,16 +16,11 @@ pub(super) struct Program {
 }
 
 /// Programs whose files are told where no format reads them. They are never asked about what a format reads.
-const PROGRAMS: [(&str, Recognizer); 27] = [
-    ("a session of Qwen Code", |line| {
-        let is_compaction = is_one_of(line, "subtype", &["chat_compression"]);
-        line.get("uuid").is_some() && (is_compaction || line.at(&["message", "parts"]).is_some())
-    }),
+const PROGRAMS: [(&str, Recognizer); 25] = [
     ("a session of Crush", |message| {
         let is_part = |part: Json<'_>| part.at(&["data"]).is_some_and(|data| data.kind() == JsonKind::Object);
         has_all(message, &["role"]) && has_at(message, &["parts"], |parts| parts.items().next().is_some_and(is_part))
     }),
-    ("a session of Kimi Code", |line| has_all(line, &["type", "protocol_version"])),
     ("a trajectory of Harbor (ATIF)", |one| {
         one.get_text("schema_version").is_some_and(|version| version.starts_with("ATIF"))
     }),

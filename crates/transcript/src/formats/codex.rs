@@ -78,6 +78,7 @@ pub(super) static FORMAT: Format = Format {
         home: ".codex",
         folder: "sessions",
         is_session: |name| name.starts_with("rollout-") && stem_of_lines(name).is_some_and(ends_with_uuid),
+        parent: None,
     }),
     sent_beside: Some(SentBeside {
         entry: "session_meta",

@@ -51,6 +51,7 @@ pub(super) static FORMAT: Format = Format {
         home: ".copilot",
         folder: "session-state",
         is_session: |name| name == "events.jsonl",
+        parent: None,
     }),
     // Copilot drops results without a call, and answers calls without a result itself.
     order: MessageOrder::of(ResultPlacement::Unchecked),

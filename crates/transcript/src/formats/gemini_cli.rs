@@ -48,7 +48,7 @@ pub(super) static FORMAT: Format = Format {
     usage: &[UsageAt { read: |tokens| Usage::named(&Object::of(tokens), &TOKENS), ..UsageAt::path(&["tokens"]) }],
     frames: &FRAMES,
     is_append_only: true,
-    session_files: Some(SessionFiles { variable: "", home: ".gemini", folder: "tmp", is_session }),
+    session_files: Some(SessionFiles { variable: "", home: ".gemini", folder: "tmp", is_session, parent: None }),
     // A call holds its result, and a cancelled one has none.
     order: MessageOrder::of(ResultPlacement::Unchecked),
     text_block: TextBlock::Bare,

@@ -14,6 +14,7 @@ mod copilot_cli;
 mod gemini;
 mod gemini_cli;
 mod inspect;
+mod kimi_code;
 mod langchain;
 mod ollama;
 mod openai_chat;
@@ -22,6 +23,7 @@ mod opencode;
 mod openhands;
 mod pi;
 mod pydantic_ai;
+mod qwen_code;
 pub(super) mod shared;
 mod sharegpt;
 mod tau_bench;
@@ -46,6 +48,8 @@ pub static FORMATS: &[&Format] = &[
     &pi::FORMAT,
     &opencode::FORMAT,
     &copilot_cli::FORMAT,
+    &kimi_code::FORMAT,
+    &qwen_code::FORMAT,
     &openhands::FORMAT,
     &sharegpt::FORMAT,
     &ai_sdk::FORMAT,

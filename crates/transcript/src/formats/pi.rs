@@ -58,6 +58,7 @@ pub(super) static FORMAT: Format = Format {
         home: ".pi/agent",
         folder: "sessions",
         is_session: |name| stem_of_lines(name).is_some_and(ends_with_uuid),
+        parent: None,
     }),
     order: MessageOrder::of(ResultPlacement::Behind),
     summary_position: SummaryPosition::InPlace,

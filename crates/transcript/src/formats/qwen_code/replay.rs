@@ -1,0 +1,136 @@
+//! Which lines of a session Qwen Code sends.
+//!
+//! It goes from the last line to its parent, and on to the first; a parent that is not there ends the way. Lines with one
+//! id are one record: the first names the parent. On this way, a compression takes the place of all before it, and the
+//! answer of a command takes back the command.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use crate::entries::{EntryKind, Retention};
+use crate::json::{Json, JsonKind, Object};
+
+/// The types of records. Lines of other types are not read.
+const TYPES: [&str; 4] = ["user", "assistant", "tool_result", "system"];
+/// Records that stand beside the conversation: nothing follows them.
+const BESIDE: [&str; 6] = [
+    "managed_session_commit_v1",
+    "managed_session_event_v1",
+    "managed_session_header_v1",
+    "session_artifact_event",
+    "session_artifact_snapshot",
+    "session_sources_snapshot",
+];
+
+/// Whether a line is a record that Qwen Code reads.
+pub(super) fn is_record(line: &Object<'_>) -> bool {
+    let has_id = |key: &str| line.get_text(key).is_some_and(|id| !id.is_empty());
+    let names_parent =
+        line.get("parentUuid").is_some_and(|parent| matches!(parent.kind(), JsonKind::String | JsonKind::Null));
+    let kind = line.get_text("type");
+    has_id("uuid") && has_id("sessionId") && names_parent && kind.is_some_and(|kind| kind.is_in(&TYPES))
+}
+
+/// Whether a line is a record that others can follow.
+fn is_of_conversation(line: &Object<'_>) -> bool {
+    let is_beside = || line.get_text("subtype").is_some_and(|kind| kind.is_in(&BESIDE));
+    is_record(line) && !(line.member_is("type", "system") && is_beside())
+}
+
+/// The list of messages in a compression.
+pub(super) fn compressed<'a>(line: &Object<'a>) -> Option<Json<'a>> {
+    if !line.member_is("type", "system") || !line.member_is("subtype", "chat_compression") {
+        return None;
+    }
+    line.at(&["systemPayload", "compressedHistory"]).filter(|list| list.kind() == JsonKind::Array)
+}
+
+/// Whether a line holds a message that a model is sent.
+fn is_sent(line: &Object<'_>) -> bool {
+    let has_message = line.get("message").is_some_and(|message| message.kind() == JsonKind::Object);
+    !line.member_is("type", "system") && has_message && !line.member_is("subtype", "realtime_message")
+}
+
+/// The lines on the way from the last one to the first, the first one first. Of lines with one id, the first is on it.
+pub(super) fn chain(lines: &[Object<'_>]) -> Vec<usize> {
+    let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    let mut last = None;
+    for (index, line) in lines.iter().enumerate() {
+        if is_of_conversation(line)
+            && let Some(id) = line.get_text("uuid")
+        {
+            last = Some(*by_id.entry(id.decode()).or_insert(index));
+        }
+    }
+    let mut chain = Vec::new();
+    let mut walked = HashSet::new();
+    while let Some(index) = last.filter(|index| walked.insert(*index)) {
+        chain.push(index);
+        last = lines[index].get_text("parentUuid").and_then(|id| by_id.get(&id.decode()).copied());
+    }
+    chain.reverse();
+    chain
+}
+
+/// The kind of each line.
+pub(super) fn entries(lines: &[Object<'_>]) -> Vec<EntryKind> {
+    let mut kinds = vec![EntryKind::Note(Retention::Obsolete); lines.len()];
+    let mut fragments: HashMap<Cow<'_, str>, Vec<usize>> = HashMap::new();
+    for (index, line) in lines.iter().enumerate() {
+        if !is_of_conversation(line) {
+            kinds[index] = EntryKind::Note(Retention::Always);
+        } else if let Some(id) = line.get_text("uuid") {
+            fragments.entry(id.decode()).or_default().push(index);
+        }
+    }
+    // What is sent so far, and what stands beside it.
+    let mut sent: Vec<usize> = Vec::new();
+    let mut silent: Vec<usize> = Vec::new();
+    for index in chain(lines) {
+        let line = &lines[index];
+        if compressed(line).is_some() {
+            sent = vec![index];
+            silent.clear();
+            continue;
+        }
+        if line.member_is("type", "system") {
+            let taken_back = sent.last().copied().filter(|last| takes_back(line, &lines[*last]));
+            match taken_back {
+                Some(_) => _ = sent.pop(),
+                None => silent.push(index),
+            }
+            continue;
+        }
+        let id = line.get_text("uuid").map(|id| id.decode());
+        for fragment in id.and_then(|id| fragments.get(&id)).into_iter().flatten() {
+            if is_sent(&lines[*fragment]) { sent.push(*fragment) } else { silent.push(*fragment) }
+        }
+    }
+    for index in sent {
+        kinds[index] = EntryKind::Message;
+    }
+    for index in silent {
+        let is_title = lines[index].member_is("subtype", "custom_title");
+        kinds[index] =
+            EntryKind::Note(if is_title { Retention::Latest("custom_title") } else { Retention::WithPrevious });
+    }
+    kinds
+}
+
+/// Whether the answer of a command takes back what the user typed: the command, and nothing that was sent to the model.
+fn takes_back(answer: &Object<'_>, before: &Object<'_>) -> bool {
+    let payload = answer.get("systemPayload").map(Object::of);
+    let Some(payload) = payload.filter(|_| answer.member_is("subtype", "slash_command")) else { return false };
+    let is_sent = payload.get("sentToModel").is_some_and(|sent| sent.raw() == "true");
+    let shown: Vec<Json<'_>> = payload.get("outputHistoryItems").into_iter().flat_map(|list| list.items()).collect();
+    let is_shown = !shown.is_empty() && shown.iter().all(|item| item.member_is("type", "assistant"));
+    let parts: Vec<Json<'_>> = before.at(&["message", "parts"]).into_iter().flat_map(|parts| parts.items()).collect();
+    let typed = match parts.as_slice() {
+        [part] if part.entries().nth(1).is_none() => part.get_text("text"),
+        _ => None,
+    };
+    let is_command =
+        typed.zip(payload.get_text("rawCommand")).is_some_and(|(one, other)| one.decode() == other.decode());
+    let is_typed = before.member_is("type", "user") && before.get("subtype").is_none();
+    payload.member_is("phase", "result") && !is_sent && is_shown && is_typed && is_command
+}
