@@ -41,6 +41,7 @@ mod show;
 mod show_command;
 mod shown;
 mod sink;
+mod slim;
 pub(crate) mod summaries;
 mod task;
 #[cfg(test)]
@@ -83,6 +84,7 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
         Invocation::Restore(settings) => restore(settings),
         Invocation::Search(settings) => search::search(settings),
         Invocation::Show(settings) => show::show(settings),
+        Invocation::Slim(settings) => slim::slim_files(settings),
         Invocation::Conversations(settings) => process_inputs(settings),
     }
 }

@@ -305,6 +305,10 @@ fn not_summarized(arguments: bool, results: bool) -> Option<String> {
 /// Describes the effect of each rule of `--prune`.
 fn pruned(savings: &[RuleSavings]) -> String {
     let rule = |one: &RuleSavings| {
+        if one.bytes > 0 && one.tokens == 0 {
+            let places = counted(one.messages as u64, "place");
+            return format!("{} in {places}, {} that are not sent", one.rule, counted(one.bytes, "byte"));
+        }
         let messages = counted(one.messages as u64, "message");
         format!("{} in {messages}, {}", one.rule, counted(one.tokens, "token"))
     };

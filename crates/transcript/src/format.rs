@@ -30,6 +30,7 @@ use crate::outputs::{CallOutput, HostedResult};
 use crate::pairing::Pairing;
 use crate::record_id::RecordId;
 use crate::session_files::SessionFiles;
+use crate::unsent_forms::UnsentForms;
 use crate::usage::UsageReader;
 
 /// A transcript format.
@@ -79,6 +80,17 @@ pub trait MessageReader {
     /// The members that hold metadata: what the program displays or logs and sends to no model.
     fn metadata_members(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// What the agent writes to its files, never sends, and loads a session without.
+    fn unsent(&self) -> &'static UnsentForms {
+        &UnsentForms::NONE
+    }
+
+    /// The entries that were sent and no longer are, which the agent loads a session without: branches that the last entry
+    /// does not lead to, and what a compaction replaced.
+    fn no_longer_loaded<'a>(&self, _transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        Vec::new()
     }
 
     /// The frames around what the agents of this format write in the user's place.

@@ -8,6 +8,7 @@
 mod attached;
 mod background;
 mod chain;
+mod unsent;
 mod walk;
 
 use std::borrow::Cow;
@@ -36,6 +37,7 @@ use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::outputs::CallOutput;
 use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::text::Text;
+use crate::unsent_forms::UnsentForms;
 
 /// The format's row.
 #[derive(Debug)]
@@ -180,6 +182,14 @@ impl MessageReader for ClaudeCode {
 
     fn metadata_members(&self) -> &'static [&'static str] {
         &["cwd", "gitBranch", "todos", "toolUseResult"]
+    }
+
+    fn unsent(&self) -> &'static UnsentForms {
+        &unsent::FORMS
+    }
+
+    fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        unsent::no_longer_loaded(transcript)
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {

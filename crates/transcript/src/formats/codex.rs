@@ -11,6 +11,7 @@
 
 mod background;
 mod replay;
+mod unsent;
 
 use serde_json::{Map, Value};
 
@@ -32,6 +33,7 @@ use crate::outputs::{CallOutput, HostedResult};
 use crate::pieces::Piece;
 use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::text::Text;
+use crate::unsent_forms::UnsentForms;
 use crate::usage::{SizeNote, Usage, UsageReader};
 
 /// The format's row.
@@ -153,6 +155,14 @@ impl MessageReader for Codex {
 
     fn background(&self) -> &'static BackgroundForms {
         &background::FORMS
+    }
+
+    fn unsent(&self) -> &'static UnsentForms {
+        &unsent::FORMS
+    }
+
+    fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        unsent::no_longer_loaded(transcript)
     }
 
     fn skips_broken_lines(&self) -> bool {

@@ -4,6 +4,8 @@
 //! replaces the earlier one, `$rewindTo` removes a message and everything after it, and `$set` changes the session data
 //! of the first record.
 
+mod unsent;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -25,6 +27,7 @@ use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::session_files::SessionFiles;
 use crate::status::Denial;
 use crate::text::Text;
+use crate::unsent_forms::UnsentForms;
 use crate::usage::{Names, Usage, UsageReader};
 
 /// The format's row.
@@ -161,6 +164,10 @@ impl MessageReader for GeminiCli {
 
     fn frames(&self) -> &'static [Frame] {
         &FRAMES
+    }
+
+    fn unsent(&self) -> &'static UnsentForms {
+        &unsent::FORMS
     }
 
     fn is_append_only(&self) -> bool {

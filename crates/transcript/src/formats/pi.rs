@@ -5,6 +5,7 @@
 //! ids name their parent; entries that are not ancestors of the last one are abandoned branches.
 
 mod between;
+mod unsent;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -28,6 +29,7 @@ use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::text::Text;
 use crate::thin_list::ThinList;
 use crate::time;
+use crate::unsent_forms::UnsentForms;
 
 /// The format's row.
 #[derive(Debug)]
@@ -148,6 +150,14 @@ impl MessageReader for Pi {
 
     fn frames(&self) -> &'static [Frame] {
         &FRAMES
+    }
+
+    fn unsent(&self) -> &'static UnsentForms {
+        &unsent::FORMS
+    }
+
+    fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        unsent::no_longer_loaded(transcript)
     }
 
     fn skips_broken_lines(&self) -> bool {
