@@ -35,7 +35,9 @@ pub type Conditions = &'static [(&'static [&'static str], &'static str)];
 #[derive(Debug)]
 pub struct UnsentEntry {
     pub is: Conditions,
-    pub stays: LastEntry,
+    /// The path to a value with which an entry stays; none where no value decides.
+    pub stays_with: Option<&'static [&'static str]>,
+    pub last: LastEntry,
 }
 
 impl UnsentEntry {
@@ -46,12 +48,10 @@ impl UnsentEntry {
 }
 
 /// Whether the last entry of a kind stays.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastEntry {
     Goes,
     Stays,
-    /// The last one stays in which the value at this path is there and not `null`.
-    StaysWith(&'static [&'static str]),
 }
 
 /// A member that becomes shorter, in the entries that meet the conditions.
@@ -70,6 +70,7 @@ pub struct UnsentMember {
 pub enum Shortened {
     /// A value of the same kind with nothing in it.
     Empty,
+    Null,
     /// Each text in it keeps so many lines, and a line says how many more there were.
     Lines(usize),
     /// A unified diff keeps its first hunks, up to so many lines, and at least one.

@@ -66,22 +66,21 @@ fn starts(entries: &[Json<'_>]) -> HashSet<usize> {
 fn mark(transcript: &Transcript<'_>, form: &UnsentEntry, goes: &mut [Option<&'static str>]) {
     let mut last = None;
     for (index, note) in transcript.notes.iter().enumerate() {
-        if !meets(note.json, form.is) {
+        if !meets(note.json, form.is) || has_value(note.json, form.stays_with) {
             continue;
         }
         goes[index] = Some(form.label());
-        let can_stay = match form.stays {
-            LastEntry::Goes => false,
-            LastEntry::Stays => true,
-            LastEntry::StaysWith(path) => note.json.at(path).is_some_and(|value| value.kind() != JsonKind::Null),
-        };
-        if can_stay {
-            last = Some(index);
-        }
+        last = Some(index);
     }
-    if let Some(last) = last {
+    if let Some(last) = last.filter(|_| form.last == LastEntry::Stays) {
         goes[last] = None;
     }
+}
+
+/// Whether an entry has the value with which it stays.
+fn has_value(entry: Json<'_>, path: Option<&[&str]>) -> bool {
+    let value = path.and_then(|path| entry.at(path));
+    value.is_some_and(|value| value.kind() != JsonKind::Null)
 }
 
 /// Where the entries begin that are to go and that others name as their parents: those that stay name them, or others that

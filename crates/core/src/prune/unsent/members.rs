@@ -45,6 +45,7 @@ pub(super) fn unsent_values<'a>(forms: &UnsentForms, entry: Json<'a>) -> Vec<Uns
 pub(super) fn shorten(value: &UnsentValue<'_>, change: &mut UnsentChange) {
     let edits = match value.becomes {
         Shortened::Empty => emptied(value.json).into_iter().collect(),
+        Shortened::Null => nulled(value.json).into_iter().collect(),
         Shortened::Elements(most) => first_elements(value.json, most).into_iter().collect(),
         Shortened::Hunks(most) => first_hunks(value.json, most).into_iter().collect(),
         Shortened::Lines(most) => first_lines_of_all(value.json, most),
@@ -68,6 +69,10 @@ fn emptied(value: Json<'_>) -> Option<Edit> {
         JsonKind::Number | JsonKind::Bool | JsonKind::Null => return None,
     };
     (range.len() > text.len()).then(|| Edit { range, text: text.to_owned() })
+}
+
+fn nulled(value: Json<'_>) -> Option<Edit> {
+    (value.raw().len() > "null".len()).then(|| Edit { range: value.span(), text: "null".to_owned() })
 }
 
 fn first_elements(list: Json<'_>, most: usize) -> Option<Edit> {

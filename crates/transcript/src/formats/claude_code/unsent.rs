@@ -27,9 +27,9 @@ const UPDATE: Conditions = &[(&["toolUseResult", "type"], "update")];
 
 pub(super) const FORMS: UnsentForms = UnsentForms {
     entries: &[
-        UnsentEntry { is: PROGRESS, stays: LastEntry::Goes },
+        UnsentEntry { is: PROGRESS, stays_with: None, last: LastEntry::Goes },
         // The last one is what `/rewind` goes back to.
-        UnsentEntry { is: SNAPSHOT, stays: LastEntry::Stays },
+        UnsentEntry { is: SNAPSHOT, stays_with: None, last: LastEntry::Stays },
     ],
     members: &[
         UnsentMember::new(PROGRESS, &["data"], Shortened::Empty),

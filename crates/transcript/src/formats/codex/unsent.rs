@@ -1,8 +1,8 @@
 //! What Codex writes to its sessions and sends to no model.
 //!
 //! Events are for its screen. What the user and the model said stays, and so do events that change what is sent. The
-//! outputs and changes that other events repeat become as short as the screen shows them. Of the recorded sizes, Codex
-//! restores the last.
+//! outputs and changes that other events repeat become as short as the screen shows them. How much an account may use is
+//! not restored.
 
 use crate::format::{Retention, Transcript};
 use crate::formats::codex::replay::has_list;
@@ -23,8 +23,10 @@ const ITEM: Conditions = &[(&["type"], "event_msg"), (&["payload", "type"], "ite
 const SIZE: Conditions = &[(&["type"], "event_msg"), (&["payload", "type"], "token_count")];
 
 pub(super) const FORMS: UnsentForms = UnsentForms {
-    entries: &[UnsentEntry { is: SIZE, stays: LastEntry::StaysWith(&["payload", "info"]) }],
+    // The others hold recorded sizes, by which the size of the context is known.
+    entries: &[UnsentEntry { is: SIZE, stays_with: Some(&["payload", "info"]), last: LastEntry::Goes }],
     members: &[
+        UnsentMember::new(SIZE, &["payload", "rate_limits"], Shortened::Null),
         UnsentMember::new(COMMAND, &["payload", "aggregated_output"], OUTPUT),
         UnsentMember::new(COMMAND, &["payload", "formatted_output"], OUTPUT),
         UnsentMember::new(COMMAND, &["payload", "stdout"], OUTPUT),
