@@ -7,8 +7,8 @@
 mod entries;
 mod media;
 mod members;
+mod spared;
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
@@ -18,9 +18,11 @@ use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::{Edit, sort};
 use crate::transcript::entries::no_longer_sent;
 use crate::transcript::json::Json;
+use crate::transcript::pieces::Piece;
 use crate::transcript::{Message, Transcript};
 
 use entries::{EntryFate, fates};
+use spared::SparedMessages;
 
 pub(super) const KIND: RuleKind = RuleKind {
     name: "unsent",
@@ -92,12 +94,11 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
         return Vec::new();
     }
     let fates = if takes_all { fates(transcript, rules.has_archive) } else { Vec::new() };
-    let excepted = excepted_messages(transcript, rules.except);
+    let spared = SparedMessages::of(transcript, rules.except);
     let mut changes = Vec::new();
-    for (index, message) in transcript.messages.iter().enumerate() {
-        if takes_all && !excepted.contains(&index) {
-            changes.extend(change_of_message(transcript, message, rules));
-        }
+    for message in transcript.messages.iter().filter(|_| takes_all) {
+        let change = change_of_message(transcript, message, rules);
+        changes.extend(change.filter(|_| !spared.has(transcript, message)));
     }
     let is_old = no_longer_sent(&transcript.notes);
     for (index, note) in transcript.notes.iter().enumerate() {
@@ -107,29 +108,6 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
     }
     changes.sort_by_key(|change| change.entry.start);
     changes
-}
-
-/// The messages with calls or results of tools that no rule touches.
-fn excepted_messages(transcript: &Transcript<'_>, except: &[String]) -> HashSet<usize> {
-    let mut found = HashSet::new();
-    if except.is_empty() {
-        return found;
-    }
-    let mut ids = HashSet::new();
-    for (index, message) in transcript.messages.iter().enumerate() {
-        for call in &message.calls {
-            if except.iter().any(|name| call.name.is_some_and(|own| own.is(name))) {
-                found.insert(index);
-                ids.extend(call.id.map(|id| id.decode()));
-            }
-        }
-    }
-    for (index, message) in transcript.messages.iter().enumerate() {
-        if message.results.iter().any(|result| result.id.is_some_and(|id| ids.contains(&id.decode()))) {
-            found.insert(index);
-        }
-    }
-    found
 }
 
 /// What a message holds beside what is sent.
@@ -159,7 +137,7 @@ fn sent_spans(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<u
     message.pieces(&mut |_, piece| {
         if let Some(text) = piece.text() {
             spans.extend(text.span_in(transcript.source));
-        } else if let crate::transcript::pieces::Piece::Media(_, json) = piece {
+        } else if let Piece::Media(_, json) = piece {
             spans.push(json.span());
         }
     });

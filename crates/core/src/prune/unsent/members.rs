@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::prune::rule::OPENING;
 use crate::transcript::edit::Edit;
 use crate::transcript::json::{Json, JsonKind, named_strings};
 use crate::transcript::unsent_forms::{Shortened, UnsentForms, meets, values_at};
@@ -62,6 +63,10 @@ fn inside(string: Json<'_>) -> Range<usize> {
 }
 
 fn emptied(value: Json<'_>) -> Option<Edit> {
+    // A note says what stood there.
+    if value.text().is_some_and(|text| text.starts_with(OPENING)) {
+        return None;
+    }
     let (range, text) = match value.kind() {
         JsonKind::String => (inside(value), ""),
         JsonKind::Array => (value.span(), "[]"),
