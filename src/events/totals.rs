@@ -90,6 +90,9 @@ pub(crate) struct Counted {
     pub(crate) recorded: Option<(u64, u64)>,
     /// What the tokens are spent on, for `--explain`.
     pub(crate) categories: Categories,
+    /// The bytes of session files, and how many of them no model is sent.
+    pub(crate) session_bytes: u64,
+    pub(crate) unsent_bytes: u64,
     /// The tokens and the line of each, where `--sort` decides about their order.
     pub(crate) lines: Vec<(u64, String)>,
 }
@@ -105,6 +108,8 @@ impl Counted {
         self.conversations += other.conversations;
         self.tokens += other.tokens;
         self.overhead += other.overhead;
+        self.session_bytes += other.session_bytes;
+        self.unsent_bytes += other.unsent_bytes;
         self.categories.join(&other.categories);
         self.lines.extend_from_slice(&other.lines);
     }

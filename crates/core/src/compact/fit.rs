@@ -19,9 +19,10 @@ use anyhow::Result;
 
 use crate::exit::Failure;
 use crate::plan::{CutPolicy, Plan};
-use crate::prune::{Pruned, PrunedUnsent, RuleSavings};
+use crate::prune::{Pruned, PrunedUnsent, RuleSavings, UnsentRules, find_unsent, unsent_rule};
 use crate::rewrite::thinking::{Removal, message_at};
 use crate::rewrite::{Edit, sort};
+use crate::transcript::Transcript;
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::{Arena, edited};
 
@@ -162,11 +163,15 @@ fn prune(decided: &Decided<'_>) -> Candidate {
 
 /// What goes of the entries that stay and that no model is sent. Only a transcript that is written has them.
 fn unsent_of(decided: &Decided<'_>, plan: &Plan, emptied: &[usize]) -> PrunedUnsent {
-    let Decided { policy, transcript, .. } = decided;
     let changes = decided.unsent();
-    if changes.is_empty() || policy.emit != Emit::Messages {
+    if changes.is_empty() || decided.policy.emit != Emit::Messages {
         return PrunedUnsent::default();
     }
+    PrunedUnsent::of(changes, &places_gone(decided.transcript, plan, emptied))
+}
+
+/// The places of the entries that a plan removes, in order.
+fn places_gone(transcript: &Transcript<'_>, plan: &Plan, emptied: &[usize]) -> Vec<Range<usize>> {
     let mut gone_messages = vec![false; transcript.messages.len()];
     if plan.cutoff > 0 {
         plan.replaced().into_iter().for_each(|index| gone_messages[index] = true);
@@ -180,7 +185,7 @@ fn unsent_of(decided: &Decided<'_>, plan: &Plan, emptied: &[usize]) -> PrunedUns
     let messages = transcript.messages.iter().zip(&gone_messages);
     gone.extend(messages.filter(|(_, is_gone)| **is_gone).map(|(message, _)| message.span()));
     gone.sort_by_key(|span| span.start);
-    PrunedUnsent::of(changes, &gone)
+    gone
 }
 
 impl Candidate {
@@ -263,6 +268,19 @@ impl<'t> Fitted<'t> {
     /// Whether the plan changes anything.
     pub fn is_change(&self) -> bool {
         self.plan.cutoff > 0 || !self.pruned.is_empty()
+    }
+
+    /// How many bytes the result still has that no model is sent, and that the command `slim` would take.
+    pub fn unsent_left(&self) -> u64 {
+        let transcript = self.decided.transcript;
+        let rules = [unsent_rule()];
+        let rules = UnsentRules { rules: &rules, except: &[], has_archive: true, offloads_media: false };
+        if transcript.format.unsent().is_empty() {
+            return 0;
+        }
+        let gone = places_gone(transcript, &self.plan, &self.pruned.emptied);
+        let all = PrunedUnsent::of(&find_unsent(transcript, rules), &gone).saved();
+        all.saturating_sub(self.pruned.unsent.saved())
     }
 
     /// The messages that are removed or pruned, in order, for an archive that nothing is restored from. With `--emit
