@@ -40,7 +40,7 @@ pub(super) fn slim_files(settings: &SlimSettings) -> Result<Exit> {
         interrupt::exit_on_signals();
     }
     let outcomes = work(settings, &files);
-    let is_alone = settings.input.paths.len() == 1 && settings.input.paths[0].is_file();
+    let is_alone = settings.input.paths.len() == 1 && !settings.input.paths[0].is_dir();
     let mut totals = SlimTotals::default();
     for (file, outcome) in files.iter().zip(outcomes) {
         match outcome {

@@ -20,6 +20,7 @@ use crate::settings::SlimSettings;
 use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
+use crate::wording::reason;
 
 use crate::engine::inputs::{edited, read, source_name};
 use crate::engine::records::{is_record, refuse_other_file};
@@ -78,7 +79,8 @@ pub(super) struct Saving {
 pub(super) fn slim_file(settings: &SlimSettings, file: &SessionFile, open_files: &OpenFiles) -> Result<Outcome> {
     let path = &file.path;
     let there = fs::symlink_metadata(path);
-    let there = there.map_err(|error| Failure::unreadable(format!("{} cannot be read: {error}", file.name())))?;
+    let unreadable = |error| Failure::unreadable(format!("{} cannot be read: {}", file.name(), reason(&error)));
+    let there = there.map_err(unreadable)?;
     if let Some(why) = left_alone(&there) {
         return if file.is_named { Err(refused(file, why).into()) } else { Ok(Outcome::Left(why.to_owned())) };
     }

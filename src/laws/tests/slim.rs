@@ -13,6 +13,7 @@ use crate::laws::lawful::with_document;
 use crate::laws::tests::cases;
 use crate::laws::walks::{AGENTS, sent};
 use crate::laws::{FIXTURES, fixtures};
+use crate::plan::recorded::RecordedSize;
 use crate::presets::buffer::Buffer;
 use crate::rewrite::apply;
 use crate::tokens::{Counter, Tally};
@@ -42,7 +43,8 @@ fn counted(source: &str, from: Option<&'static dyn Format>) -> Vec<String> {
             let tally = Tally::of(Counter::DEFAULT, transcript, None);
             let sizes: Vec<u64> = (0..transcript.messages.len()).map(|index| tally.message(index)).collect();
             let records = transcript.records();
-            all.push(format!("{sizes:?} {} {records:?}", tally.overhead()));
+            let recorded = RecordedSize::of(transcript, &tally);
+            all.push(format!("{sizes:?} {} {records:?} {recorded:?}", tally.overhead()));
             all.push(Buffer::Own.write(&transcript.messages));
         }
         all

@@ -97,7 +97,7 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
     let spared = SparedMessages::of(transcript, rules.except);
     let mut changes = Vec::new();
     for message in transcript.messages.iter().filter(|_| takes_all) {
-        let change = change_of_message(transcript, message, rules);
+        let change = change_of_message(transcript, message);
         changes.extend(change.filter(|_| !spared.has(transcript, message)));
     }
     let is_old = no_longer_sent(&transcript.notes);
@@ -111,11 +111,7 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
 }
 
 /// What a message holds beside what is sent.
-fn change_of_message(
-    transcript: &Transcript<'_>,
-    message: &Message<'_>,
-    rules: UnsentRules<'_>,
-) -> Option<UnsentChange> {
+fn change_of_message(transcript: &Transcript<'_>, message: &Message<'_>) -> Option<UnsentChange> {
     let values = members::unsent_values(transcript.format.unsent(), message.json);
     if values.is_empty() {
         return None;
@@ -124,7 +120,7 @@ fn change_of_message(
     let sent = sent_spans(transcript, message);
     for value in values {
         if !sent.iter().any(|span| overlaps(span, &value.json.span())) {
-            media::add_notes(transcript, message.json, value.json, rules.offloads_media, &mut change);
+            media::empty(value.json, &mut change);
             members::shorten(&value, &mut change);
         }
     }
@@ -160,7 +156,7 @@ fn change_of_note(
         change.add(label, edit.clone());
         return Some(change);
     }
-    media::add_notes(transcript, entry, entry, rules.offloads_media, &mut change);
+    media::add_notes(transcript, entry, rules.offloads_media, &mut change);
     let with_media = change.edits.len();
     if takes_all {
         for value in members::unsent_values(transcript.format.unsent(), entry) {

@@ -13,15 +13,9 @@ use super::UnsentChange;
 /// What people call media.
 const PICTURES: &str = "pictures";
 
-/// Adds the edits that replace the media in a value of an entry.
-pub(super) fn add_notes(
-    transcript: &Transcript<'_>,
-    entry: Json<'_>,
-    value: Json<'_>,
-    offloads: bool,
-    change: &mut UnsentChange,
-) {
-    let found = find(value);
+/// Adds the edits that replace the media in an entry that is not a message.
+pub(super) fn add_notes(transcript: &Transcript<'_>, entry: Json<'_>, offloads: bool, change: &mut UnsentChange) {
+    let found = find(entry);
     let spans: Vec<_> = found.iter().map(|(json, _)| json.span()).collect();
     for (json, kind) in found {
         let note = removal_note(&Medium::of(kind, json), offloads, change);
@@ -29,7 +23,7 @@ pub(super) fn add_notes(
             change.add(PICTURES, edit);
         }
     }
-    for (_, text) in named_strings(value) {
+    for (_, text) in named_strings(entry) {
         if is_inside(&spans, &text.span()) {
             continue;
         }
@@ -39,6 +33,27 @@ pub(super) fn add_notes(
             let start = text.span().start;
             let edit = Edit { range: start + data.start..start + data.end, text: inside_quotes(&note) };
             change.add(PICTURES, edit);
+        }
+    }
+}
+
+/// Adds the edits that empty the media in a member of a message. A note within a message would say that its history was
+/// pruned, and what is sent was not.
+pub(super) fn empty(value: Json<'_>, change: &mut UnsentChange) {
+    let found = find(value);
+    let spans: Vec<_> = found.iter().map(|(json, _)| json.span()).collect();
+    for (json, _) in found {
+        if let Some(data) = data_of(json) {
+            change.add(PICTURES, Edit { range: data.span(), text: "\"\"".to_owned() });
+        }
+    }
+    for (_, text) in named_strings(value) {
+        if is_inside(&spans, &text.span()) {
+            continue;
+        }
+        for data in in_text(text.raw()) {
+            let start = text.span().start;
+            change.add(PICTURES, Edit { range: start + data.start..start + data.end, text: String::new() });
         }
     }
 }
