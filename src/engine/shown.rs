@@ -58,7 +58,7 @@ impl Task<'_> {
             let masked = self.masked_places(at);
             if planned.is_change() && planned.plan.cutoff == 0 && !json {
                 let saved = planned.tokens().saturating_sub(planned.tokens_without_summary());
-                result.totals.pruned_only.join(&PrunedOnly::one(&source, saved));
+                result.totals.pruned_only.join(&PrunedOnly::one(&source, saved, planned.pruned.unsent.saved()));
             }
             if masked.is_none() {
                 self.note_unchanged(document, &source, &planned, None, result);

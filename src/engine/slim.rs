@@ -4,6 +4,7 @@
 mod file;
 mod totals;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,8 +16,10 @@ use crate::engine::inputs::below;
 use crate::events::{Event, Listener};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, ProgramPart};
+use crate::files::atomic::tidy;
 use crate::files::open_files::OpenFiles;
 use crate::files::output;
+use crate::files::paths::folder;
 use crate::interrupt;
 use crate::report::reporter::Reporter;
 use crate::sanitize::sanitize_name;
@@ -38,6 +41,9 @@ pub(super) fn slim_files(settings: &SlimSettings) -> Result<Exit> {
     let (files, mut failures) = find(settings);
     if !settings.dry_run {
         interrupt::exit_on_signals();
+        // What runs that were killed left beside the files.
+        let folders: BTreeSet<&Path> = files.iter().map(|file| folder(&file.path)).collect();
+        folders.into_iter().for_each(tidy);
     }
     let outcomes = work(settings, &files);
     let is_alone = settings.input.paths.len() == 1 && !settings.input.paths[0].is_dir();

@@ -58,12 +58,14 @@ pub(crate) struct PrunedOnly {
     pub(crate) conversations: u64,
     /// The tokens that they would lose.
     pub(crate) tokens: u64,
+    /// The bytes of what is not sent that they would lose.
+    pub(crate) unsent: u64,
 }
 
 impl PrunedOnly {
-    /// One conversation that would lose so many tokens.
-    pub(crate) fn one(source: &str, tokens: u64) -> Self {
-        PrunedOnly { only: Some(source.to_owned()), conversations: 1, tokens }
+    /// One conversation that would lose so many tokens, and so many bytes of what is not sent.
+    pub(crate) fn one(source: &str, tokens: u64, unsent: u64) -> Self {
+        PrunedOnly { only: Some(source.to_owned()), conversations: 1, tokens, unsent }
     }
 
     /// Adds what was found elsewhere.
@@ -73,6 +75,7 @@ impl PrunedOnly {
         }
         self.conversations += other.conversations;
         self.tokens += other.tokens;
+        self.unsent += other.unsent;
     }
 }
 
