@@ -56,8 +56,8 @@ pub(super) fn no_longer_loaded<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>>
         Some(CodexLine::Compacted(payload)) => has_list(payload),
         _ => false,
     };
-    let lists = transcript.messages.iter().filter(|message| message.earlier && replaces_all(message.json));
-    let Some(last) = lists.last().map(|message| message.span().start) else { return Vec::new() };
+    let mut lists = transcript.messages.iter().filter(|message| message.earlier && replaces_all(message.json));
+    let Some(last) = lists.next_back().map(|message| message.span().start) else { return Vec::new() };
     let mut left = Vec::new();
     for note in &transcript.notes {
         let is_replaced = note.retention == Retention::Obsolete && note.json.span().start < last;
