@@ -129,7 +129,7 @@ fn with_copies(source: &str, choices: &[u8]) -> String {
     for (at, line) in serde_json::Deserializer::from_str(source).into_iter::<Value>().enumerate() {
         let mut line = line.expect("JSON");
         let choice = choices[at % choices.len()];
-        if line["message"]["content"][0]["type"] == "tool_result" && choice % 3 > 0 {
+        if line["message"]["content"][0]["type"] == "tool_result" && !choice.is_multiple_of(3) {
             line["toolUseResult"] = match choice % 6 {
                 1 => json!({"stdout": long(choice), "stderr": "", "interrupted": false}),
                 2 => {
@@ -154,7 +154,7 @@ fn with_copies(source: &str, choices: &[u8]) -> String {
             lines.push(line.to_string());
             stands_for = Some((id, progress));
         }
-        if choice % 11 == 0 {
+        if choice.is_multiple_of(11) {
             let snapshot = json!({"type": "file-history-snapshot", "messageId": "m", "snapshot": {"at": long(choice)}});
             lines.push(snapshot.to_string());
         }
