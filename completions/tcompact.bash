@@ -17,7 +17,7 @@ _tcompact() {
     read -ra typed <<< "$before"
     if [[ ${#typed[@]} -eq 1 && $cur != -* ]]; then
         # The first word is a command or a file. Without such a command, readline completes the name of a file.
-        COMPREPLY=($(compgen -W "count check repair redact search show restore list completions man help" -- "$cur"))
+        COMPREPLY=($(compgen -W "count check repair redact search show restore slim list completions man help" -- "$cur"))
         [[ ${#COMPREPLY[@]} -gt 0 ]] || return
         local files
         mapfile -t files < <(compgen -f -- "$cur")
@@ -30,7 +30,7 @@ _tcompact() {
         repair) words="drop synthesize" ;;
         list) words="formats presets providers models counters prune secrets" ;;
         completions) words="bash zsh fish powershell elvish" ;;
-        help) words="count check repair redact search show restore list completions man help" ;;
+        help) words="count check repair redact search show restore slim list completions man help" ;;
         esac
     fi
     case "${typed[1]}" in
@@ -38,6 +38,7 @@ _tcompact() {
         man) flags="--help -h" ;;
         completions) flags="--help -h" ;;
         list) flags="--help -h" ;;
+        slim) flags="--dry-run -n --older --no-archive --force --from --latest --lines --config --quiet -q --verbose -v --color --help -h" ;;
         restore) flags="--rounds --output -o --in-place -i --force --config --quiet -q --verbose -v --color --help -h" ;;
         show) flags="--limit-tokens --json --archive --redact --from --latest --lines --config --quiet -q --verbose -v --color --help -h" ;;
         search) flags="--limit --case-sensitive -s --count --json --archive --redact --from --latest --lines --config --quiet -q --verbose -v --color --help -h" ;;
@@ -59,7 +60,7 @@ _tcompact() {
         --summary-tokens) compopt +o default +o bashdefault; return ;;
         --focus) compopt +o default +o bashdefault; return ;;
         --on-error) words="fail passthrough extractive embed" ;;
-        --prune) words="all none thinking media reads arguments results cap" ;;
+        --prune) words="all none unsent thinking media reads arguments results cap" ;;
         --prune-except) compopt +o default +o bashdefault; return ;;
         --thinking) words="auto keep drop" ;;
         --output|-o) return ;;
@@ -102,6 +103,7 @@ _tcompact() {
         --limit) compopt +o default +o bashdefault; return ;;
         --limit-tokens) compopt +o default +o bashdefault; return ;;
         --rounds) compopt +o default +o bashdefault; return ;;
+        --older) compopt +o default +o bashdefault; return ;;
         *) [[ $cur == -* ]] && words="$flags" ;;
     esac
     # Without words, readline completes the name of a file.

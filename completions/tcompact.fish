@@ -6,7 +6,7 @@ end
 function __tcompact_is
     set -l typed (commandline -opc)
     set -l command none
-    contains -- "$typed[2]" count check repair redact search show restore list completions man help; and set command $typed[2]
+    contains -- "$typed[2]" count check repair redact search show restore slim list completions man help; and set command $typed[2]
     test "$command" = "$argv[1]"
 end
 
@@ -21,6 +21,7 @@ complete -c tcompact -n '__tcompact_is_first 1' -a redact -d 'Mask secrets in ev
 complete -c tcompact -n '__tcompact_is_first 1' -a search -d 'Search transcripts and archives for a regular expression'
 complete -c tcompact -n '__tcompact_is_first 1' -a show -d 'Show messages of a transcript, or of an archive'
 complete -c tcompact -n '__tcompact_is_first 1' -a restore -d 'Put back what an archive holds, byte for byte, also where the transcript grew since'
+complete -c tcompact -n '__tcompact_is_first 1' -a slim -d 'Remove from session files what no model is sent, in place: copies of results, progress, old snapshots, pictures that are not sent, branches that you left, and what the agent compacted before'
 complete -c tcompact -n '__tcompact_is_first 1' -a list -d 'Print a table: formats, presets, providers, models, counters, prune rules or secrets'
 complete -c tcompact -n '__tcompact_is_first 1' -a completions -d 'Print the completion script of a shell'
 complete -c tcompact -n '__tcompact_is_first 1' -a man -d 'Print the manual page'
@@ -39,7 +40,7 @@ complete -c tcompact -n '__tcompact_is none' -l on-error -d 'What to do when the
 passthrough\t'Write the input unchanged'
 extractive\t'Use the embedded summarizer'
 embed\t'Put the text of the error in the summary; the history is lost'"
-complete -c tcompact -n '__tcompact_is none' -l prune -d 'What to remove: `results[:SIZE]`, `reads`, `cap[:N]`, `thinking`, `media[:SIZE]`, `arguments[:N]`, `all` or `none` (`tcompact list prune`). Repeatable [default: none; all with --fit]' -r -f -a "all none thinking media reads arguments results cap"
+complete -c tcompact -n '__tcompact_is none' -l prune -d 'What to remove: `results[:SIZE]`, `reads`, `cap[:N]`, `thinking`, `media[:SIZE]`, `arguments[:N]`, `all` or `none` (`tcompact list prune`). Repeatable [default: none; all with --fit]' -r -f -a "all none unsent thinking media reads arguments results cap"
 complete -c tcompact -n '__tcompact_is none' -l prune-except -d 'Tools whose calls and results --prune does not change' -r -f
 complete -c tcompact -n '__tcompact_is none' -l thinking -d 'What to do with Claude\'s signed thinking in the kept messages: the newest models refuse it when the history before it has changed' -r -f -a "auto\t'Remove it if its model binds it to the messages before it'
 keep\t'It stays'
@@ -273,10 +274,28 @@ complete -c tcompact -n '__tcompact_is restore' -l force -d 'With --in-place: re
 complete -c tcompact -n '__tcompact_is restore' -s q -l quiet -d 'Report only errors'
 complete -c tcompact -n '__tcompact_is restore' -s v -l verbose -d 'Report decisions, and settings that differ from the defaults, on standard error'
 complete -c tcompact -n '__tcompact_is restore' -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tcompact -n '__tcompact_is slim' -l older -d 'Leave files alone that changed within AGE: `30m`, `12h`, `7d` or `2w`' -r -f
+complete -c tcompact -n '__tcompact_is slim' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is slim' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
+codex\t''
+gemini-cli\t''
+pi\t''"
+complete -c tcompact -n '__tcompact_is slim' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
+conversations\t'One conversation a line: a list of messages, or an object around one'"
+complete -c tcompact -n '__tcompact_is slim' -l config -d 'Read settings from a TOML or YAML file, with the names of the flags as keys, or from a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists]' -r -F
+complete -c tcompact -n '__tcompact_is slim' -l color -d 'When to color standard error and --diff: `auto` (on a terminal, unless `NO_COLOR` is set), `always`, `never`' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tcompact -n '__tcompact_is slim' -s n -l dry-run -d 'Only print what it would save: PATH, a tab and the bytes'
+complete -c tcompact -n '__tcompact_is slim' -l no-archive -d 'Keep no archive. What was sent before stays in the file then: branches, and what the agent compacted'
+complete -c tcompact -n '__tcompact_is slim' -l force -d 'Replace also a file that another process has open for writing'
+complete -c tcompact -n '__tcompact_is slim' -s q -l quiet -d 'Report only errors'
+complete -c tcompact -n '__tcompact_is slim' -s v -l verbose -d 'Report decisions, and settings that differ from the defaults, on standard error'
+complete -c tcompact -n '__tcompact_is slim' -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tcompact -n '__tcompact_is list; and __tcompact_is_first 2' -f -a "formats presets providers models counters prune secrets"
 complete -c tcompact -n '__tcompact_is list' -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tcompact -n '__tcompact_is completions; and __tcompact_is_first 2' -f -a "bash zsh fish powershell elvish"
 complete -c tcompact -n '__tcompact_is completions' -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tcompact -n '__tcompact_is man' -s h -l help -d 'Print help'
-complete -c tcompact -n '__tcompact_is help; and __tcompact_is_first 2' -f -a "count check repair redact search show restore list completions man help"
+complete -c tcompact -n '__tcompact_is help; and __tcompact_is_first 2' -f -a "count check repair redact search show restore slim list completions man help"
 complete -c tcompact -n '__tcompact_is help' -s h -l help -d 'Print help'

@@ -11,6 +11,7 @@ pub(crate) mod places;
 pub(crate) mod retry;
 pub(crate) mod search_pattern;
 mod shared;
+pub(crate) mod slim;
 pub(crate) mod values;
 pub(crate) mod word_order;
 

@@ -41,17 +41,20 @@ mod show;
 mod show_command;
 mod shown;
 mod sink;
+mod slim;
 pub(crate) mod summaries;
 mod task;
 #[cfg(test)]
 mod tests;
 mod workers;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 
 use crate::cli::MANUAL;
 use crate::compact::{Emit, is_lines};
-use crate::diagnostic::quoted;
+use crate::diagnostic::{PROGRAM, joined, quoted};
 use crate::events::{Ending, Event, Listener, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::output;
@@ -61,6 +64,7 @@ use crate::report::reporter::{self, Reporter};
 use crate::settings::{Action, Destination, Invocation, Settings, Volume};
 use crate::standard_streams::metadata_of_stdin;
 use crate::tokens::Counter;
+use crate::wording::in_bytes;
 
 pub(crate) use restore::restore;
 #[cfg(any(test, feature = "laws"))]
@@ -83,6 +87,7 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
         Invocation::Restore(settings) => restore(settings),
         Invocation::Search(settings) => search::search(settings),
         Invocation::Show(settings) => show::show(settings),
+        Invocation::Slim(settings) => slim::slim_files(settings),
         Invocation::Conversations(settings) => process_inputs(settings),
     }
 }
@@ -218,7 +223,27 @@ fn report_counted(settings: &Settings, totals: &Totals, reporter: &Reporter) -> 
     if counted.conversations > 1 || counted.overhead > 0 || counted.recorded.is_some() {
         reporter.handle(&Event::Counted(counted));
     }
+    if let Some(sentence) = unsent_sentence(&settings.input.paths, counted.unsent_bytes, counted.session_bytes) {
+        reporter.handle(&Event::Notice(&sentence));
+    }
     Ok(())
+}
+
+/// Says that most bytes of some files are sent to no model, and which command removes them; nothing where few are.
+fn unsent_sentence(paths: &[PathBuf], unsent: u64, all: u64) -> Option<String> {
+    /// Fewer bytes are not worth a word.
+    const LEAST: u64 = 10_000;
+    let is_stdin = paths.iter().any(|path| path.as_os_str() == "-");
+    if unsent < LEAST || unsent * 2 <= all || paths.is_empty() || is_stdin {
+        return None;
+    }
+    let mut words = vec!["slim".to_owned()];
+    for path in paths {
+        let name = path.display().to_string();
+        words.push(if name.starts_with('-') { format!("./{name}") } else { name });
+    }
+    let (unsent, all) = (in_bytes(unsent), in_bytes(all));
+    Some(format!("{unsent} of {all} are sent to no model; {PROGRAM} {} removes them", joined(&words)))
 }
 
 /// Where the original of a result is, and how to see it or the change. `input` is the path of the only input, or

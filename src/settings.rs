@@ -8,6 +8,7 @@ mod keys;
 pub(crate) mod layers;
 mod policy;
 mod sessions;
+mod slim;
 mod sources;
 pub(crate) mod summarizer;
 
@@ -36,6 +37,7 @@ use summarizer::{is_of_others, is_preview, open_cache, summarizer, unencrypted_h
 
 pub(crate) use invocation::{Invocation, LookupSettings, RestoreSettings, SearchSettings, ShowSettings};
 pub(crate) use policy::archive_among;
+pub(crate) use slim::SlimSettings;
 
 /// The checked settings for work on conversations, with a part for each module that reads them.
 #[derive(Debug, Clone)]

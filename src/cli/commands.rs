@@ -14,6 +14,7 @@ use crate::cli::help::{self, OUTPUT, RARE_COUNTS, READING};
 use crate::cli::places::Places;
 use crate::cli::search_pattern::search_pattern;
 use crate::cli::shared::{CountingFlags, GeneralFlags, PlaceFlags, ReadingFlags, WorkFlags};
+use crate::cli::slim::SlimArguments;
 use crate::cli::values::{REDACTIONS, REPAIRS, Shell, Sort, THINKING, Table, named, number, seconds};
 use crate::compact::Redaction;
 use crate::rewrite::repair::Repair;
@@ -31,6 +32,7 @@ pub(crate) enum CommandName {
     Search,
     Show,
     Restore,
+    Slim,
     List,
     Completions,
     Man,
@@ -39,7 +41,7 @@ pub(crate) enum CommandName {
 
 impl CommandName {
     /// Those with a name, in the order of the help.
-    pub(crate) const NAMED: [CommandName; 11] = [
+    pub(crate) const NAMED: [CommandName; 12] = [
         CommandName::Count,
         CommandName::Check,
         CommandName::Repair,
@@ -47,6 +49,7 @@ impl CommandName {
         CommandName::Search,
         CommandName::Show,
         CommandName::Restore,
+        CommandName::Slim,
         CommandName::List,
         CommandName::Completions,
         CommandName::Man,
@@ -64,6 +67,7 @@ impl CommandName {
             CommandName::Search => "search",
             CommandName::Show => "show",
             CommandName::Restore => "restore",
+            CommandName::Slim => "slim",
             CommandName::List => "list",
             CommandName::Completions => "completions",
             CommandName::Man => "man",
@@ -92,6 +96,7 @@ impl CommandName {
             CommandName::Search => SearchArguments::command(),
             CommandName::Show => ShowArguments::command(),
             CommandName::Restore => RestoreArguments::command(),
+            CommandName::Slim => SlimArguments::command(),
             CommandName::List => ListArguments::command(),
             CommandName::Completions => CompletionsArguments::command(),
             CommandName::Man => ManArguments::command(),

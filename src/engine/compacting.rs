@@ -16,8 +16,9 @@ use crate::fault::{self, ProgramPart};
 use crate::presets::langgraph;
 use crate::report::json::EmittedSummary;
 use crate::report::{json, terminal};
+use crate::rewrite::Edit;
 use crate::sanitize::{sanitize, sanitize_json};
-use crate::settings::Destination;
+use crate::settings::{Destination, Volume};
 use crate::transcript::framing::Document;
 use crate::transcript::{Transcript, fence};
 
@@ -25,6 +26,7 @@ use crate::engine::inputs::source_name;
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::shown::draw_page;
 use crate::engine::task::{Task, without_plan};
+use crate::engine::unsent_sentence;
 
 /// Reports the compaction of each conversation of a document.
 struct Reported<'w, 'r> {
@@ -45,7 +47,11 @@ impl Task<'_> {
     /// Compacts all conversations of a document.
     pub(super) fn compact_all(&self, document: &Document<'_>, result: &mut TaskResult) -> Result<()> {
         let mut text = String::new();
+        let mut unsent = 0;
         let changes = self.compact_each(document, result, &mut |result, at, _, done| {
+            if self.policy.fit.is_some() && self.settings.stderr.volume > Volume::Quiet {
+                unsent += done.fitted.unsent_left();
+            }
             let has_change = done.is_change() || self.masked_places(at).is_some();
             if has_change {
                 result.note_compacted(done.summary.is_some() || done.is_pruned());
@@ -62,12 +68,30 @@ impl Task<'_> {
         let original = self.unmasked.map(|unmasked| &unmasked.original);
         let bytes = self.unmasked.map_or(self.input, |unmasked| unmasked.input).bytes();
         let (edits, archived) = changes.into_contents(original, self.policy, self.policy.has_records(), bytes);
+        self.report_unsent(unsent, bytes, &edits);
         result.archived = archived;
         result.content = match self.policy.emit {
             Emit::Messages => ResultContent::Edited(edits),
             Emit::Update | Emit::Summary | Emit::Handoff => text.into(),
         };
         Ok(())
+    }
+
+    /// Reports that most of a result is sent to no model, although it fits a limit of tokens.
+    fn report_unsent(&self, unsent: u64, bytes: &[u8], edits: &[Edit]) {
+        let place = match &self.settings.output.destination {
+            Destination::File(file) => Some(file.clone()),
+            Destination::Folder(_) | Destination::InPlace(_) => self.sink.entry.output.clone(),
+            Destination::Stdout => None,
+        };
+        let Some(place) = place.filter(|_| unsent > 0 && self.policy.emit == Emit::Messages) else { return };
+        let mut length = bytes.len() as u64;
+        for edit in edits {
+            length = (length + edit.text.len() as u64).saturating_sub(edit.range.len() as u64);
+        }
+        if let Some(sentence) = unsent_sentence(&[place], unsent, length) {
+            self.listener.handle(&Event::Notice(&sentence));
+        }
     }
 
     /// Compacts each conversation of a document, and reports it.

@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use crate::compact::{
     Compaction, CompactionEvent, CompactionPolicy, Decided, EarlierSummary, Fitted, certain_files, decide,
-    estimated_economy, masked, redactor,
+    estimated_economy, masked, redactor, unsent_bytes,
 };
 use crate::engine::inputs::{read, source_name};
 use crate::engine::result::TaskResult;
@@ -58,7 +58,7 @@ impl Task<'_> {
             let masked = self.masked_places(at);
             if planned.is_change() && planned.plan.cutoff == 0 && !json {
                 let saved = planned.tokens().saturating_sub(planned.tokens_without_summary());
-                result.totals.pruned_only.join(&PrunedOnly::one(&source, saved));
+                result.totals.pruned_only.join(&PrunedOnly::one(&source, saved, planned.pruned.unsent.saved()));
             }
             if masked.is_none() {
                 self.note_unchanged(document, &source, &planned, None, result);
@@ -146,6 +146,12 @@ impl Task<'_> {
     ) -> Result<()> {
         let mut text = String::new();
         let counted = &mut result.totals.counted;
+        if self.settings.stderr.volume > Volume::Quiet
+            && document.transcripts.iter().any(|transcript| !transcript.format.unsent.is_empty())
+        {
+            counted.session_bytes += self.input.bytes().len() as u64;
+            counted.unsent_bytes += document.transcripts.iter().map(unsent_bytes).sum::<u64>();
+        }
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);

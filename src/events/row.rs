@@ -302,6 +302,9 @@ pub(crate) struct RangeSize {
 struct PrunedBy {
     messages: usize,
     tokens: u64,
+    /// The bytes that it saves of what is not sent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    bytes: u64,
 }
 
 /// Removed thinking: its messages, blocks and tokens.
@@ -310,6 +313,11 @@ struct Removed {
     messages: usize,
     blocks: usize,
     tokens: u64,
+}
+
+/// Whether a number is left out of a report.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl PlanRow {
@@ -326,7 +334,8 @@ impl PlanRow {
         let kept: Vec<usize> = (fitted.kept_from..messages).collect();
         let as_pruned = |indices: &[usize]| indices.iter().map(|&index| fitted.size(index)).sum();
         let rules = fitted.savings().into_iter();
-        let prune = rules.map(|one| (one.rule.into(), PrunedBy { messages: one.messages, tokens: one.tokens }));
+        let prune = rules
+            .map(|one| (one.rule.into(), PrunedBy { messages: one.messages, tokens: one.tokens, bytes: one.bytes }));
         PlanRow {
             format: view.format.name.into(),
             counter: tally.counter().to_string(),

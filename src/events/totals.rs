@@ -58,12 +58,14 @@ pub(crate) struct PrunedOnly {
     pub(crate) conversations: u64,
     /// The tokens that they would lose.
     pub(crate) tokens: u64,
+    /// The bytes of what is not sent that they would lose.
+    pub(crate) unsent: u64,
 }
 
 impl PrunedOnly {
-    /// One conversation that would lose so many tokens.
-    pub(crate) fn one(source: &str, tokens: u64) -> Self {
-        PrunedOnly { only: Some(source.to_owned()), conversations: 1, tokens }
+    /// One conversation that would lose so many tokens, and so many bytes of what is not sent.
+    pub(crate) fn one(source: &str, tokens: u64, unsent: u64) -> Self {
+        PrunedOnly { only: Some(source.to_owned()), conversations: 1, tokens, unsent }
     }
 
     /// Adds what was found elsewhere.
@@ -73,6 +75,7 @@ impl PrunedOnly {
         }
         self.conversations += other.conversations;
         self.tokens += other.tokens;
+        self.unsent += other.unsent;
     }
 }
 
@@ -90,6 +93,9 @@ pub(crate) struct Counted {
     pub(crate) recorded: Option<(u64, u64)>,
     /// What the tokens are spent on, for `--explain`.
     pub(crate) categories: Categories,
+    /// The bytes of session files, and how many of them no model is sent.
+    pub(crate) session_bytes: u64,
+    pub(crate) unsent_bytes: u64,
     /// The tokens and the line of each, where `--sort` decides about their order.
     pub(crate) lines: Vec<(u64, String)>,
 }
@@ -105,6 +111,8 @@ impl Counted {
         self.conversations += other.conversations;
         self.tokens += other.tokens;
         self.overhead += other.overhead;
+        self.session_bytes += other.session_bytes;
+        self.unsent_bytes += other.unsent_bytes;
         self.categories.join(&other.categories);
         self.lines.extend_from_slice(&other.lines);
     }

@@ -90,9 +90,15 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::Updated { .. } | Event::Repaired { .. } | Event::CallsRemoved { .. } => {
             return prepared(event).into_iter().collect();
         }
-        Event::PrunedOnly(PrunedOnly { only, conversations, tokens }) => {
-            let what =
-                format!("nothing would be summarized; {} would be pruned", grouped_and_counted(*tokens, "token"));
+        Event::PrunedOnly(PrunedOnly { only, conversations, tokens, unsent }) => {
+            let mut sizes = Vec::new();
+            if *tokens > 0 || *unsent == 0 {
+                sizes.push(grouped_and_counted(*tokens, "token"));
+            }
+            if *unsent > 0 {
+                sizes.push(format!("{} that are not sent", grouped_and_counted(*unsent, "byte")));
+            }
+            let what = format!("nothing would be summarized; {} would be pruned", sizes.join(" and "));
             let several = || format!("of {} {what}", counted(*conversations, "conversation"));
             (Usual, only.as_ref().map_or_else(several, |source| of(source, what.clone())))
         }
@@ -316,6 +322,10 @@ fn not_summarized(arguments: bool, results: bool) -> Option<String> {
 /// Describes the effect of each rule of `--prune`.
 fn pruned(savings: &[RuleSavings]) -> String {
     let rule = |one: &RuleSavings| {
+        if one.bytes > 0 && one.tokens == 0 {
+            let places = counted(one.messages as u64, "place");
+            return format!("{} in {places}, {} that are not sent", one.rule, counted(one.bytes, "byte"));
+        }
         let messages = counted(one.messages as u64, "message");
         format!("{} in {messages}, {}", one.rule, counted(one.tokens, "token"))
     };

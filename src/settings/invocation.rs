@@ -16,6 +16,7 @@ use crate::cli::misplaced::misplaced;
 use crate::cli::places::{MessagePlace, Places};
 use crate::cli::retry::Typed;
 use crate::cli::search_pattern::SearchPattern;
+use crate::cli::slim::SlimArguments;
 use crate::cli::word_order::{reordered, swapped};
 use crate::cli::{CompactArguments, Shell, Table, When};
 use crate::compact::Redaction;
@@ -25,6 +26,7 @@ use crate::presets;
 use crate::settings::keys::find_format;
 use crate::settings::layers::{CommandLine, Resolved};
 use crate::settings::sessions::{Expanded, expanded};
+use crate::settings::slim::SlimSettings;
 use crate::settings::sources::misspelled;
 use crate::settings::{Action, Destination, InputSettings, Settings, Volume, place, volume};
 
@@ -43,6 +45,8 @@ pub(crate) enum Invocation {
     Search(Box<SearchSettings>),
     /// Show messages of an archive or a transcript.
     Show(Box<ShowSettings>),
+    /// Remove from files what is not sent.
+    Slim(Box<SlimSettings>),
     /// Work on conversations.
     Conversations(Box<Settings>),
 }
@@ -167,6 +171,11 @@ impl Invocation {
                 let typed = typed(&command_line);
                 let arguments = resolver.resolve::<RestoreArguments>(command_line)?.arguments;
                 Invocation::Restore(RestoreSettings::new(arguments, typed)?)
+            }
+            CommandName::Slim => {
+                let typed = typed(&command_line);
+                let arguments = resolver.resolve::<SlimArguments>(command_line)?.arguments;
+                Invocation::Slim(Box::new(SlimSettings::new(arguments, typed)?))
             }
             CommandName::Search => {
                 let typed = typed(&command_line);

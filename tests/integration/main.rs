@@ -75,6 +75,7 @@ mod settings;
 mod side_outputs;
 #[cfg(unix)]
 mod signals;
+mod slim;
 mod state_updates;
 mod streams;
 mod summary_requests;

@@ -231,7 +231,7 @@ fn a_summary_in_a_document_is_what_its_command_prints() {
 
 #[test]
 fn the_page_of_options_has_every_flag_and_no_other() {
-    const COMMANDS: [&str; 7] = ["count", "check", "repair", "redact", "search", "show", "restore"];
+    const COMMANDS: [&str; 8] = ["count", "check", "repair", "redact", "search", "show", "restore", "slim"];
     let mut help = String::from_utf8(run_command("tcompact --help").stdout).expect("UTF-8");
     for command in COMMANDS {
         let of_command = run_command(&format!("tcompact help {command}")).stdout;

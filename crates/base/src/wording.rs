@@ -32,6 +32,19 @@ pub fn grouped(number: u64) -> String {
     digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
 }
 
+/// A number of bytes for people: `512 bytes`, `645 KB`, `1.58 MB`.
+pub fn in_bytes(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
+    let Some((unit, name)) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit) else {
+        return counted(bytes, "byte");
+    };
+    let hundredths = bytes * 100 / unit;
+    if hundredths >= 10_000 || name == "KB" {
+        return format!("{} {name}", hundredths / 100);
+    }
+    format!("{}.{:02} {name}", hundredths / 100, hundredths % 100)
+}
+
 /// Says what a session recorded of its own size, and how much of that is in no message.
 pub fn self_recorded(tokens: u64, beside: u64) -> String {
     let hundreds = (beside + 50) / 100 * 100;

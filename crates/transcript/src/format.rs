@@ -24,6 +24,7 @@ use crate::order::{MessageOrder, ResultPlacement};
 pub use crate::outputs::CallMembers;
 use crate::outputs::{CallOutput, HostedResult};
 use crate::session_files::SessionFiles;
+use crate::unsent_forms::UnsentForms;
 use crate::usage::{Usage, UsageAt};
 
 pub use insertion::{InsertionPoint, SummaryMessage, SummaryPosition, SummaryRole};
@@ -49,6 +50,8 @@ pub struct Format {
     // How it is read.
     /// The members that hold metadata: what the program displays or logs and sends to no model.
     pub metadata_members: &'static [&'static str],
+    /// What the agent writes to its files, never sends, and loads a session without.
+    pub unsent: UnsentForms,
     /// Where an answer has its usage; the first place that has one counts.
     pub usage: &'static [UsageAt],
     /// The frames around what the agents of this format write in the user's place.
@@ -235,6 +238,7 @@ impl Format {
         list_paths: &[],
         envelope: &[],
         metadata_members: &[],
+        unsent: UnsentForms::NONE,
         usage: &[UsageAt::path(&["usage"])],
         frames: &[],
         background: BackgroundForms::NONE,

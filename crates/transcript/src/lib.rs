@@ -44,6 +44,7 @@ pub mod thoughts;
 pub mod time;
 pub mod tools;
 mod unsent;
+pub mod unsent_forms;
 pub mod usage;
 pub mod users_words;
 pub mod view;

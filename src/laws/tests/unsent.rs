@@ -59,7 +59,7 @@ fn pruned(source: &str, from: &'static Format) -> Vec<Value> {
     let rules = chosen(&[Choice::All]);
     let edits = with_document(source, Some(from), |document| {
         let transcript = &document.transcripts[0];
-        prune_unsent(transcript, &rules, &vec![false; transcript.notes.len()], false).edits
+        prune_unsent(transcript, &rules, false).edits
     });
     serde_json::from_str(&apply(source, &edits)).expect("a list")
 }

@@ -15,6 +15,7 @@ use crate::compact::policy::{CompactionPolicy, SummarizerKind, is_lines};
 use crate::compact::summarize::Summary;
 use crate::plan::Plan;
 use crate::plan::economy::{Economy, Prices};
+use crate::prune::unsent_beside;
 use crate::redact::Redactor;
 use crate::rewrite::{self, Edit, Placed, thinking};
 use crate::summary::exchange::Bill;
@@ -120,7 +121,8 @@ impl Compaction<'_> {
     pub(super) fn written_bytes(&self) -> u64 {
         let transcript = self.fitted.decided.transcript;
         let placed = self.summary.as_ref().map(|summary| rewrite::placed(transcript, &self.plan, &summary.placed));
-        let edits = with_resets(placed.into_iter().flatten().chain(self.edits.iter().cloned()), &self.resets);
+        let edits = placed.into_iter().flatten().chain(self.edits.iter().cloned());
+        let edits = all_edits(edits, &self.resets, self.unsent());
         let (mut added, mut removed) = (0, 0);
         for edit in &edits {
             added += edit.text.len() as u64;
@@ -144,13 +146,19 @@ impl Compaction<'_> {
 
     /// Whether anything was changed, beside what was masked before.
     pub fn is_change(&self) -> bool {
-        self.summary.is_some() || !self.edits.is_empty()
+        self.summary.is_some() || !self.edits.is_empty() || !self.unsent().is_empty()
+    }
+
+    /// The edits of what is not sent, where they are made.
+    fn unsent(&self) -> &[Edit] {
+        let is_made = self.failure.is_none() && (self.summary.is_some() || self.plan.cutoff == 0);
+        if is_made { &self.fitted.pruned.unsent.edits } else { &[] }
     }
 }
 
 /// All edits of a conversation, in order. What an edit writes anew as a whole, a reset of the same range writes with its
-/// new parent.
-fn with_resets(edits: impl Iterator<Item = Edit>, resets: &[Reset]) -> Vec<Edit> {
+/// new parent. What is not sent is edited only where nothing else is.
+fn all_edits(edits: impl Iterator<Item = Edit>, resets: &[Reset], unsent: &[Edit]) -> Vec<Edit> {
     let mut all: Vec<Edit> = edits.collect();
     all.retain(|edit| {
         let same = resets.partition_point(|reset| reset.edit.range.start < edit.range.start);
@@ -158,17 +166,23 @@ fn with_resets(edits: impl Iterator<Item = Edit>, resets: &[Reset]) -> Vec<Edit>
     });
     all.extend(resets.iter().map(|reset| reset.edit.clone()));
     rewrite::sort(&mut all);
+    if !unsent.is_empty() {
+        let beside = unsent_beside(unsent, &all);
+        all.extend(beside);
+        rewrite::sort(&mut all);
+    }
     all
 }
 
 impl<'t, 'a> ChangedConversation<'t, 'a> {
     pub fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
+        let unsent = done.unsent().to_vec();
         let Compaction { plan, summary, edits, resets, archived, .. } = done;
         let placed = summary.as_ref().map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
         // What a plan would have replaced stays where there is no summary.
         let replaced = if summary.is_some() || plan.cutoff == 0 { plan.replaced() } else { Vec::new() };
         let changed = changed_messages(transcript, replaced, &edits);
-        let edits = with_resets(placed.into_iter().flatten().chain(edits), &resets);
+        let edits = all_edits(placed.into_iter().flatten().chain(edits), &resets, &unsent);
         let summary = summary.and_then(|summary| whole_text(transcript, &summary.placed));
         ChangedConversation { transcript, source, edits, changed, summary, archived }
     }

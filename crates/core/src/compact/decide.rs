@@ -11,7 +11,7 @@ use crate::plan::pins::{Pin, typed};
 use crate::plan::size::Size;
 use crate::plan::{self, CutPolicy, Plan, Rules, no_such_place, plan, total};
 use crate::presets::recipe::moved_cut;
-use crate::prune::{Pruned, Rule, Scene, prune};
+use crate::prune::{Pruned, Rule, Scene, UnsentChange, UnsentRules, find_unsent, prune};
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::rewrite::{Edit, Masked};
 use crate::summary::acceptance;
@@ -52,6 +52,8 @@ pub struct Decided<'t> {
     pub plan: Plan,
     /// The messages that hold nothing but what the user typed, once they are needed.
     typed: OnceCell<Vec<usize>>,
+    /// What may go of the transcript and is not sent, once it is needed.
+    unsent: OnceCell<Vec<UnsentChange>>,
 }
 
 /// Decides on a conversation. `unmasked` is the same before all of its secrets were masked.
@@ -72,7 +74,18 @@ pub fn decide<'t>(
         None => uncut_without_gain(plan(view, &tally, &policy.cut, moved_cut), &tally, view, policy),
         Some(reason) => Plan::of_nothing(reason),
     };
-    Ok(Decided { policy, transcript, unmasked, masked, view, edits, tally, plan, typed: OnceCell::new() })
+    Ok(Decided {
+        policy,
+        transcript,
+        unmasked,
+        masked,
+        view,
+        edits,
+        tally,
+        plan,
+        typed: OnceCell::new(),
+        unsent: OnceCell::new(),
+    })
 }
 
 impl Decided<'_> {
@@ -219,6 +232,20 @@ impl Decided<'_> {
         scene.archive = archive.as_ref();
         scene.read_masked(self.masked.as_ref());
         prune(&scene, rules, goal)
+    }
+
+    /// What the rules take of what is not sent, in all entries.
+    pub(super) fn unsent(&self) -> &[UnsentChange] {
+        let CompactionPolicy { pruning, archive, .. } = self.policy;
+        let has_archive = archive.is_some();
+        let rules = UnsentRules {
+            rules: &pruning.rules,
+            except: &pruning.except,
+            // What can be restored is kept; text for reading keeps messages alone.
+            has_archive: self.policy.has_records(),
+            offloads_media: has_archive,
+        };
+        self.unsent.get_or_init(|| find_unsent(self.transcript, rules))
     }
 
     /// Whether most of the result would be of kinds that no reader knows, so that it could not be read again.

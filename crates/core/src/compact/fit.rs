@@ -12,15 +12,17 @@ mod search;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use anyhow::Result;
 
 use crate::exit::Failure;
 use crate::plan::{CutPolicy, Plan};
-use crate::prune::{Pruned, RuleSavings, prune_unsent};
+use crate::prune::{Pruned, PrunedUnsent, RuleSavings, UnsentRules, find_unsent, unsent_rule};
 use crate::rewrite::thinking::{Removal, message_at};
 use crate::rewrite::{Edit, sort};
+use crate::transcript::Transcript;
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::{Arena, edited};
 
@@ -130,7 +132,7 @@ pub(super) fn limit_of(policy: &CompactionPolicy) -> Option<u64> {
 
 /// Applies the rules of `--prune` to all messages before the kept part.
 fn prune(decided: &Decided<'_>) -> Candidate {
-    let Decided { policy, plan, transcript, .. } = decided;
+    let Decided { policy, plan, .. } = decided;
     let nobody = policy.summary.summarizer == SummarizerKind::Off;
     let rules = &policy.pruning.rules;
     if rules.is_empty() {
@@ -145,8 +147,8 @@ fn prune(decided: &Decided<'_>) -> Candidate {
     let pinned = decided.pinned_before(&policy.cut, kept_from);
     let is_free = |index| (plan.start..kept_from).contains(&index) && pinned.binary_search(&index).is_err();
     let mut pruned = decided.pruned(is_free, rules, None);
-    let gone = if nobody { vec![false; transcript.notes.len()] } else { notes_gone(decided) };
-    pruned.unsent = prune_unsent(transcript, rules, &gone, policy.archive.is_some());
+    let unsent_plan = if nobody { plan.clone().without_cut() } else { plan.clone() };
+    pruned.unsent = unsent_of(decided, &unsent_plan, &pruned.emptied);
     match pruned.is_empty() {
         true if nobody => {
             let reason = plan.reason.clone().filter(|_| kept_from == 0);
@@ -159,15 +161,31 @@ fn prune(decided: &Decided<'_>) -> Candidate {
     }
 }
 
-/// For each entry that is not a message whether the plan removes it.
-fn notes_gone(decided: &Decided<'_>) -> Vec<bool> {
-    let Decided { plan, transcript, .. } = decided;
-    if plan.cutoff == 0 {
-        return vec![false; transcript.notes.len()];
+/// What goes of the entries that stay and that no model is sent. Only a transcript that is written has them.
+fn unsent_of(decided: &Decided<'_>, plan: &Plan, emptied: &[usize]) -> PrunedUnsent {
+    let changes = decided.unsent();
+    if changes.is_empty() || decided.policy.emit != Emit::Messages {
+        return PrunedUnsent::default();
     }
-    let mut gone = vec![false; transcript.messages.len()];
-    plan.replaced().into_iter().for_each(|index| gone[index] = true);
-    plan.notes_gone(&transcript.notes, &gone)
+    PrunedUnsent::of(changes, &places_gone(decided.transcript, plan, emptied))
+}
+
+/// The places of the entries that a plan removes, in order.
+fn places_gone(transcript: &Transcript<'_>, plan: &Plan, emptied: &[usize]) -> Vec<Range<usize>> {
+    let mut gone_messages = vec![false; transcript.messages.len()];
+    if plan.cutoff > 0 {
+        plan.replaced().into_iter().for_each(|index| gone_messages[index] = true);
+    }
+    let mut gone: Vec<Range<usize>> = Vec::new();
+    if plan.cutoff > 0 {
+        let notes = transcript.notes.iter().zip(plan.notes_gone(&transcript.notes, &gone_messages));
+        gone.extend(notes.filter(|(_, is_gone)| *is_gone).map(|(note, _)| note.json.span()));
+    }
+    emptied.iter().for_each(|index| gone_messages[*index] = true);
+    let messages = transcript.messages.iter().zip(&gone_messages);
+    gone.extend(messages.filter(|(_, is_gone)| **is_gone).map(|(message, _)| message.span()));
+    gone.sort_by_key(|span| span.start);
+    gone
 }
 
 impl Candidate {
@@ -192,8 +210,13 @@ impl From<Candidate> for Found {
 
 impl<'t> Fitted<'t> {
     fn new(decided: Rc<Decided<'t>>, found: Found) -> Self {
-        let Found { best: Candidate { plan, kept_from, pruned, fit }, pruned_alone, unmet } = found;
+        let Found { best: Candidate { plan, kept_from, mut pruned, fit }, pruned_alone, unmet } = found;
         let thinking = decided.thinking_removed(&plan, &pruned);
+        let changes = plan.cutoff > 0 || !pruned.is_empty() || !thinking.is_empty();
+        if changes && (fit.is_some() || !pruned.unsent.is_empty()) {
+            let emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
+            pruned.unsent = unsent_of(&decided, &plan, &emptied);
+        }
         let (draft, thinking_sizes) = (None, OnceCell::new());
         Fitted { decided, plan, kept_from, pruned, thinking, fit, unmet, draft, pruned_alone, thinking_sizes }
     }
@@ -245,6 +268,19 @@ impl<'t> Fitted<'t> {
     /// Whether the plan changes anything.
     pub fn is_change(&self) -> bool {
         self.plan.cutoff > 0 || !self.pruned.is_empty()
+    }
+
+    /// How many bytes the result still has that no model is sent, and that the command `slim` would take.
+    pub fn unsent_left(&self) -> u64 {
+        let transcript = self.decided.transcript;
+        let rules = [unsent_rule()];
+        let rules = UnsentRules { rules: &rules, except: &[], has_archive: true, offloads_media: false };
+        if transcript.format.unsent.is_empty() {
+            return 0;
+        }
+        let gone = places_gone(transcript, &self.plan, &self.pruned.emptied);
+        let all = PrunedUnsent::of(&find_unsent(transcript, rules), &gone).saved();
+        all.saturating_sub(self.pruned.unsent.saved())
     }
 
     /// The messages that are removed or pruned, in order, for an archive that nothing is restored from. With `--emit

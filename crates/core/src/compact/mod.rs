@@ -30,6 +30,7 @@ mod message;
 mod policy;
 mod record_ids;
 mod rewriting;
+mod slim;
 mod summarize;
 
 use std::rc::Rc;
@@ -62,6 +63,7 @@ pub use policy::{
 };
 pub use record_ids::assign_record_ids;
 pub use rewriting::certain_files;
+pub use slim::{Slimmed, context_difference, slim, unsent_bytes};
 pub use summarize::{Summary, SummarySource};
 
 use compaction::Edits;
@@ -182,6 +184,7 @@ impl<'c> CompactionContext<'c> {
             });
         }
         let placed = summary.as_ref().map(|summary| &summary.placed);
+        // What is not sent has no size that the session recorded.
         let is_change = failure.is_none() && (summary.is_some() || !edits.edits.is_empty());
         let result_tokens = || rewriting::result_tokens(self.policy, transcript, &edits, placed);
         let tokens_after = (self.counts && is_change).then(result_tokens);

@@ -72,14 +72,7 @@ impl CompactionContext<'_> {
         self.report(source, CompactionEvent::Thinking(thinking));
         let mut emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
         emptied.sort_unstable();
-        let mut edits: Vec<Edit> = decided
-            .edits
-            .iter()
-            .chain(&pruned.edits)
-            .chain(&thinking.edits)
-            .chain(&pruned.unsent.edits)
-            .cloned()
-            .collect();
+        let mut edits: Vec<Edit> = decided.edits.iter().chain(&pruned.edits).chain(&thinking.edits).cloned().collect();
         rewrite::sort(&mut edits);
         let removal = Removal { edits, emptied: emptied.clone(), ..Removal::default() };
         Edits {
@@ -122,7 +115,7 @@ impl CompactionContext<'_> {
         let Fitted { decided, pruned, thinking, plan, .. } = fitted;
         let transcript = decided.transcript;
         let staying = fitted.decided.edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, plan, edit));
-        let mut edits: Vec<Edit> = staying.chain(&pruned.unsent.edits).cloned().collect();
+        let mut edits: Vec<Edit> = staying.cloned().collect();
         self.report(source, CompactionEvent::Thinking(thinking));
         // DeepAgents removes the reasoning that it knows to be bound to the history, for any model.
         let is_unbound = self.policy.habits.files && thinking.is_empty();

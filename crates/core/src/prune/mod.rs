@@ -26,16 +26,17 @@ use crate::transcript::edit::Edit;
 
 pub use rule::{ProposedChange, Rule, RuleKind};
 pub use scene::Scene;
+#[cfg(any(test, feature = "tests"))]
 pub use unsent::prune_unsent;
+pub use unsent::{PrunedUnsent, UnsentChange, UnsentRules, find_unsent, unsent_beside, unsent_rule};
 pub use way_back::{NotedArchive, SHOWN_BY};
 
 use pruner::Pruner;
 use rule::Amount;
-use unsent::PrunedUnsent;
 
 /// Every kind of rule, in the order in which they apply: the one that loses least comes first.
-pub static KINDS: [&RuleKind; 6] =
-    [&thinking::KIND, &media::KIND, &reads::KIND, &arguments::KIND, &results::KIND, &cap::KIND];
+pub static KINDS: [&RuleKind; 7] =
+    [&unsent::KIND, &thinking::KIND, &media::KIND, &reads::KIND, &arguments::KIND, &results::KIND, &cap::KIND];
 
 /// A value of `--prune`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -154,6 +155,8 @@ pub struct RuleSavings {
     pub messages: usize,
     /// The number of tokens that it saved.
     pub tokens: u64,
+    /// The bytes that it saved of what is not sent.
+    pub bytes: u64,
 }
 
 /// The effect of one rule on one message.
@@ -189,17 +192,19 @@ impl Pruned {
 
     /// The effect of each rule on the messages from `from` on; rules without an effect are left out.
     pub fn savings(&self, from: usize) -> Vec<RuleSavings> {
-        let mut savings = KINDS.map(|kind| RuleSavings { rule: kind.name, messages: 0, tokens: 0 });
+        let mut savings = KINDS.map(|kind| RuleSavings { rule: kind.name, messages: 0, tokens: 0, bytes: 0 });
         for saving in &self.savings[self.savings.partition_point(|saving| saving.message < from)..] {
             for one in savings.iter_mut().filter(|one| one.rule == saving.rule) {
                 one.messages += 1;
                 one.tokens += saving.tokens;
             }
         }
-        savings
-            .iter_mut()
-            .filter(|one| one.rule == media::KIND.name)
-            .for_each(|one| one.messages += self.unsent.entries);
+        for (rule, entries, bytes) in &self.unsent.by_rule {
+            for one in savings.iter_mut().filter(|one| one.rule == *rule) {
+                one.messages += entries;
+                one.bytes += bytes;
+            }
+        }
         savings.into_iter().filter(|one| one.messages > 0).collect()
     }
 

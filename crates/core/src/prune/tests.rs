@@ -384,10 +384,10 @@ fn rules_are_read_as_they_are_written() {
         let choices: Vec<Choice> = texts.iter().map(|text| text.parse().expect("a rule")).collect();
         chosen(&choices).iter().map(Rule::to_string).collect::<Vec<_>>()
     };
-    let all = ["thinking", "media:2", "reads", "arguments:2000", "results:5", "cap:2000"];
+    let all = ["unsent", "thinking", "media:2", "reads", "arguments:2000", "results:5", "cap:2000"];
     assert_eq!(rules(&["all"]), all);
     assert_eq!(rules(&["cap:4k", "results:tokens:10k", "reads"]), ["reads", "results:tokens:10000", "cap:4000"]);
-    assert_eq!(rules(&["results:2", "all"])[4], "results:2");
+    assert_eq!(rules(&["results:2", "all"])[5], "results:2");
     assert_eq!(rules(&["all", "none", "media:0"]), ["media:0"]);
     let wrong = |text: &str| {
         let diagnostic = text.parse::<Choice>().expect_err(text);

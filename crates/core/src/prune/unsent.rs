@@ -1,164 +1,276 @@
-//! Media in entries that an agent no longer sends: what it compacted, what was taken back. They count nothing, so rules
-//! with an amount do not ask for their age; only the file shrinks.
+//! What a session file holds and no model is sent: copies of results, lines about progress, what the last entry does not
+//! lead to. It counts nothing, so only the file shrinks, and what is sent stays the same.
+//!
+//! A format says in a table what that is ([`UnsentForms`](crate::transcript::unsent_forms::UnsentForms)). This file makes
+//! the changes of all entries; how a member becomes shorter and which entries go, its modules say.
 
-use crate::prune::rule::{inside_quotes, is_element, note};
-use crate::prune::{Rule, media};
+mod entries;
+mod media;
+mod members;
+mod spared;
+
+use std::ops::Range;
+
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
+use crate::prune::scene::Scene;
+use crate::prune::{Rule, media as media_rule};
 use crate::rewrite::media::OffloadedFile;
-use crate::transcript::edit::{Edit, is_inside, sort};
+use crate::transcript::edit::{Edit, sort};
 use crate::transcript::entries::no_longer_sent;
-use crate::transcript::json::{Json, named_strings};
-use crate::transcript::media::{Medium, data_of, find, in_text};
-use crate::transcript::{Note, Transcript};
+use crate::transcript::json::Json;
+use crate::transcript::pieces::Piece;
+use crate::transcript::{Message, Transcript};
 
-/// What is pruned of entries that no model is sent.
+use entries::{EntryFate, fates};
+use spared::SparedMessages;
+
+pub(super) const KIND: RuleKind = RuleKind {
+    name: "unsent",
+    takes: "",
+    about: "what the file holds and no model is sent: copies of results, progress, old snapshots; in kept messages too",
+    default: Amount::None,
+    find: nothing_in_messages,
+};
+
+/// The rule takes nothing that is sent. What it takes is found by [`find_unsent`].
+fn nothing_in_messages(_: &Scene<'_, '_>, _: Amount, _: &IsReplaced<'_>) -> Vec<ProposedChange> {
+    Vec::new()
+}
+
+/// What becomes of one entry, or of what it holds beside its message.
+#[derive(Debug, Clone)]
+pub struct UnsentChange {
+    /// Where the entry is in the source.
+    entry: Range<usize>,
+    /// The name of the rule that takes it.
+    rule: &'static str,
+    edits: Vec<Edit>,
+    /// What its edits take, each with the bytes that it saves.
+    saved: Vec<(&'static str, u64)>,
+    /// Removed bytes that the archive keeps.
+    files: Vec<OffloadedFile>,
+}
+
+/// What is pruned of a session that no model is sent.
 #[derive(Debug, Default, Clone)]
 pub struct PrunedUnsent {
     /// The edits within entries, in order.
     pub edits: Vec<Edit>,
-    /// The number of entries.
-    pub entries: usize,
+    /// The number of entries that each rule changed, with the bytes that it saves.
+    pub(super) by_rule: Vec<(&'static str, usize, u64)>,
+    /// What was taken, each with the bytes that it saves, in the order of the file.
+    pub by_label: Vec<(&'static str, u64)>,
     /// Removed bytes that the archive keeps.
     pub files: Vec<OffloadedFile>,
 }
 
-/// Replaces the media in entries that are no longer sent, where a rule replaces media. `gone` says which of the entries are
-/// removed whole.
-pub fn prune_unsent(transcript: &Transcript<'_>, rules: &[Rule], gone: &[bool], has_archive: bool) -> PrunedUnsent {
-    let mut pruned = PrunedUnsent::default();
-    if !rules.iter().any(|rule| rule.name() == media::KIND.name) {
-        return pruned;
+/// What decides about unsent content beside the transcript.
+#[derive(Debug, Clone, Copy)]
+pub struct UnsentRules<'r> {
+    pub rules: &'r [Rule],
+    /// Tools whose calls and results stay as they are.
+    pub except: &'r [String],
+    /// Whether an archive keeps what goes. Entries that were sent once go only then.
+    pub has_archive: bool,
+    /// Whether files beside the archive keep the bytes of media.
+    pub offloads_media: bool,
+}
+
+impl UnsentRules<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.rules.iter().any(|rule| rule.name() == name)
     }
-    let notes = transcript.notes.iter().zip(no_longer_sent(&transcript.notes)).zip(gone);
-    for ((entry, _), _) in notes.filter(|((_, is_unsent), gone)| *is_unsent && !**gone) {
-        let before = pruned.edits.len();
-        pruned.add(transcript, entry, has_archive);
-        pruned.entries += usize::from(pruned.edits.len() > before);
+}
+
+/// The rule alone, for who changes nothing else.
+pub fn unsent_rule() -> Rule {
+    Rule::of(&KIND)
+}
+
+/// Finds all that may go of a transcript, in the order of its entries.
+pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<UnsentChange> {
+    let takes_all = rules.has(KIND.name);
+    if !takes_all && !rules.has(media_rule::KIND.name) {
+        return Vec::new();
     }
-    sort(&mut pruned.edits);
-    pruned
+    let fates = if takes_all { fates(transcript, rules.has_archive) } else { Vec::new() };
+    let spared = SparedMessages::of(transcript, rules.except);
+    let mut changes = Vec::new();
+    for message in transcript.messages.iter().filter(|_| takes_all) {
+        let change = change_of_message(transcript, message);
+        changes.extend(change.filter(|_| !spared.has(transcript, message)));
+    }
+    let is_old = no_longer_sent(&transcript.notes);
+    for (index, note) in transcript.notes.iter().enumerate() {
+        let fate = fates.get(index).unwrap_or(&EntryFate::Stays);
+        let by_media = is_old[index] && rules.has(media_rule::KIND.name);
+        changes.extend(change_of_note(transcript, note.json, fate, by_media, rules));
+    }
+    changes.sort_by_key(|change| change.entry.start);
+    changes
+}
+
+/// What a message holds beside what is sent.
+fn change_of_message(transcript: &Transcript<'_>, message: &Message<'_>) -> Option<UnsentChange> {
+    let values = members::unsent_values(&transcript.format.unsent, message.json);
+    if values.is_empty() {
+        return None;
+    }
+    let mut change = UnsentChange::new(message.json, KIND.name);
+    let sent = sent_spans(transcript, message);
+    for value in values {
+        if !sent.iter().any(|span| overlaps(span, &value.json.span())) {
+            media::empty(value.json, &mut change);
+            members::shorten(&value, &mut change);
+        }
+    }
+    change.if_any()
+}
+
+/// The places of a message that are sent. A table that named one of them would be wrong, and nothing must be lost by it.
+fn sent_spans(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    message.pieces(&mut |_, piece| {
+        if let Some(text) = piece.text() {
+            spans.extend(text.span_in(transcript.source));
+        } else if let Piece::Media(_, json) = piece {
+            spans.push(json.span());
+        }
+    });
+    spans
+}
+
+fn change_of_note(
+    transcript: &Transcript<'_>,
+    entry: Json<'_>,
+    fate: &EntryFate,
+    by_media: bool,
+    rules: UnsentRules<'_>,
+) -> Option<UnsentChange> {
+    let takes_all = rules.has(KIND.name);
+    if !takes_all && !by_media {
+        return None;
+    }
+    let mut change = UnsentChange::new(entry, KIND.name);
+    if let EntryFate::Changes(label, edit) = fate {
+        change.add(label, edit.clone());
+        return Some(change);
+    }
+    media::add_notes(transcript, entry, rules.offloads_media, &mut change);
+    let with_media = change.edits.len();
+    if takes_all {
+        for value in members::unsent_values(&transcript.format.unsent, entry) {
+            members::shorten(&value, &mut change);
+        }
+    }
+    if by_media && change.edits.len() == with_media {
+        change.rule = media_rule::KIND.name;
+    }
+    change.if_any()
+}
+
+fn overlaps(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+impl UnsentChange {
+    fn new(entry: Json<'_>, rule: &'static str) -> Self {
+        UnsentChange { entry: entry.span(), rule, edits: Vec::new(), saved: Vec::new(), files: Vec::new() }
+    }
+
+    /// Adds an edit that takes what people call by a label. No two edits of an entry touch each other: the first counts.
+    fn add(&mut self, label: &'static str, edit: Edit) {
+        if self.edits.iter().any(|other| overlaps(&other.range, &edit.range)) {
+            return;
+        }
+        let saved = edit.range.len().saturating_sub(edit.text.len()) as u64;
+        add_to(&mut self.saved, label, saved);
+        self.edits.push(edit);
+    }
+
+    fn if_any(mut self) -> Option<Self> {
+        sort(&mut self.edits);
+        (!self.edits.is_empty()).then_some(self)
+    }
+}
+
+/// Adds a number to that of a label.
+fn add_to(numbers: &mut Vec<(&'static str, u64)>, label: &'static str, number: u64) {
+    match numbers.iter_mut().find(|(other, _)| *other == label) {
+        Some((_, sum)) => *sum += number,
+        None => numbers.push((label, number)),
+    }
 }
 
 impl PrunedUnsent {
-    fn add(&mut self, transcript: &Transcript<'_>, entry: &Note<'_>, has_archive: bool) {
-        let found = find(entry.json);
-        let spans: Vec<_> = found.iter().map(|(json, _)| json.span()).collect();
-        for (json, kind) in found {
-            let note = self.note(&Medium::of(kind, json), has_archive);
-            self.edits.extend(replace(transcript, entry, json, &note));
-        }
-        for (_, text) in named_strings(entry.json).into_iter().filter(|(_, text)| !is_inside(&spans, &text.span())) {
-            let raw = text.raw();
-            for data in in_text(raw) {
-                let note = self.note(&Medium::of_text(&raw[data.clone()]), has_archive);
-                let start = text.span().start;
-                self.edits.push(Edit { range: start + data.start..start + data.end, text: inside_quotes(&note) });
+    /// The changes of entries that stay. `gone` are the places of those that do not, in order.
+    pub fn of(changes: &[UnsentChange], gone: &[Range<usize>]) -> Self {
+        let mut pruned = PrunedUnsent::default();
+        for change in changes {
+            let at = gone.partition_point(|span| span.end <= change.entry.start);
+            if gone.get(at).is_some_and(|span| span.start <= change.entry.start) {
+                continue;
             }
+            pruned.add(change);
         }
+        sort(&mut pruned.edits);
+        pruned
     }
 
-    /// Makes the note for a medium, and keeps its bytes for the archive.
-    fn note(&mut self, medium: &Medium<'_>, has_archive: bool) -> String {
-        let (what, file) = media::removed(medium, has_archive);
-        self.files.extend(file);
-        note(&what)
+    fn add(&mut self, change: &UnsentChange) {
+        let at = match self.by_rule.iter().position(|(rule, ..)| *rule == change.rule) {
+            Some(at) => at,
+            None => {
+                self.by_rule.push((change.rule, 0, 0));
+                self.by_rule.len() - 1
+            }
+        };
+        self.by_rule[at].1 += 1;
+        for (label, saved) in &change.saved {
+            self.by_rule[at].2 += saved;
+            add_to(&mut self.by_label, label, *saved);
+        }
+        self.edits.extend(change.edits.iter().cloned());
+        self.files.extend(change.files.iter().cloned());
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// The bytes that it saves.
+    pub fn saved(&self) -> u64 {
+        self.by_rule.iter().map(|(_, _, bytes)| bytes).sum()
+    }
+
+    /// The number of entries that it changes.
+    pub fn entries(&self) -> usize {
+        self.by_rule.iter().map(|(_, entries, _)| entries).sum()
     }
 }
 
-/// Replaces an object that is a medium: by a block of text where it is one of several, or else the data in it, so that the
-/// agent can still read what is around it.
-fn replace(transcript: &Transcript<'_>, entry: &Note<'_>, json: Json<'_>, note: &str) -> Option<Edit> {
-    let is_element = is_element(transcript.source, json);
-    let is_item = json.get("role").is_some()
-        || json.get_text("type").is_some_and(|kind| {
-            let kind = kind.decode();
-            ["_call", "_output", "_result"].iter().any(|end| kind.ends_with(end))
-        });
-    let block = || transcript.format.write_text_block(json, note);
-    if is_element
-        && !is_item
-        && json.span() != entry.json.span()
-        && let Some(block) = block()
-    {
-        return Some(Edit { range: json.span(), text: block.to_string() });
-    }
-    let data = data_of(json)?;
-    Some(Edit { range: data.span(), text: serde_json::Value::from(note).to_string() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::prune::{Choice, chosen};
-    use crate::transcript::edit::apply;
-    use crate::transcript::framing::read_for_test as read;
-
-    /// Prunes a text in which `PNG` stands for a picture. Returns it with `NOTE` in place of the notes.
-    fn pruned(text: &str) -> String {
-        let data = format!("iVBORw0KGgo{}", "A".repeat(601));
-        let source = text.replace("PNG", &data);
-        let document = read(&source, None, None).expect("a transcript");
-        let transcript = &document.transcripts[0];
-        let gone = vec![false; transcript.notes.len()];
-        let edits = prune_unsent(transcript, &chosen(&[Choice::All]), &gone, false).edits;
-        let (note, _) = media::removed(&Medium::of_text(&data), false);
-        apply(&source, &edits).replace(&super::note(&note), "NOTE").replace(&data, "PNG")
-    }
-
-    /// An entry that is no longer sent and its media, before and after.
-    #[test]
-    fn media_no_longer_sent_become_notes() {
-        let codex = |kind: &str, payload: &str| {
-            let time = r#""timestamp":"2026-01-01T00:00:00Z""#;
-            format!(r#"{{{time},"type":"{kind}","payload":{payload}}}"#)
-        };
-        let item = |content: &str| format!(r#"{{"type":"message","role":"user","content":[{content}]}}"#);
-        let picture = r#"{"type":"input_image","image_url":"data:image/png;base64,PNG"}"#;
-        let text = r#"{"type":"input_text","text":"NOTE"}"#;
-        let output = |block: &str| format!(r#"{{"type":"function_call_output","call_id":"c","output":[{block}]}}"#);
-        let made = |data: &str| {
-            format!(r#"{{"type":"image_generation_call","id":"i","status":"completed","result":"{data}"}}"#)
-        };
-        let event =
-            |data: &str| codex("event_msg", &format!(r#"{{"type":"user_message","message":"m","images":["{data}"]}}"#));
-        let of_codex = |entry: &str| {
-            let last = codex("compacted", &format!(r#"{{"message":"m","replacement_history":[{}]}}"#, item(picture)));
-            let next = codex("response_item", &item(picture));
-            format!("{entry}\n{last}\n{}\n{next}", event("data:image/png;base64,PNG"))
-        };
-        let replaced = |items: &[String]| {
-            codex("compacted", &format!(r#"{{"message":"m","replacement_history":[{}]}}"#, items.join(",")))
-        };
-        let claude = |block: &str, file: &str| {
-            let image = format!(
-                r#"{{"type":"user","uuid":"1","parentUuid":null,"sessionId":"s","message":{{"role":"user","content":[{block}]}},"toolUseResult":{{"type":"image","file":{{"base64":"{file}","type":"image/png"}}}}}}"#
-            );
-            let boundary = r#"{"type":"system","subtype":"compact_boundary","uuid":"2","parentUuid":null,"logicalParentUuid":"1","sessionId":"s"}"#;
-            let last = r#"{"type":"user","uuid":"3","parentUuid":"2","sessionId":"s","message":{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"PNG"}}]}}"#;
-            format!("{image}\n{boundary}\n{last}")
-        };
-        let block = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"PNG"}}"#;
-        let roo = |content: &str| {
-            format!(
-                r#"[{{"role":"user","content":[{content}],"condenseParent":"k"}},{{"role":"user","content":[{{"type":"text","text":"s"}},{block}],"isSummary":true,"condenseId":"k"}}]"#
-            )
-        };
-        for (before, after) in [
-            (of_codex(&codex("response_item", &item(picture))), of_codex(&codex("response_item", &item(text)))),
-            (of_codex(&replaced(&[item(picture), output(picture)])), of_codex(&replaced(&[item(text), output(text)]))),
-            (of_codex(&replaced(&[made("PNG"), item(text)])), of_codex(&replaced(&[made("NOTE"), item(text)]))),
-            (
-                of_codex(&[codex("response_item", &item(text)), event("data:image/png;base64,PNG")].join("\n")),
-                of_codex(&[codex("response_item", &item(text)), event("NOTE")].join("\n")),
-            ),
-            (claude(block, "PNG"), claude(r#"{"type":"text","text":"NOTE"}"#, "NOTE")),
-            (roo(block), roo(r#"{"type":"text","text":"NOTE"}"#)),
-            (
-                roo(r#"{"type":"text","text":"see data:image/png;base64,PNG) here"}"#),
-                roo(r#"{"type":"text","text":"see NOTE) here"}"#),
-            ),
-        ] {
-            assert_eq!(pruned(&before), after);
-            assert_eq!(pruned(&after), after, "again");
+/// The edits that no other edit of the source touches; removals that follow each other become one. `others` are in order.
+pub fn unsent_beside(unsent: &[Edit], others: &[Edit]) -> Vec<Edit> {
+    let mut left: Vec<Edit> = Vec::with_capacity(unsent.len());
+    for edit in unsent {
+        let at = others.partition_point(|other| other.range.end <= edit.range.start);
+        let met = others[at..].iter().take_while(|other| other.range.start < edit.range.end);
+        if met.into_iter().next().is_some() {
+            continue;
+        }
+        match left.last_mut() {
+            Some(last) if last.range.end == edit.range.start && last.text.is_empty() && edit.text.is_empty() => {
+                last.range.end = edit.range.end;
+            }
+            _ => left.push(edit.clone()),
         }
     }
+    left
+}
+
+/// The same for a transcript in which nothing else is done but that some of its notes go.
+#[cfg(any(test, feature = "tests"))]
+pub fn prune_unsent(transcript: &Transcript<'_>, rules: &[Rule], has_archive: bool) -> PrunedUnsent {
+    let rules = UnsentRules { rules, except: &[], has_archive, offloads_media: false };
+    PrunedUnsent::of(&find_unsent(transcript, rules), &[])
 }

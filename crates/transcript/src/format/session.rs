@@ -23,6 +23,12 @@ pub trait Session: Sync + Debug {
         Vec::new()
     }
 
+    /// The entries that were sent and no longer are, which the agent loads a session without: branches that the last entry
+    /// does not lead to, and what a compaction replaced.
+    fn no_longer_loaded<'a>(&self, _transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        Vec::new()
+    }
+
     /// Why a session that can be read is left unchanged, to follow its name.
     fn refusal(&self, _transcript: &Transcript<'_>) -> Option<String> {
         None

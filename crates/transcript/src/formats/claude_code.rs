@@ -8,6 +8,7 @@
 mod attached;
 mod background;
 mod chain;
+mod unsent;
 mod walk;
 
 use std::borrow::Cow;
@@ -79,6 +80,7 @@ pub(super) static FORMAT: Format = Format {
     list_paths: &[&["loglines"]],
     envelope: &[EnvelopeRule::likely(&["loglines"])],
     metadata_members: &["cwd", "gitBranch", "todos", "toolUseResult"],
+    unsent: unsent::FORMS,
     usage: &[attached::USAGE],
     frames: &FRAMES,
     background: background::FORMS,
@@ -292,6 +294,10 @@ impl Session for ClaudeCode {
     /// Messages that Claude Code kept stand before its summary, and ours resets their sizes.
     fn is_newer(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
         is_true(&Object::of(summary.json), "isCompactSummary").then_some(true)
+    }
+
+    fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        unsent::no_longer_loaded(transcript)
     }
 }
 

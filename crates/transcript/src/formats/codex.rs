@@ -11,6 +11,7 @@
 
 mod background;
 mod replay;
+mod unsent;
 
 use serde_json::{Map, Value};
 
@@ -68,6 +69,7 @@ const FRAMES: [Frame; 19] = [
 pub(super) static FORMAT: Format = Format {
     name: "codex",
     about: "session files of Codex, ~/.codex/sessions/…/rollout-*.jsonl",
+    unsent: unsent::FORMS,
     usage: &[],
     frames: &FRAMES,
     background: background::FORMS,
@@ -285,6 +287,10 @@ impl Session for Codex {
     /// A compaction of Codex stands behind what it keeps, and ours resets what was recorded before it.
     fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
         Some(true)
+    }
+
+    fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        unsent::no_longer_loaded(transcript)
     }
 }
 

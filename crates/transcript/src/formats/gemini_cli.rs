@@ -4,6 +4,8 @@
 //! replaces the earlier one, `$rewindTo` removes a message and everything after it, and `$set` changes the session data
 //! of the first record.
 
+mod unsent;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -45,6 +47,7 @@ pub(super) static FORMAT: Format = Format {
     name: "gemini-cli",
     about: "sessions of Gemini CLI",
     envelope: &[EnvelopeRule { all: &["sessionId", "projectHash", "messages"], any: &[], score: EnvelopeScore::Sure }],
+    unsent: unsent::FORMS,
     usage: &[UsageAt { read: |tokens| Usage::named(&Object::of(tokens), &TOKENS), ..UsageAt::path(&["tokens"]) }],
     frames: &FRAMES,
     is_append_only: true,

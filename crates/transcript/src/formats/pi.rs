@@ -5,6 +5,7 @@
 //! ids name their parent; entries that are not ancestors of the last one are abandoned branches.
 
 mod between;
+mod unsent;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -49,6 +50,7 @@ pub(super) static FORMAT: Format = Format {
     name: "pi",
     about: "sessions of pi",
     metadata_members: &["details", "errorMessage"],
+    unsent: unsent::FORMS,
     usage: &[between::USAGE],
     frames: &FRAMES,
     is_append_only: true,
@@ -274,6 +276,10 @@ impl Session for Pi {
 
     fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
         between::is_newer(entry, summary)
+    }
+
+    fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        unsent::no_longer_loaded(transcript)
     }
 }
 

@@ -1,0 +1,229 @@
+//! How a member that is not sent becomes shorter. Its kind stays, so that the agent reads it as before.
+
+use std::ops::Range;
+
+use crate::prune::rule::OPENING;
+use crate::transcript::edit::Edit;
+use crate::transcript::json::{Json, JsonKind, named_strings};
+use crate::transcript::unsent_forms::{Shortened, UnsentForms, meets, values_at};
+use crate::wording::counted;
+
+use super::UnsentChange;
+
+/// The most characters of a line that stay, on average.
+const LINE: usize = 200;
+/// The bytes that a shorter text must save at least.
+const LEAST_SAVED: usize = 100;
+/// How the line begins that says how much more there was. Agents write it so, too.
+const MORE: &str = "… +";
+
+/// A value that becomes shorter.
+pub(super) struct UnsentValue<'a> {
+    pub(super) json: Json<'a>,
+    becomes: Shortened,
+    /// What people call it.
+    label: &'static str,
+}
+
+/// The values of an entry that become shorter, in the order of the table.
+pub(super) fn unsent_values<'a>(forms: &UnsentForms, entry: Json<'a>) -> Vec<UnsentValue<'a>> {
+    let mut values = Vec::new();
+    for member in forms.members {
+        if !meets(entry, member.of) {
+            continue;
+        }
+        for json in values_at(entry, member.path) {
+            let is_spared = json.text().is_some_and(|text| member.spares.iter().any(|start| text.starts_with(start)));
+            if !is_spared {
+                values.push(UnsentValue { json, becomes: member.becomes, label: member.label() });
+            }
+        }
+    }
+    values
+}
+
+/// Adds the edits that make a value shorter.
+pub(super) fn shorten(value: &UnsentValue<'_>, change: &mut UnsentChange) {
+    let edits = match value.becomes {
+        Shortened::Empty => emptied(value.json).into_iter().collect(),
+        Shortened::Null => nulled(value.json).into_iter().collect(),
+        Shortened::Elements(most) => first_elements(value.json, most).into_iter().collect(),
+        Shortened::Hunks(most) => first_hunks(value.json, most).into_iter().collect(),
+        Shortened::Lines(most) => first_lines_of_all(value.json, most),
+    };
+    for edit in edits {
+        change.add(value.label, edit);
+    }
+}
+
+/// The place between the quotes of a string.
+fn inside(string: Json<'_>) -> Range<usize> {
+    let span = string.span();
+    span.start + 1..span.end - 1
+}
+
+fn emptied(value: Json<'_>) -> Option<Edit> {
+    // A note says what stood there.
+    if value.text().is_some_and(|text| text.starts_with(OPENING)) {
+        return None;
+    }
+    let (range, text) = match value.kind() {
+        JsonKind::String => (inside(value), ""),
+        JsonKind::Array => (value.span(), "[]"),
+        JsonKind::Object => (value.span(), "{}"),
+        JsonKind::Number | JsonKind::Bool | JsonKind::Null => return None,
+    };
+    (range.len() > text.len()).then(|| Edit { range, text: text.to_owned() })
+}
+
+fn nulled(value: Json<'_>) -> Option<Edit> {
+    (value.raw().len() > "null".len()).then(|| Edit { range: value.span(), text: "null".to_owned() })
+}
+
+fn first_elements(list: Json<'_>, most: usize) -> Option<Edit> {
+    if list.kind() != JsonKind::Array {
+        return None;
+    }
+    let mut end = None;
+    let mut items = list.items();
+    for _ in 0..most {
+        end = Some(items.next()?.span().end);
+    }
+    items.next()?;
+    Some(Edit { range: end?..list.span().end - 1, text: String::new() })
+}
+
+/// The first lines of every string in a value.
+fn first_lines_of_all(value: Json<'_>, most: usize) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    if value.kind() == JsonKind::String {
+        edits.extend(first_lines(value, most));
+        return edits;
+    }
+    for (_, string) in named_strings(value) {
+        edits.extend(first_lines(string, most));
+    }
+    edits
+}
+
+/// The edit that cuts the end of a string, and says how much that was.
+fn first_lines(string: Json<'_>, most: usize) -> Option<Edit> {
+    let inside = inside(string);
+    if inside.len() < LEAST_SAVED {
+        return None;
+    }
+    let raw = &string.raw()[1..string.raw().len() - 1];
+    let kept = kept_length(raw, most)?;
+    let rest = &raw[kept..];
+    if is_mark(rest) {
+        return None;
+    }
+    let breaks = RawCharacters::of(rest).filter(|character| character.is_line_end).count();
+    let more = if rest.starts_with("\\n") {
+        counted(breaks as u64, "line")
+    } else {
+        counted(RawCharacters::of(rest).count() as u64, "character")
+    };
+    let mark = if string.raw().is_ascii() { MORE.replace('…', "\\u2026") } else { MORE.to_owned() };
+    let text = format!("\\n{mark}{more}");
+    let range = inside.start + kept..inside.end;
+    (range.len() >= text.len() + LEAST_SAVED).then_some(Edit { range, text })
+}
+
+/// Whether the end of a string is the mark of an earlier shortening.
+fn is_mark(rest: &str) -> bool {
+    let rest = rest.strip_prefix("\\n").unwrap_or(rest);
+    rest.starts_with(MORE) || rest.starts_with("\\u2026 +")
+}
+
+/// How many bytes of a string as it is spelled stay, where that is less than all.
+fn kept_length(raw: &str, lines: usize) -> Option<usize> {
+    let mut ended = 0;
+    for (number, character) in RawCharacters::of(raw).enumerate() {
+        if character.is_line_end {
+            ended += 1;
+        }
+        if ended >= lines || number >= lines * LINE {
+            return Some(character.start);
+        }
+    }
+    None
+}
+
+/// A character of a string as JSON spells it.
+struct RawCharacter {
+    start: usize,
+    is_line_end: bool,
+}
+
+/// Walks over the characters of a string as it is spelled, escapes and pairs of surrogates as one.
+struct RawCharacters<'a> {
+    raw: &'a str,
+    at: usize,
+}
+
+impl<'a> RawCharacters<'a> {
+    fn of(raw: &'a str) -> Self {
+        RawCharacters { raw, at: 0 }
+    }
+}
+
+impl Iterator for RawCharacters<'_> {
+    type Item = RawCharacter;
+
+    fn next(&mut self) -> Option<RawCharacter> {
+        let start = self.at;
+        let rest = &self.raw[start..];
+        let first = rest.chars().next()?;
+        let escaped = rest.as_bytes().get(1).copied().filter(|_| first == '\\');
+        let length = match escaped {
+            None => first.len_utf8(),
+            Some(b'u') => {
+                let is_high = rest.get(2..4).is_some_and(|digits| {
+                    let digits = digits.to_ascii_lowercase();
+                    ("d8".."dc").contains(&digits.as_str())
+                });
+                if is_high && rest.get(6..8) == Some("\\u") { 12 } else { 6 }
+            }
+            Some(_) => 2,
+        };
+        self.at = (start + length).min(self.raw.len());
+        Some(RawCharacter { start, is_line_end: escaped == Some(b'n') })
+    }
+}
+
+/// The edit that cuts a unified diff behind its first parts.
+fn first_hunks(diff: Json<'_>, most: usize) -> Option<Edit> {
+    if diff.kind() != JsonKind::String {
+        return None;
+    }
+    let inside = inside(diff);
+    let raw = &diff.raw()[1..diff.raw().len() - 1];
+    let (mut lines, mut hunks, mut end) = (0, 0, None);
+    for (line, start) in raw_lines(raw) {
+        if line.starts_with("@@") {
+            hunks += 1;
+            if hunks > 1 && lines >= most {
+                end = Some(start);
+                break;
+            }
+        }
+        lines += 1;
+    }
+    let range = inside.start + end?..inside.end;
+    (range.len() >= LEAST_SAVED).then(|| Edit { range, text: String::new() })
+}
+
+/// The lines of a string as it is spelled, each with where it begins.
+fn raw_lines(raw: &str) -> Vec<(&str, usize)> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for character in RawCharacters::of(raw) {
+        if character.is_line_end {
+            lines.push((&raw[start..character.start], start));
+            start = character.start + 2;
+        }
+    }
+    lines.push((&raw[start..], start));
+    lines
+}

@@ -1,0 +1,52 @@
+//! Messages that no rule touches, in what is not sent of them either: those of tools that `--prune-except` names, and results
+//! that carry words of the user.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::transcript::users_words::carries_words_of_user;
+use crate::transcript::{Message, Transcript};
+
+/// The names of tools by the ids of their calls.
+pub(super) struct SparedMessages<'r, 'a> {
+    except: &'r [String],
+    names: HashMap<Cow<'a, str>, Cow<'a, str>>,
+}
+
+impl<'r, 'a> SparedMessages<'r, 'a> {
+    pub(super) fn of(transcript: &Transcript<'a>, except: &'r [String]) -> Self {
+        let mut names = HashMap::new();
+        for call in transcript.messages.iter().flat_map(|message| &message.calls) {
+            if let (Some(id), Some(name)) = (call.id, call.name) {
+                names.insert(id.decode(), name.decode());
+            }
+        }
+        SparedMessages { except, names }
+    }
+
+    /// Whether a message stays as it is.
+    pub(super) fn has(&self, transcript: &Transcript<'a>, message: &Message<'a>) -> bool {
+        let is_excepted = |name: &str| self.except.iter().any(|excepted| excepted == name);
+        for call in &message.calls {
+            if call.name.is_some_and(|name| is_excepted(&name.decode())) {
+                return true;
+            }
+        }
+        for result in &message.results {
+            let tool = result.id.and_then(|id| self.names.get(&id.decode())).map(|name| &**name).unwrap_or_default();
+            if is_excepted(tool) {
+                return true;
+            }
+            let Some(output) = transcript.format.result_output(message, result) else { continue };
+            let bytes = output.value.raw().len();
+            let strings = output.strings();
+            let texts: Vec<Cow<'_, str>> =
+                strings.into_iter().filter_map(|string| Some(string.text()?.decode())).collect();
+            let text = texts.join("\n");
+            if carries_words_of_user(result, tool, bytes, || &text) {
+                return true;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,59 @@
+//! What Claude Code writes to its sessions and sends to no model.
+//!
+//! A copy of each result (`toolUseResult`) is for its screen: it shows the change of an edit, and the first lines of an
+//! output. It leaves the same members empty itself where it shortens a session in memory: the file before an edit, and
+//! what was read or written. Lines about progress are taken out of the chain when a session is loaded.
+
+use crate::format::Transcript;
+use crate::formats::claude_code::walk::{Place, Walk};
+use crate::formats::claude_code::{KEYS, is_sent};
+use crate::json::{Json, Object};
+use crate::unsent_forms::{Conditions, LastEntry, Shortened, UnsentEntry, UnsentForms, UnsentMember};
+
+/// The lines of an output that Claude Code shows, and some more.
+const OUTPUT: Shortened = Shortened::Lines(10);
+/// The lines of a change that it shows, and the parts of a change.
+const CHANGE: Shortened = Shortened::Elements(60);
+const CHANGES: Shortened = Shortened::Elements(5);
+/// The files of a search.
+const FILES: Shortened = Shortened::Elements(10);
+
+/// How the copy of a refused call begins, which holds the words of the user.
+const REFUSALS: &[&str] = &["User rejected tool use", "The user doesn't want to", "Error: The user doesn't want to "];
+
+const PROGRESS: Conditions = &[(&["type"], "progress")];
+const SNAPSHOT: Conditions = &[(&["type"], "file-history-snapshot")];
+const UPDATE: Conditions = &[(&["toolUseResult", "type"], "update")];
+
+pub(super) const FORMS: UnsentForms = UnsentForms {
+    entries: &[
+        UnsentEntry { is: PROGRESS, stays_with: None, last: LastEntry::Goes },
+        // The last one is what `/rewind` goes back to.
+        UnsentEntry { is: SNAPSHOT, stays_with: None, last: LastEntry::Stays },
+    ],
+    members: &[
+        UnsentMember::new(PROGRESS, &["data"], Shortened::Empty),
+        UnsentMember::new(&[], &["toolUseResult", "originalFile"], Shortened::Empty),
+        UnsentMember::new(&[], &["toolUseResult", "file", "content"], Shortened::Empty),
+        UnsentMember::new(&[], &["toolUseResult", "file", "base64"], Shortened::Empty),
+        UnsentMember::new(UPDATE, &["toolUseResult", "content"], Shortened::Empty),
+        UnsentMember::new(&[], &["toolUseResult", "structuredPatch", "*", "lines"], CHANGE),
+        UnsentMember::new(&[], &["toolUseResult", "structuredPatch"], CHANGES),
+        UnsentMember::new(&[], &["toolUseResult", "filenames"], FILES),
+        UnsentMember { spares: REFUSALS, ..UnsentMember::new(&[], &["toolUseResult"], OUTPUT) },
+        UnsentMember { spares: REFUSALS, ..UnsentMember::new(&[], &["tool_use_result"], OUTPUT) },
+        UnsentMember::new(&[(&["attachment", "type"], "hook_success")], &["attachment", "stdout"], OUTPUT),
+        UnsentMember::new(&[(&["attachment", "type"], "hook_success")], &["attachment", "stderr"], OUTPUT),
+        UnsentMember::new(&[(&["subtype"], "api_error")], &["error"], OUTPUT),
+    ],
+    links: Some(KEYS),
+};
+
+/// The lines of branches that the last line does not lead to, and those before the last boundary.
+pub(super) fn no_longer_loaded<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+    let entries = transcript.entries_in_order();
+    let lines: Vec<Object<'a>> = entries.iter().copied().map(Object::of).collect();
+    let places = Walk::of(&lines).places(&is_sent);
+    let is_left = |place: &Place| matches!(place, Place::Branch | Place::Compacted);
+    entries.into_iter().zip(&places).filter(|(_, place)| is_left(place)).map(|(entry, _)| entry).collect()
+}

@@ -1,0 +1,117 @@
+//! What an agent writes to its session files and sends to no model, as data: each format has a table of it, and one
+//! reader applies all tables.
+//!
+//! A table names only what the agent loads a session without. What the agent's own screen needs stays in a shorter form,
+//! as the agent shows it where it shortens a text itself.
+
+use crate::formats::shared::links::LinkKeys;
+use crate::json::{Json, JsonKind};
+
+/// What the agent of one format never sends.
+#[derive(Debug)]
+pub struct UnsentForms {
+    /// The entries that go whole.
+    pub entries: &'static [UnsentEntry],
+    /// The members that become shorter. Of two that hold the same value, the first counts.
+    pub members: &'static [UnsentMember],
+    /// The members with the ids of an entry and of its parent, in formats whose entries have any.
+    pub links: Option<LinkKeys>,
+}
+
+impl UnsentForms {
+    pub const NONE: UnsentForms = UnsentForms { entries: &[], members: &[], links: None };
+
+    /// Whether the table is empty.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.members.is_empty()
+    }
+}
+
+/// The texts that some members of an entry have, each by the path to it. No condition holds of every entry.
+pub type Conditions = &'static [(&'static [&'static str], &'static str)];
+
+/// A kind of entries that the agent loads a session without. An entry that another one names as its parent stays, with
+/// its members shortened.
+#[derive(Debug)]
+pub struct UnsentEntry {
+    pub is: Conditions,
+    /// The path to a value with which an entry stays; none where no value decides.
+    pub stays_with: Option<&'static [&'static str]>,
+    pub last: LastEntry,
+}
+
+impl UnsentEntry {
+    /// What a person calls it.
+    pub fn label(&self) -> &'static str {
+        self.is.last().map_or("entries", |(_, kind)| kind)
+    }
+}
+
+/// Whether the last entry of a kind stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastEntry {
+    Goes,
+    Stays,
+}
+
+/// A member that becomes shorter, in the entries that meet the conditions.
+#[derive(Debug)]
+pub struct UnsentMember {
+    pub of: Conditions,
+    /// The path to its value. A `*` stands for each element of a list and for each member of an object.
+    pub path: &'static [&'static str],
+    pub becomes: Shortened,
+    /// How a text begins that stays whole.
+    pub spares: &'static [&'static str],
+}
+
+/// What becomes of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shortened {
+    /// A value of the same kind with nothing in it.
+    Empty,
+    Null,
+    /// Each text in it keeps so many lines, and a line says how many more there were.
+    Lines(usize),
+    /// A unified diff keeps its first hunks, up to so many lines, and at least one.
+    Hunks(usize),
+    /// A list keeps its first elements.
+    Elements(usize),
+}
+
+impl UnsentMember {
+    /// A member of the entries that meet some conditions, which spares no text.
+    pub const fn new(of: Conditions, path: &'static [&'static str], becomes: Shortened) -> Self {
+        UnsentMember { of, path, becomes, spares: &[] }
+    }
+
+    /// What a person calls it: the kind of its entries, or its member.
+    pub fn label(&self) -> &'static str {
+        match self.of.last() {
+            Some((["type"] | ["payload", "type"] | ["attachment", "type"] | ["subtype"], kind)) => kind,
+            _ => self.path.iter().find(|name| **name != "message").unwrap_or(&"other"),
+        }
+    }
+}
+
+/// Whether an entry meets conditions.
+pub fn meets(entry: Json<'_>, conditions: Conditions) -> bool {
+    conditions.iter().all(|(path, expected)| {
+        let text = entry.at(path).and_then(|value| value.text());
+        text.is_some_and(|text| text.is(expected))
+    })
+}
+
+/// The values at a path with `*`.
+pub fn values_at<'a>(value: Json<'a>, path: &[&str]) -> Vec<Json<'a>> {
+    let Some((first, rest)) = path.split_first() else { return vec![value] };
+    if *first != "*" {
+        return value.get(first).map_or_else(Vec::new, |inner| values_at(inner, rest));
+    }
+    let inner: Vec<Json<'a>> = match value.kind() {
+        JsonKind::Array => value.items().collect(),
+        JsonKind::Object => value.entries().map(|(_, inner)| inner).collect(),
+        _ => Vec::new(),
+    };
+    inner.into_iter().flat_map(|inner| values_at(inner, rest)).collect()
+}

@@ -1,0 +1,260 @@
+//! One file of `slim`: it is read, made smaller, read again, and replaced.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::Result;
+
+use crate::compact::{Section, Slimmed, assign_record_ids, context_difference, is_lines, slim};
+use crate::exit::Failure;
+use crate::files::append::{self, Appended, WaitingSections};
+use crate::files::atomic::Readers;
+use crate::files::compression::Compression;
+use crate::files::input::{self, Input, Opened, ReadOptions};
+use crate::files::open_files::OpenFiles;
+use crate::files::output;
+use crate::files::replacing::ReplacedFile;
+use crate::rewrite::pieces;
+use crate::settings::SlimSettings;
+use crate::transcript::Transcript;
+use crate::transcript::framing::Document;
+use crate::transcript::view::Arena;
+use crate::wording::reason;
+
+use crate::engine::inputs::{edited, read, source_name};
+use crate::engine::records::{is_record, refuse_other_file};
+use crate::engine::slim::ARCHIVE_END;
+
+/// A file to look at.
+pub(super) struct SessionFile {
+    pub(super) path: PathBuf,
+    /// Whether the user named it, rather than a folder that has it.
+    pub(super) is_named: bool,
+}
+
+impl SessionFile {
+    pub(super) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Where what goes of it is kept.
+    pub(super) fn archive(&self) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(ARCHIVE_END);
+        name.into()
+    }
+}
+
+/// What came of a file.
+pub(super) enum Outcome {
+    /// It became smaller, or would.
+    Slimmed(Saving),
+    /// It is a session with nothing more to remove. The bytes of the file.
+    Nothing(u64),
+    /// It is not a session of an agent, and why.
+    Other(String),
+    /// It is left alone, and why.
+    Left(String),
+    /// It is younger than the user wants.
+    Young,
+    Failed(anyhow::Error),
+}
+
+/// What a file saves.
+pub(super) struct Saving {
+    pub(super) before: u64,
+    pub(super) after: u64,
+    pub(super) by_label: Vec<(&'static str, u64)>,
+    /// By how many other names the old file is still known.
+    pub(super) other_names: u64,
+    /// A warning for a file that a program may still write to.
+    pub(super) warning: Option<String>,
+}
+
+/// Removes what is not sent from a file, unless it is left alone.
+///
+/// # Errors
+/// It cannot be read or replaced, or the result is not the same context. The file is as it was then.
+pub(super) fn slim_file(settings: &SlimSettings, file: &SessionFile, open_files: &OpenFiles) -> Result<Outcome> {
+    let path = &file.path;
+    let there = fs::symlink_metadata(path);
+    let unreadable = |error| Failure::unreadable(format!("{} cannot be read: {}", file.name(), reason(&error)));
+    let there = there.map_err(unreadable)?;
+    if let Some(why) = left_alone(&there) {
+        return if file.is_named { Err(refused(file, why).into()) } else { Ok(Outcome::Left(why.to_owned())) };
+    }
+    if settings.older.is_some_and(|older| is_younger(&there, older)) {
+        return Ok(Outcome::Young);
+    }
+    if !settings.force
+        && !settings.dry_run
+        && let Some(writer) = open_files.writer(&there)
+    {
+        if file.is_named {
+            open_files.refuse_writer(path, &there)?;
+        }
+        return Ok(Outcome::Left(format!("{writer} has it open for writing")));
+    }
+    let input = match opened(file)? {
+        Ok(input) => input,
+        Err(why) => return Ok(Outcome::Other(why)),
+    };
+    if input.compression != Compression::of_name(path) {
+        return Ok(Outcome::Left("its name does not say how it is compressed".to_owned()));
+    }
+    let slimmed = match slimmed(settings, file, &input) {
+        Ok(Some(slimmed)) => slimmed,
+        Ok(None) => return Ok(Outcome::Other("its format has nothing that is not sent".to_owned())),
+        Err(failure) if !file.is_named && failure.other_file.is_some() => {
+            return Ok(Outcome::Other(failure.other_file.unwrap_or_default()));
+        }
+        Err(failure) => return Err(failure.into()),
+    };
+    if slimmed.edits.is_empty() {
+        return Ok(Outcome::Nothing(there.len()));
+    }
+    let slim_input = edited(&input, &slimmed.edits);
+    check_context(settings, &input, &slim_input)?;
+    let saved: usize = slimmed.edits.iter().map(|edit| edit.range.len().saturating_sub(edit.text.len())).sum();
+    let mut saving = Saving {
+        before: there.len(),
+        after: there.len().saturating_sub(saved as u64),
+        by_label: slimmed.by_label.clone(),
+        other_names: 0,
+        warning: None,
+    };
+    if !settings.dry_run {
+        replace(settings, file, &there, &input, slimmed, open_files, &mut saving)?;
+    }
+    Ok(Outcome::Slimmed(saving))
+}
+
+/// Why a file is left alone whatever it holds.
+fn left_alone(there: &Metadata) -> Option<&'static str> {
+    if there.is_symlink() {
+        return Some("it is a link, and tcompact does not write through links");
+    }
+    if !there.is_file() {
+        return Some("it is not a regular file");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        if there.uid() != rustix::process::geteuid().as_raw() {
+            return Some("it belongs to another user");
+        }
+    }
+    None
+}
+
+fn refused(file: &SessionFile, why: &str) -> Failure {
+    Failure::unreadable(format!("{} is not replaced: {why}", file.name()))
+}
+
+fn is_younger(there: &Metadata, older: std::time::Duration) -> bool {
+    let Ok(modified) = there.modified() else { return true };
+    SystemTime::now().duration_since(modified).is_ok_and(|age| age < older) || modified > SystemTime::now()
+}
+
+/// Reads a file whole; or why it is not a session.
+fn opened(file: &SessionFile) -> Result<Result<Input, String>> {
+    let reading = ReadOptions { lines: None, may_be_other: !file.is_named, hashed: false, is_record: Some(is_record) };
+    Ok(match input::open(Some(&file.path), reading)?.0 {
+        Opened::Whole(input) => Ok(input),
+        Opened::Lines(_) => {
+            Err("each of its lines is a conversation or a record, as agents do not write them".to_owned())
+        }
+        Opened::Other(why) => Err(why),
+    })
+}
+
+/// What goes of a file; nothing where its format has nothing that is not sent.
+fn slimmed(settings: &SlimSettings, file: &SessionFile, input: &Input) -> Result<Option<Slimmed>, Failure> {
+    let arena = Arena::default();
+    let mut document = read(&settings.input, &settings.policy, input, &arena)?;
+    if document.transcripts.iter().all(|transcript| transcript.format.unsent.is_empty()) {
+        return Ok(None);
+    }
+    assign_record_ids(&mut document, input.bytes(), 0);
+    let name = |transcript: &Transcript<'_>| source_name(input, transcript);
+    let has_archive = settings.archives && is_lines(&file.archive());
+    Ok(Some(slim(&document, input.bytes(), has_archive, &name)))
+}
+
+/// Checks that what is sent is the same before and after.
+///
+/// # Errors
+/// It is not: tcompact would be wrong about the file.
+fn check_context(settings: &SlimSettings, before: &Input, after: &Input) -> Result<()> {
+    let (arena, other_arena) = (Arena::default(), Arena::default());
+    let one = read(&settings.input, &settings.policy, before, &arena)?;
+    let format = one.transcripts.first().map(|transcript| transcript.format);
+    let mut reading = settings.input.clone();
+    reading.from = reading.from.or(format);
+    let other = read(&reading, &settings.policy, after, &other_arena)?;
+    match difference(&one, &other) {
+        None => Ok(()),
+        Some(index) => {
+            let message = format!(
+                "{} is left as it is: without what is not sent, message {index} would be read otherwise",
+                before.name
+            );
+            Err(Failure::unreadable(message).into())
+        }
+    }
+}
+
+fn difference(one: &Document<'_>, other: &Document<'_>) -> Option<usize> {
+    if one.transcripts.len() != other.transcripts.len() {
+        return Some(0);
+    }
+    one.transcripts.iter().zip(&other.transcripts).find_map(|(one, other)| context_difference(one, other))
+}
+
+/// Appends what goes to the archive, then puts the smaller file in place. Where that fails, the archive is as it was.
+fn replace(
+    settings: &SlimSettings,
+    file: &SessionFile,
+    before: &Metadata,
+    input: &Input,
+    slimmed: Slimmed,
+    open_files: &OpenFiles,
+    saving: &mut Saving,
+) -> Result<()> {
+    let path = &file.path;
+    let readers = Readers::of_result(Some(path));
+    let result = output::replacement(pieces(input.bytes(), &slimmed.edits), path, &readers)?;
+    let target = result.place().unwrap_or(path).to_owned();
+    let replaced = ReplacedFile { path, target, before: Some(before) };
+    // Nothing is archived for a file that changed already.
+    replaced.refuse_change()?;
+    saving.after = result.path().and_then(|path| fs::metadata(path).ok()).map_or(saving.after, |there| there.len());
+    saving.warning = open_files.warning(path, before).filter(|_| !settings.force);
+    let archived = if settings.archives { archive(&file.archive(), slimmed.archived.sections)? } else { None };
+    match replaced.replace(result, None) {
+        Ok(others) => saving.other_names = others,
+        Err(error) => {
+            if archived.is_some_and(|archived| !archived.take_back()) {
+                let message = format!("{error}; the archive keeps what was cut, since another run wrote to it too");
+                return Err(Failure::unreadable(message).into());
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Appends records to the archive of a file.
+fn archive(archive: &Path, sections: Vec<Section>) -> Result<Option<Appended>> {
+    if fs::symlink_metadata(archive).is_ok_and(|there| there.is_symlink()) {
+        let name = archive.display();
+        let message = format!("{name} is a link, and tcompact does not write through links; move it away");
+        return Err(Failure::unreadable(message).into());
+    }
+    append::check(archive, &[])?;
+    refuse_other_file(archive)?;
+    let mut waiting = WaitingSections::default();
+    waiting.add(archive, sections, false)?;
+    waiting.append(archive)
+}
