@@ -345,7 +345,7 @@ fn a_page_shows_what_was_pruned_without_a_summary() {
             }
         }
     }
-    assert!(pruned * one_in() > 40, "{pruned}");
+    assert!(pruned > 0, "nothing was pruned");
 }
 
 #[test]

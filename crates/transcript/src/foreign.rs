@@ -8,6 +8,7 @@ mod completion;
 mod libraries;
 mod part;
 mod programs;
+mod recognizer;
 mod rejection;
 mod unread;
 

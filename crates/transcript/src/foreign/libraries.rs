@@ -1,7 +1,7 @@
 //! Lists of libraries, and rows of data sets, that tcompact does not read, told by one of their messages or by the object
 //! around them.
 
-use crate::foreign::programs::{Program, has_all, has_any, has_at, is_one_of};
+use crate::foreign::recognizer::{Program, has_all, has_any, has_at, is_one_of};
 use crate::json::Object;
 
 /// Libraries and stores whose conversations are told where no format reads them.

@@ -1,19 +1,8 @@
 //! Programs whose files tcompact does not read, told by one of their messages or by a whole export.
 
 use crate::foreign::libraries::LIBRARIES;
+use crate::foreign::recognizer::{Program, Recognizer, has_all, has_any, has_at, has_part_of, is_one_of};
 use crate::json::{Json, JsonKind, Object};
-
-/// Whether an object is one of a given program.
-type Recognizer = fn(&Object<'_>) -> bool;
-
-/// A program whose files tcompact does not read.
-pub(super) struct Program {
-    /// What its file is.
-    pub(super) name: &'static str,
-    /// What the user can do instead, if anything.
-    pub(super) next: &'static str,
-    pub(super) is_of: Recognizer,
-}
 
 /// Programs whose files are told where no format reads them. They are never asked about what a format reads.
 const PROGRAMS: [(&str, Recognizer); 25] = [
@@ -85,26 +74,6 @@ const PROGRAMS: [(&str, Recognizer); 25] = [
             || has_at(one, &["parts"], |parts| has_part_of(parts, &["tool_call", "tool_call_response"]))
     }),
 ];
-
-pub(super) fn has_all(object: &Object<'_>, keys: &[&str]) -> bool {
-    keys.iter().all(|key| object.get(key).is_some())
-}
-
-pub(super) fn has_any(object: &Object<'_>, keys: &[&str]) -> bool {
-    keys.iter().any(|key| object.get(key).is_some())
-}
-
-pub(super) fn has_at<'a>(object: &Object<'a>, path: &[&str], is_so: impl Fn(Json<'a>) -> bool) -> bool {
-    object.at(path).is_some_and(is_so)
-}
-
-pub(super) fn is_one_of(object: &Object<'_>, key: &str, texts: &[&str]) -> bool {
-    object.get_text(key).is_some_and(|text| texts.iter().any(|one| text.is(one)))
-}
-
-fn has_part_of(list: Json<'_>, kinds: &[&str]) -> bool {
-    list.items().any(|part| part.get_text("type").is_some_and(|kind| kinds.iter().any(|name| kind.is(name))))
-}
 
 /// Programs whose files a format would read, but not as their program does. They are refused before any format is asked,
 /// unless the user names one. Each is told by the object around the messages or by the first line of a file.
@@ -203,14 +172,4 @@ pub(crate) fn program(object: Json<'_>) -> Option<&'static str> {
     let object = Object::of(object);
     let known = MISREAD_PROGRAMS.iter().chain(&LIBRARIES).map(|program| (program.name, program.is_of));
     known.chain(PROGRAMS).find(|(_, is_of)| is_of(&object)).map(|(name, _)| name)
-}
-
-impl Program {
-    fn sentence(&self) -> String {
-        let Program { name, next, .. } = self;
-        if next.is_empty() {
-            return format!("looks like {name}, which tcompact does not read,");
-        }
-        format!("looks like {name}, which tcompact does not read ({next}),")
-    }
 }

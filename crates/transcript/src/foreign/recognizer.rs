@@ -1,0 +1,46 @@
+//! How a program is recognized by an object of its file.
+
+use crate::json::{Json, Object};
+
+/// Whether an object is one of a given program.
+pub(super) type Recognizer = fn(&Object<'_>) -> bool;
+
+/// A program whose files tcompact does not read.
+pub(super) struct Program {
+    /// What its file is.
+    pub(super) name: &'static str,
+    /// What the user can do instead, if anything.
+    pub(super) next: &'static str,
+    pub(super) is_of: Recognizer,
+}
+
+impl Program {
+    /// That an object is of the program: a sentence without its subject.
+    pub(super) fn sentence(&self) -> String {
+        let Program { name, next, .. } = self;
+        if next.is_empty() {
+            return format!("looks like {name}, which tcompact does not read,");
+        }
+        format!("looks like {name}, which tcompact does not read ({next}),")
+    }
+}
+
+pub(super) fn has_all(object: &Object<'_>, keys: &[&str]) -> bool {
+    keys.iter().all(|key| object.get(key).is_some())
+}
+
+pub(super) fn has_any(object: &Object<'_>, keys: &[&str]) -> bool {
+    keys.iter().any(|key| object.get(key).is_some())
+}
+
+pub(super) fn has_at<'a>(object: &Object<'a>, path: &[&str], is_so: impl Fn(Json<'a>) -> bool) -> bool {
+    object.at(path).is_some_and(is_so)
+}
+
+pub(super) fn is_one_of(object: &Object<'_>, key: &str, texts: &[&str]) -> bool {
+    object.get_text(key).is_some_and(|text| texts.iter().any(|one| text.is(one)))
+}
+
+pub(super) fn has_part_of(list: Json<'_>, kinds: &[&str]) -> bool {
+    list.items().any(|part| part.get_text("type").is_some_and(|kind| kinds.iter().any(|name| kind.is(name))))
+}
