@@ -78,8 +78,8 @@ _tcompact() {
         --preset) words="langchain deepagents deerflow deerflow-v1 tongyi synaptic" ;;
         --config) return ;;
         --color) words="auto always never" ;;
-        --from) words="auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench" ;;
-        --latest) words="claude-code codex gemini-cli pi copilot-cli" ;;
+        --from) words="auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli kimi-code qwen-code openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench" ;;
+        --latest) words="claude-code codex gemini-cli pi copilot-cli kimi-code qwen-code" ;;
         --lines) words="messages conversations" ;;
         --context-window) compopt +o default +o bashdefault; return ;;
         --counter) words="approx o200k_base cl100k_base bytes:" ;;

@@ -69,12 +69,14 @@ complete -c tcompact -n '__tcompact_is none' -l config -d 'Read settings from a 
 complete -c tcompact -n '__tcompact_is none' -l color -d 'When to color standard error and --diff: `auto` (on a terminal, unless `NO_COLOR` is set), `always`, `never`' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c tcompact -n '__tcompact_is none' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is none' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli kimi-code qwen-code openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is none' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
 codex\t''
 gemini-cli\t''
 pi\t''
-copilot-cli\t''"
+copilot-cli\t''
+kimi-code\t''
+qwen-code\t''"
 complete -c tcompact -n '__tcompact_is none' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is none' -l context-window -d 'The context window in tokens, in place of the one of --for' -r -f
@@ -116,12 +118,14 @@ complete -c tcompact -n '__tcompact_is count' -l context-window -d 'The context 
 complete -c tcompact -n '__tcompact_is count' -l counter -d 'How to count tokens: `estimate`, `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base`, `bytes:N` or `recorded` [default: the tokenizer of --for, else estimate for the model that the session names]' -r -f -a "approx o200k_base cl100k_base bytes:"
 complete -c tcompact -n '__tcompact_is count' -l counter-cmd -d 'Run CMD with `sh -c` (on Windows `cmd /C`) to count: it starts once, reads each text as a JSON string on a line, and writes the number on a line' -r -f -a "(__fish_complete_command)"
 complete -c tcompact -n '__tcompact_is count' -l overhead-tokens -d 'Tokens of every request beside its messages, such as tools and the system prompt [default: those of the transcript]' -r -f
-complete -c tcompact -n '__tcompact_is count' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is count' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli kimi-code qwen-code openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is count' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
 codex\t''
 gemini-cli\t''
 pi\t''
-copilot-cli\t''"
+copilot-cli\t''
+kimi-code\t''
+qwen-code\t''"
 complete -c tcompact -n '__tcompact_is count' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is count' -l timeout -d 'The most seconds that --counter-cmd may take for a text' -r -f
@@ -145,12 +149,14 @@ complete -c tcompact -n '__tcompact_is check' -l for -d 'The model that reads th
 complete -c tcompact -n '__tcompact_is check' -l thinking -d 'What becomes of Claude\'s signed thinking behind a compaction, which the newest models refuse; with `keep`, it is not a violation' -r -f -a "auto\t'Remove it if its model binds it to the messages before it'
 keep\t'It stays'
 drop\t'It is removed'"
-complete -c tcompact -n '__tcompact_is check' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is check' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli kimi-code qwen-code openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is check' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
 codex\t''
 gemini-cli\t''
 pi\t''
-copilot-cli\t''"
+copilot-cli\t''
+kimi-code\t''
+qwen-code\t''"
 complete -c tcompact -n '__tcompact_is check' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is check' -l redact -d 'Mask secrets in what is shown' -r -f -a "sent\t'What a summarizer is sent, and the summary'
@@ -177,12 +183,14 @@ complete -c tcompact -n '__tcompact_is repair' -s o -l output -d 'Write to FILE 
 complete -c tcompact -n '__tcompact_is repair' -s i -l in-place -d 'Replace each file, whole or not at all; with =SUFFIX, first copy it to its name with SUFFIX at the end' -r -f
 complete -c tcompact -n '__tcompact_is repair' -s O -l output-dir -d 'Write the results of several files or of folders to the same tree under DIR; files that need nothing are copied' -r -f -a "(__fish_complete_directories)"
 complete -c tcompact -n '__tcompact_is repair' -l archive -d 'Append what stood there before to FILE (`.jsonl`, `.jsonl.gz` or `.jsonl.zst`), from which the command restore puts it back' -r -F
-complete -c tcompact -n '__tcompact_is repair' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is repair' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli kimi-code qwen-code openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is repair' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
 codex\t''
 gemini-cli\t''
 pi\t''
-copilot-cli\t''"
+copilot-cli\t''
+kimi-code\t''
+qwen-code\t''"
 complete -c tcompact -n '__tcompact_is repair' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is repair' -s j -l jobs -d 'How many conversations to process at once [default: one for each core; 8 with a model or a command]' -r -f
@@ -201,12 +209,14 @@ complete -c tcompact -n '__tcompact_is redact' -s o -l output -d 'Write to FILE 
 complete -c tcompact -n '__tcompact_is redact' -s i -l in-place -d 'Replace each file, whole or not at all; with =SUFFIX, first copy it to its name with SUFFIX at the end' -r -f
 complete -c tcompact -n '__tcompact_is redact' -s O -l output-dir -d 'Write the results of several files or of folders to the same tree under DIR; files that need nothing are copied' -r -f -a "(__fish_complete_directories)"
 complete -c tcompact -n '__tcompact_is redact' -l archive -d 'Append what stood there before to FILE (`.jsonl`, `.jsonl.gz` or `.jsonl.zst`), from which the command restore puts it back' -r -F
-complete -c tcompact -n '__tcompact_is redact' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is redact' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli kimi-code qwen-code openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is redact' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
 codex\t''
 gemini-cli\t''
 pi\t''
-copilot-cli\t''"
+copilot-cli\t''
+kimi-code\t''
+qwen-code\t''"
 complete -c tcompact -n '__tcompact_is redact' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is redact' -s j -l jobs -d 'How many conversations to process at once [default: one for each core; 8 with a model or a command]' -r -f
@@ -225,12 +235,14 @@ complete -c tcompact -n '__tcompact_is search' -l limit -d 'The most messages to
 complete -c tcompact -n '__tcompact_is search' -l archive -d 'Read this archive first' -r -F
 complete -c tcompact -n '__tcompact_is search' -l redact -d 'Mask secrets in what is shown' -r -f -a "sent\t'What a summarizer is sent, and the summary'
 all\t'All that is written, kept messages too'"
-complete -c tcompact -n '__tcompact_is search' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is search' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli kimi-code qwen-code openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is search' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
 codex\t''
 gemini-cli\t''
 pi\t''
-copilot-cli\t''"
+copilot-cli\t''
+kimi-code\t''
+qwen-code\t''"
 complete -c tcompact -n '__tcompact_is search' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is search' -l config -d 'Read settings from a TOML or YAML file, with the names of the flags as keys, or from a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists]' -r -F
@@ -247,12 +259,14 @@ complete -c tcompact -n '__tcompact_is show' -l limit-tokens -d 'The most tokens
 complete -c tcompact -n '__tcompact_is show' -l archive -d 'Read this archive first' -r -F
 complete -c tcompact -n '__tcompact_is show' -l redact -d 'Mask secrets in what is shown' -r -f -a "sent\t'What a summarizer is sent, and the summary'
 all\t'All that is written, kept messages too'"
-complete -c tcompact -n '__tcompact_is show' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is show' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli kimi-code qwen-code openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is show' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
 codex\t''
 gemini-cli\t''
 pi\t''
-copilot-cli\t''"
+copilot-cli\t''
+kimi-code\t''
+qwen-code\t''"
 complete -c tcompact -n '__tcompact_is show' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is show' -l config -d 'Read settings from a TOML or YAML file, with the names of the flags as keys, or from a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists]' -r -F
@@ -275,11 +289,14 @@ complete -c tcompact -n '__tcompact_is restore' -s q -l quiet -d 'Report only er
 complete -c tcompact -n '__tcompact_is restore' -s v -l verbose -d 'Report decisions, and settings that differ from the defaults, on standard error'
 complete -c tcompact -n '__tcompact_is restore' -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tcompact -n '__tcompact_is slim' -l older -d 'Leave files alone that changed within AGE: `30m`, `12h`, `7d` or `2w`' -r -f
-complete -c tcompact -n '__tcompact_is slim' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
+complete -c tcompact -n '__tcompact_is slim' -l from -d 'The format of the transcript, one of `tcompact list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi opencode copilot-cli kimi-code qwen-code openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -n '__tcompact_is slim' -l latest -d 'Read the newest session of an agent that no other process has open, in place of a PATH' -r -f -a "claude-code\t''
 codex\t''
 gemini-cli\t''
-pi\t''"
+pi\t''
+copilot-cli\t''
+kimi-code\t''
+qwen-code\t''"
 complete -c tcompact -n '__tcompact_is slim' -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -n '__tcompact_is slim' -l config -d 'Read settings from a TOML or YAML file, with the names of the flags as keys, or from a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists]' -r -F
