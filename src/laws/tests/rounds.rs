@@ -69,6 +69,11 @@ fn talk(seed: u64) -> Vec<Step> {
     let mut below = choices(seed);
     let said = steps(&mut below, 0..(ROUNDS + 1) * GAINED);
     let turns = |number: usize, step: Step| {
+        // Where user and model alternate, a conversation without an answer cannot be cut.
+        let step = match step {
+            Step::User(text) if number % 2 == 0 => Step::Assistant(text),
+            step => step,
+        };
         [Step::User(format!("Look only at bed {number} of {seed}. Its password=Tulip{number}Garden{seed}.")), step]
     };
     said.into_iter().enumerate().flat_map(|(number, step)| turns(number, step)).collect()
@@ -92,7 +97,10 @@ fn messages(text: &str, format: &'static Format) -> Vec<Value> {
 fn assert_places(text: &str, format: &'static Format, found: &[Vec<String>]) -> usize {
     let document = read(text, Some(format), None).expect("a transcript");
     let texts: Vec<String> = document.transcripts[0].messages.iter().map(|message| message.whole_text()).collect();
-    let summary = texts.iter().find(|text| text.contains("<summary>")).expect("a summary");
+    let summary = texts
+        .iter()
+        .find(|text| text.contains("<summary>"))
+        .unwrap_or_else(|| panic!("{} has no summary: {text}", format.name));
     let mut places = 0;
     for line in summary.lines() {
         let place = line.strip_prefix("- [").and_then(|rest| rest.split_once("] Look only at bed "));

@@ -14,7 +14,9 @@ use crate::laws::transcripts::read;
 const NEW_NAME: &str = "hologram";
 
 /// Members without which text does not count as a message's, and why that is right or accepted so far.
-const EXCEPTIONS: [(&str, &[&str], &str); 9] = [
+const EXCEPTIONS: [(&str, &[&str], &str); 11] = [
+    ("copilot-cli", &["type", "summaryContent"], "Copilot does not read an event without them either"),
+    ("opencode", &["status", "error"], "opencode sends nothing of a call whose state does not say that it has ended"),
     (
         "qwen-code",
         &["uuid", "parentUuid", "sessionId", "type", "message", "subtype", "systemPayload", "compressedHistory"],

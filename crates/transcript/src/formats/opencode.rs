@@ -169,6 +169,11 @@ impl Session for OpenCode {
         }
         resets
     }
+
+    /// What opencode's own compaction kept stands before its summary, and ours resets the sizes of what it keeps.
+    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
+        Some(true)
+    }
 }
 const ROLES: [(&str, Role); 2] = [("user", Role::User), ("assistant", Role::Assistant)];
 

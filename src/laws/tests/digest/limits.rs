@@ -195,6 +195,10 @@ fn any_text_is_taken() {
         "e\u{301}",
     ];
     for text in odd.into_iter().map(str::to_owned).chain(texts.into_iter().step_by(4)) {
+        // A picture in a text is told by its size, and not as it was said.
+        if text.contains(";base64,") {
+            continue;
+        }
         let id = json!({"id": "a", "type": "function", "function": {"name": text, "arguments": text}});
         let messages = json!([
             {"role": "user", "content": text}, {"role": "assistant", "content": text, "tool_calls": [id]},

@@ -357,11 +357,19 @@ fn tokens_of(part: Json<'_>) -> u64 {
     ascii.div_ceil(4) + others
 }
 
-/// Whether a part says nothing.
+/// Whether a part says nothing. One with its words under another name than Kimi Code's does.
 fn is_blank(part: Json<'_>) -> bool {
-    let is_blank_text = |key: &str| part.get_text(key).is_none_or(|text| text.decode().trim().is_empty());
-    part.member_is("type", "text") && is_blank_text("text")
-        || part.member_is("type", "think") && part.get("encrypted").is_none() && is_blank_text("think")
+    let key = if part.member_is("type", "text") {
+        "text"
+    } else if part.member_is("type", "think") && part.get("encrypted").is_none() {
+        "think"
+    } else {
+        return false;
+    };
+    match part.get_text(key) {
+        Some(text) => text.decode().trim().is_empty(),
+        None => part.entries().nth(1).is_none(),
+    }
 }
 
 fn text_of(event: Json<'_>, key: &str) -> String {
