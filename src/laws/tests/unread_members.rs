@@ -15,16 +15,39 @@ const NEW_NAME: &str = "hologram";
 
 /// Members without which text does not count as a message's, and why that is right or accepted so far.
 const EXCEPTIONS: [(&str, &[&str], &str); 11] = [
-    ("copilot-cli", &["type", "summaryContent"], "Copilot does not read an event without them either"),
+    ("copilot-cli", &["type", "summaryContent", "content"], "Copilot reads no event or notice without them either"),
     ("opencode", &["status", "error"], "opencode sends nothing of a call whose state does not say that it has ended"),
     (
         "qwen-code",
-        &["uuid", "parentUuid", "sessionId", "type", "message", "subtype", "systemPayload", "compressedHistory"],
+        &[
+            "uuid",
+            "parentUuid",
+            "sessionId",
+            "type",
+            "message",
+            "subtype",
+            "systemPayload",
+            "compressedHistory",
+            "parts",
+        ],
         "Qwen Code does not read a line without them either, or finds another way",
     ),
     (
         "kimi-code",
-        &["type", "event", "message", "part", "stepUuid", "uuid", "toolCallId", "role", "summary", "contextSummary"],
+        &[
+            "type",
+            "event",
+            "message",
+            "part",
+            "stepUuid",
+            "uuid",
+            "toolCallId",
+            "role",
+            "summary",
+            "contextSummary",
+            "compactedCount",
+            "note",
+        ],
         "Kimi Code does not read an event without them either",
     ),
     ("claude-code", &["uuid"], "lines lead to each other by their ids, likewise"),
