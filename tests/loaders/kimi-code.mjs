@@ -1,10 +1,10 @@
 // Checks that Kimi Code sends what tcompact writes: makes a session with Kimi Code itself, compacts it at every cut, with
 // pins, with --fit and with --prune all, resumes each result, and reads what the stand-in for the model was sent.
-// usage: node kimi_code.mjs TCOMPACT [FOLDER]      FOLDER keeps the npm package for the next run
+// usage: node kimi-code.mjs TCOMPACT [FOLDER]      FOLDER keeps the npm package for the next run
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { compacted, installed, run, standIn, textOf } from "./stand_in_b.mjs";
+import { compacted, installed, run, standIn, textOf } from "./stand-in.mjs";
 
 const tcompact = resolve(process.argv[2] ?? "target/debug/tcompact");
 const work = mkdtempSync(join(tmpdir(), "kimi-code-"));
