@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::all_cases::{Sample, one_in};
+use crate::all_cases::Sample;
 use crate::program::{Run, path, piped, run, tcompact, with};
 
 const KEEP: [&str; 5] = ["-q", "--keep", "messages:2", "--accept", "any"];
