@@ -71,7 +71,7 @@ fn talk(seed: u64) -> Vec<Step> {
     let turns = |number: usize, step: Step| {
         // Where user and model alternate, a conversation without an answer cannot be cut.
         let step = match step {
-            Step::User(text) if number % 2 == 0 => Step::Assistant(text),
+            Step::User(text) if number.is_multiple_of(2) => Step::Assistant(text),
             step => step,
         };
         [Step::User(format!("Look only at bed {number} of {seed}. Its password=Tulip{number}Garden{seed}.")), step]
