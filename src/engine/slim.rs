@@ -55,8 +55,9 @@ pub(super) fn slim_files(settings: &SlimSettings) -> Result<Exit> {
             outcome => totals.add(file, outcome),
         }
     }
-    if is_alone && totals.sessions == 0 {
-        let why = totals.others.first().map(|(_, why)| why.as_str()).unwrap_or("it is not a session");
+    if is_alone && totals.sessions == 0 && totals.young == 0 {
+        let mut reasons = totals.left.iter().chain(&totals.others);
+        let why = reasons.next().map_or("it is not a session", |(_, why)| why.as_str());
         return Err(Failure::unreadable(format!("{}: {why}", settings.input.paths[0].display())).into());
     }
     for failure in &failures {
@@ -66,7 +67,7 @@ pub(super) fn slim_files(settings: &SlimSettings) -> Result<Exit> {
     if !failures.is_empty() {
         return Ok(Exit::SomeFailed);
     }
-    if totals.sessions == 0 && totals.left.is_empty() {
+    if totals.sessions == 0 && totals.young == 0 && totals.left.is_empty() {
         let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
         return Err(Failure::unreadable(format!("{}: no sessions found", paths.join(", "))).into());
     }

@@ -92,7 +92,8 @@ pub struct Format {
     pub summary_roles: &'static [SummaryRole],
     /// The position of a summary among the pinned messages.
     pub summary_position: SummaryPosition,
-    /// The member by which entries name their parent. Without it `summary_position` does not hold, where there is one.
+    /// The member by which entries name their parent. Where a format has one and no entry of a session does, a summary
+    /// stands after the pinned messages.
     pub parent_member: Option<&'static str>,
     /// Whether its summaries have a mark of the format, as those of the agent have. The agent's own begin with words of
     /// the agent's.
@@ -185,6 +186,8 @@ pub struct NewestVersion {
     pub entry: &'static str,
     /// Its member with the version.
     pub member: &'static str,
+    /// What the agent calls it.
+    pub noun: &'static str,
     /// The first two numbers.
     pub newest: (u32, u32),
 }
@@ -383,7 +386,7 @@ impl Format {
         let version = first.json.get_text(known.member)?.decode().into_owned();
         let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
         let read = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        (read > known.newest).then(|| format!("protocol {version}"))
+        (read > known.newest).then(|| format!("{} {version}", known.noun))
     }
 
     /// Why a conversation that can be read is left unchanged, to follow its name.
@@ -438,11 +441,7 @@ impl Format {
             Attachments::Read { append_line, .. } => return append_line(message, line),
         };
         let holder = Object::of(first_entry(message.json)?.at(beside)?);
-        if let Some(parts) = holder.get("parts").filter(|parts| parts.items().next().is_some()) {
-            let end = parts.span().end - "]".len();
-            return Some(Edit { range: end..end, text: format!(",{}", json!({"type": "text", "text": line})) });
-        }
-        append_line(&holder, "content", line)
+        append_line(&holder, line)
     }
 }
 
@@ -461,13 +460,13 @@ fn first_entry(message: Json<'_>) -> Option<Json<'_>> {
 /// The placeholder for parts that a message does not have yet.
 pub const PARTS: &str = "…";
 
-/// The edit that appends a line to the text in the member `key` of an object; `None` if the member holds something else
-/// than text.
-fn append_line(holder: &Object<'_>, key: &str, line: &str) -> Option<Edit> {
+/// The edit that appends a line to the text in the content of a message; `None` if the content holds something else than
+/// text.
+pub(crate) fn append_line(holder: &Object<'_>, line: &str) -> Option<Edit> {
     let quoted = json!(line).to_string();
-    let Some(value) = holder.get(key) else {
+    let Some(value) = holder.get("content") else {
         let start = holder.json.span().start + "{".len();
-        return Some(Edit { range: start..start, text: format!("{}:{quoted},", json!(key)) });
+        return Some(Edit { range: start..start, text: format!("\"content\":{quoted},") });
     };
     match value.kind() {
         JsonKind::Null => Some(Edit { range: value.span(), text: quoted }),

@@ -117,9 +117,11 @@ pub(super) fn slim_file(settings: &SlimSettings, file: &SessionFile, open_files:
     let slim_input = edited(&input, &slimmed.edits);
     check_context(settings, &input, &slim_input)?;
     let saved: usize = slimmed.edits.iter().map(|edit| edit.range.len().saturating_sub(edit.text.len())).sum();
+    // How small a compressed file becomes is known once it is written.
+    let before = if settings.dry_run { input.bytes().len() as u64 } else { there.len() };
     let mut saving = Saving {
-        before: there.len(),
-        after: there.len().saturating_sub(saved as u64),
+        before,
+        after: before.saturating_sub(saved as u64),
         by_label: slimmed.by_label.clone(),
         other_names: 0,
         warning: None,
@@ -189,27 +191,27 @@ fn slimmed(settings: &SlimSettings, file: &SessionFile, input: &Input) -> Result
 fn check_context(settings: &SlimSettings, before: &Input, after: &Input) -> Result<()> {
     let (arena, other_arena) = (Arena::default(), Arena::default());
     let one = read(&settings.input, &settings.policy, before, &arena)?;
-    let format = one.transcripts.first().map(|transcript| transcript.format);
-    let mut reading = settings.input.clone();
-    reading.from = reading.from.or(format);
-    let other = read(&reading, &settings.policy, after, &other_arena)?;
-    match difference(&one, &other) {
-        None => Ok(()),
-        Some(index) => {
-            let message = format!(
-                "{} is left as it is: without what is not sent, message {index} would be read otherwise",
-                before.name
-            );
-            Err(Failure::unreadable(message).into())
-        }
-    }
+    let other = read(&settings.input, &settings.policy, after, &other_arena)?;
+    let Some(difference) = difference(&one, &other) else { return Ok(()) };
+    let name = &before.name;
+    let message = format!("{name} is left as it is: without what is not sent, {difference}");
+    Err(Failure::unreadable(message).into())
 }
 
-fn difference(one: &Document<'_>, other: &Document<'_>) -> Option<usize> {
+/// The first difference in how two documents are read.
+fn difference(one: &Document<'_>, other: &Document<'_>) -> Option<String> {
     if one.transcripts.len() != other.transcripts.len() {
-        return Some(0);
+        return Some("it would be read as another number of conversations".to_owned());
     }
-    one.transcripts.iter().zip(&other.transcripts).find_map(|(one, other)| context_difference(one, other))
+    for (one, other) in one.transcripts.iter().zip(&other.transcripts) {
+        if one.format.name != other.format.name {
+            return Some(format!("it would be read as {} and not as {}", other.format.name, one.format.name));
+        }
+        if let Some(index) = context_difference(one, other) {
+            return Some(format!("message {index} would be read otherwise"));
+        }
+    }
+    None
 }
 
 /// Appends what goes to the archive, then puts the smaller file in place. Where that fails, the archive is as it was.

@@ -24,7 +24,8 @@ pub(super) struct SlimTotals {
     pub(super) left: Vec<(PathBuf, String)>,
     /// What else is to be said of files.
     pub(super) notices: Vec<String>,
-    young: u64,
+    /// Files that changed too lately to be read.
+    pub(super) young: u64,
     before: u64,
     after: u64,
     by_label: Vec<(&'static str, u64)>,
@@ -54,10 +55,7 @@ impl SlimTotals {
             }
             Outcome::Other(why) => self.others.push((file.path.clone(), why)),
             Outcome::Left(why) => self.left.push((file.path.clone(), why)),
-            Outcome::Young => {
-                self.sessions += 1;
-                self.young += 1;
-            }
+            Outcome::Young => self.young += 1,
             Outcome::Failed(_) => {}
         }
     }

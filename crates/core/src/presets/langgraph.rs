@@ -282,6 +282,13 @@ mod tests {
 
     /// Tried with `convert_to_messages` of langchain-core 1.7.2: each of these raises.
     #[test]
+    fn each_format_that_a_state_takes_is_there() {
+        for (name, _) in COERCIONS {
+            assert!(formats::by_name(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
     fn what_langchain_refuses() {
         for (message, why) in [
             (r#"{"role":"assistant","tool_calls":[]}"#, "no content"),

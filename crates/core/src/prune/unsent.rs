@@ -82,7 +82,7 @@ impl UnsentRules<'_> {
     }
 }
 
-/// The rule alone, for who changes nothing else.
+/// The rule alone, for runs that change nothing else.
 pub fn unsent_rule() -> Rule {
     Rule::of(&KIND)
 }
@@ -94,11 +94,14 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
         return Vec::new();
     }
     let fates = if takes_all { fates(transcript, rules.has_archive) } else { Vec::new() };
-    let spared = SparedMessages::of(transcript, rules.except);
     let mut changes = Vec::new();
-    for message in transcript.messages.iter().filter(|_| takes_all) {
-        let change = change_of_message(transcript, message);
-        changes.extend(change.filter(|_| !spared.has(transcript, message)));
+    if takes_all {
+        let spared = SparedMessages::of(transcript, rules.except);
+        for message in &transcript.messages {
+            if !spared.has(transcript, message) {
+                changes.extend(change_of_message(transcript, message));
+            }
+        }
     }
     let is_old = no_longer_sent(&transcript.notes);
     for (index, note) in transcript.notes.iter().enumerate() {
@@ -268,7 +271,7 @@ pub fn unsent_beside(unsent: &[Edit], others: &[Edit]) -> Vec<Edit> {
     left
 }
 
-/// The same for a transcript in which nothing else is done but that some of its notes go.
+/// The same for a transcript in which nothing else is done.
 #[cfg(any(test, feature = "tests"))]
 pub fn prune_unsent(transcript: &Transcript<'_>, rules: &[Rule], has_archive: bool) -> PrunedUnsent {
     let rules = UnsentRules { rules, except: &[], has_archive, offloads_media: false };

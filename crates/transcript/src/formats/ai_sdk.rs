@@ -13,8 +13,11 @@ use serde_json::{Value, json};
 use crate::hash::sha256;
 
 use crate::compaction::ProviderCompaction;
+use crate::edit::Edit;
 use crate::foreign;
-use crate::format::{Attachments, CallMembers, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole};
+use crate::format::{
+    Attachments, CallMembers, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole, append_line,
+};
 use crate::formats::shared::blocks;
 use crate::formats::shared::blocks::{block_types, is_foreign, reasoning, with_parts};
 use crate::formats::shared::fields::{copies_of_calls, has_any, id, non_null, of_hosted, role_and_name, role_of};
@@ -56,7 +59,10 @@ pub(super) static FORMAT: Format = Format {
     keeps_signatures: true,
     summary_roles: &[SummaryRole::User, SummaryRole::System],
     results_message: Some(r#"{"role":"tool","content":["…"]}"#),
-    attachments: Some(Attachments::At { list: &[ATTACHMENTS], beside: &[] }),
+    attachments: Some(Attachments::Read {
+        list: |message| message.json.get(ATTACHMENTS),
+        append_line: append_to_parts,
+    }),
     hooks: Hooks {
         match_score,
         read,
@@ -95,7 +101,7 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         JsonKind::String if invocations => MatchScore::Own("toolInvocations"),
         JsonKind::String if non_null(message, ATTACHMENTS).is_some() => MatchScore::Own(ATTACHMENTS),
         JsonKind::String if role != Role::Tool => MatchScore::Plain,
-        JsonKind::Array => fit_of_blocks(message, content),
+        JsonKind::Array => score_of_blocks(message, content),
         _ => MatchScore::Mismatch,
     }
 }
@@ -227,6 +233,14 @@ fn result_members(call: &Call<'_>, text: &str) -> Option<CallMembers> {
     Some(CallMembers { inside, members })
 }
 
+/// Appends a line to the parts of a message, or else to its content.
+fn append_to_parts(message: &Message<'_>, line: &str) -> Option<Edit> {
+    let parts = message.json.get("parts").filter(|parts| parts.items().next().is_some());
+    let Some(parts) = parts else { return append_line(&Object::of(message.json), line) };
+    let end = parts.span().end - "]".len();
+    Some(Edit { range: end..end, text: format!(",{}", json!({"type": "text", "text": line})) })
+}
+
 /// An id that depends only on the text and the neighbour: letters and digits, like the SDK's own ids.
 fn new_id(text: &str, neighbour: Option<Json<'_>>) -> String {
     const DIGITS: usize = 16;
@@ -256,34 +270,36 @@ fn is_of_unknown_type(part: Json<'_>) -> bool {
     !is_tool && !foreign::could_be_call_or_result(part)
 }
 
-fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> MatchScore {
+fn score_of_blocks(message: &Object<'_>, content: Json<'_>) -> MatchScore {
     if content.items().any(|block| block.kind() != JsonKind::Object) {
         return MatchScore::Mismatch;
     }
-    let mut fit = MatchScore::Plain;
+    let mut score = MatchScore::Plain;
     for (block, kind) in block_types(message) {
         let is_foreign = is_foreign(block, kind);
         let kind = kind.map(|kind| kind.decode());
         let has = |key: &str| block.get(key).is_some();
         match kind.as_deref() {
             Some("tool-call" | "tool-result") if has("toolCallId") => {
-                fit = MatchScore::Own("tool-call or tool-result parts")
+                score = MatchScore::Own("tool-call or tool-result parts")
             }
-            Some("tool-approval-request" | "tool-approval-response") => fit = MatchScore::Own("questions for approval"),
-            Some("file") if has("mediaType") || has("mimeType") => fit = MatchScore::Own("its content parts"),
+            Some("tool-approval-request" | "tool-approval-response") => {
+                score = MatchScore::Own("questions for approval")
+            }
+            Some("file") if has("mediaType") || has("mimeType") => score = MatchScore::Own("its content parts"),
             Some("text" | "reasoning") if has("text") => {}
             Some("image") if has("image") => {}
-            Some("redacted-reasoning") => fit = MatchScore::Own("its content parts"),
+            Some("redacted-reasoning") => score = MatchScore::Own("its content parts"),
             // A part of a provider, such as a compaction.
-            Some("custom") if has("kind") => fit = MatchScore::Own("parts of a provider's own kind"),
+            Some("custom") if has("kind") => score = MatchScore::Own("parts of a provider's own kind"),
             _ if is_foreign => {}
             _ => return MatchScore::Mismatch,
         }
         if has("providerOptions") {
-            fit = MatchScore::Own("options for a provider");
+            score = MatchScore::Own("options for a provider");
         }
     }
-    fit
+    score
 }
 
 /// The elements of a message: its parts, its content, or its content and the calls beside it. Calls come without the

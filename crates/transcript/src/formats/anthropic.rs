@@ -76,23 +76,23 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     let is_own = |kind: Text<'_>| is_call(kind) || is_result(kind) || OWN_BLOCKS.iter().any(|own| kind.is(own));
     let is_known =
         |(block, kind): &(Json<'_>, Option<Text<'_>>)| kind.is_some_and(is_own) || !blocks::is_foreign(*block, *kind);
-    let mut fit = MatchScore::Plain;
+    let mut score = MatchScore::Plain;
     for (block, kind) in block_types(message).filter(is_known) {
         let Some(kind) = kind.filter(|kind| !blocks::UNREAD.iter().any(|unread| kind.is(unread))) else {
             return MatchScore::Mismatch;
         };
         // Others (Cohere) write thinking without a signature.
         if is_call(kind) || is_result(kind) {
-            fit = MatchScore::Own("tool_use or tool_result blocks");
+            score = MatchScore::Own("tool_use or tool_result blocks");
         } else if kind.is("thinking") && block.get_text("signature").is_some() || kind.is("redacted_thinking") {
-            fit = MatchScore::Own("signed thinking blocks");
+            score = MatchScore::Own("signed thinking blocks");
         } else if (kind.is("image") || kind.is("document")) && block.get("source").is_some() {
-            fit = MatchScore::Own("media blocks with a source");
+            score = MatchScore::Own("media blocks with a source");
         } else if is_own(kind) {
-            fit = MatchScore::Own("its content blocks");
+            score = MatchScore::Own("its content blocks");
         }
     }
-    fit
+    score
 }
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {

@@ -113,7 +113,6 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
-/// What ClaudeCode does with its session files.
 #[derive(Debug)]
 struct ClaudeCode;
 

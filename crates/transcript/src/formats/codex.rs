@@ -108,7 +108,6 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
-/// What Codex does with its session files.
 #[derive(Debug)]
 struct Codex;
 

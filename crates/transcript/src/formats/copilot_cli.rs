@@ -73,7 +73,6 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
-/// What CopilotCli does with its session files.
 #[derive(Debug)]
 struct CopilotCli;
 

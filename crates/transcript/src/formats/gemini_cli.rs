@@ -60,7 +60,6 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
-/// What GeminiCli does with its session files.
 #[derive(Debug)]
 struct GeminiCli;
 

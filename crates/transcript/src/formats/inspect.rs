@@ -22,6 +22,7 @@ const ROLES: [(&str, Role); 4] =
 pub(super) static FORMAT: Format = Format {
     name: "inspect",
     about: "samples of Inspect's evaluation logs (JSON)",
+    // A cut removes none of these, so the result is read as the same format. Without them the messages decide.
     envelope: &[EnvelopeRule {
         all: &["messages", "epoch", "input"],
         any: &["scores", "store", "events", "model_usage"],

@@ -53,7 +53,12 @@ pub(super) static FORMAT: Format = Format {
     is_append_only: true,
     skips_broken_lines: true,
     stops_at_broken_lines: true,
-    newest_version: Some(NewestVersion { entry: "metadata", member: "protocol_version", newest: PROTOCOL }),
+    newest_version: Some(NewestVersion {
+        entry: "metadata",
+        member: "protocol_version",
+        noun: "protocol",
+        newest: PROTOCOL,
+    }),
     session_files: Some(SessionFiles {
         variable: "KIMI_CODE_HOME",
         home: ".kimi-code",
@@ -81,7 +86,6 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
-/// What KimiCode does with its session files.
 #[derive(Debug)]
 struct KimiCode;
 

@@ -65,7 +65,7 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
 
 /// The names of the agents whose sessions can be found.
 pub fn agents() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().filter(|format| format.session_files.as_ref().is_some()).map(|format| format.name)
+    FORMATS.iter().filter(|format| format.session_files.is_some()).map(|format| format.name)
 }
 
 /// Messages that violate a rule of the provider besides those of its order, with the rule.

@@ -60,7 +60,7 @@ pub(super) static FORMAT: Format = Format {
         "max_completion_tokens",
         "trajectory_format",
     ])],
-    // mini-SWE-agent keeps the whole response.
+    // mini-SWE-agent keeps the whole response; where that has no usage, the message's own counts.
     usage: &[UsageAt::path(&["extra", "response", "usage"]), UsageAt::path(&["usage"])],
     frames: &FRAMES,
     keeps_signatures: true,

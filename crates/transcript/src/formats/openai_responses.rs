@@ -56,7 +56,7 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         // It says nothing for or against the format.
         (_, None) if items::is_of_unknown_type(message) => MatchScore::Neutral,
         (_, None) => MatchScore::Mismatch,
-        (_, Some(Item::Message)) => fit_of_message(message),
+        (_, Some(Item::Message)) => score_of_message(message),
         (_, Some(Item::Reference)) if non_null(message, "type").is_none() => MatchScore::Neutral,
         (_, Some(_)) if items::is_known(message) => MatchScore::Own("the type of an item"),
         (_, Some(_)) => MatchScore::Neutral,
@@ -160,7 +160,7 @@ fn order(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrde
     }
 }
 
-fn fit_of_message(message: &Object<'_>) -> MatchScore {
+fn score_of_message(message: &Object<'_>) -> MatchScore {
     // This reader does not read these members.
     let unread = ["parts", "tool_calls", "function_call", "toolInvocations", "tool_call_id"];
     if role_of(&ROLES, message).is_none() || has_any(message, &unread) {
@@ -168,14 +168,14 @@ fn fit_of_message(message: &Object<'_>) -> MatchScore {
     }
     let typed = non_null(message, "type").is_some();
     let Some(said) = non_null(message, "content") else { return MatchScore::Mismatch };
-    let mut fit = if typed { MatchScore::Own("the type message") } else { MatchScore::Plain };
+    let mut score = if typed { MatchScore::Own("the type message") } else { MatchScore::Plain };
     match said.kind() {
         JsonKind::String => {}
         JsonKind::Array => {
             for part in said.items() {
                 match part.get_text("type") {
                     Some(kind) if OWN_PARTS.iter().any(|own| kind.is(own)) => {
-                        fit = MatchScore::Own("its content parts")
+                        score = MatchScore::Own("its content parts")
                     }
                     Some(kind) if ["refusal", "input_audio"].iter().any(|shared| kind.is(shared)) => {}
                     _ => return MatchScore::Mismatch,
@@ -184,7 +184,7 @@ fn fit_of_message(message: &Object<'_>) -> MatchScore {
         }
         _ => return MatchScore::Mismatch,
     }
-    fit
+    score
 }
 
 /// Whether a result has no call before it.

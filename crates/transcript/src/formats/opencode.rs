@@ -52,7 +52,6 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
-/// What OpenCode does with its session files.
 #[derive(Debug)]
 struct OpenCode;
 

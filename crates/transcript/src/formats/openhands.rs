@@ -67,7 +67,6 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
-/// What OpenHands does with its session files.
 #[derive(Debug)]
 struct OpenHands;
 

@@ -80,7 +80,6 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
-/// What Pi does with its session files.
 #[derive(Debug)]
 struct Pi;
 

@@ -74,7 +74,6 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
-/// What QwenCode does with its session files.
 #[derive(Debug)]
 struct QwenCode;
 

@@ -115,10 +115,13 @@ fn emptied(transcript: &Transcript<'_>, entry: Json<'_>) -> Option<Edit> {
     (text.len() + LEAST_SAVED <= entry.raw().len()).then(|| Edit { range: entry.span(), text })
 }
 
-/// The edit that removes the line of an entry; none where something else stands on the line.
+/// The edit that removes the line of an entry; none where something else stands on the line, or where the entry is an
+/// element of a list, whose commas would stay.
 fn removed_line(source: &str, span: &Range<usize>) -> Option<Edit> {
     let start = source[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let end = source[span.end..].find('\n').map_or(source.len(), |at| span.end + at + 1);
     let is_alone = source[start..span.start].trim().is_empty() && source[span.end..end].trim().is_empty();
-    is_alone.then(|| Edit { range: start..end, text: String::new() })
+    let is_element =
+        source[..start].trim_end().ends_with(['[', ',']) || source[end..].trim_start().starts_with([']', ',']);
+    (is_alone && !is_element).then(|| Edit { range: start..end, text: String::new() })
 }

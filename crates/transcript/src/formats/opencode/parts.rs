@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         let mut parts = vec![Part { json: output, kind: text }];
         let is_first = !self.has_attachments;
         for file in attachments(state).into_iter().flat_map(|files| files.items()) {
-            // Only the first list of a message can be shortened: see `MessageWriter::attachments`. Nothing can take the
+            // Only the first list of a message can be shortened: see `Format::attachments`. Nothing can take the
             // place of an element of another one, so its address is the medium.
             let json = if is_first { Some(file) } else { file.get("url") };
             parts.extend(json.map(|json| Part { json, kind: PartKind::Media(kind_of_file(file)) }));
