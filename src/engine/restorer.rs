@@ -323,15 +323,22 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let begins_with = |original: &str| beginnings.iter().any(|(_, hash)| hash == original);
         let mut longest = None;
         for (end, hash) in &beginnings {
-            // Where the text begins with the original too, there is nothing to put back.
-            let is_done = self.archive.originals_of(hash).iter().any(|original| begins_with(original));
-            if self.archive.of_whole(hash).is_some() && !rounds.seen.contains(hash) && !is_done {
+            // Several runs can have left the same text. Where the text begins with the original of one, that one is undone.
+            let originals = self.archive.originals_of(hash);
+            let is_open = |original: &&String| {
+                !begins_with(original) && !rounds.used.contains(&((*original).clone(), hash.clone()))
+            };
+            if self.archive.of_whole(hash).is_some() && originals.iter().any(|original| is_open(&original)) {
                 longest = Some((*end, hash.clone()));
             }
         }
         let Some((end, hash)) = longest else { return Ok(false) };
         let places = self.archive.of_whole(&hash).cloned().unwrap_or_default();
-        let records = self.records(&places, &hash, rounds)?;
+        let mut records = self.records(&places, &hash, rounds)?;
+        records.retain(|record| {
+            let run = (record.original_sha256.clone(), record.result_sha256.clone());
+            !begins_with(&record.original_sha256) && !rounds.used.contains(&run)
+        });
         if records.is_empty() {
             return Ok(false);
         }
@@ -360,6 +367,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         rounds: &mut Rounds,
     ) -> Result<Vec<PutBack>, RestoreError> {
         rounds.seen.insert(hash);
+        let records = restoring::of_one_original(records, line)?;
         records.first().into_iter().for_each(|record| rounds.add(record));
         restoring::edits_to_original(text, line, records)
     }

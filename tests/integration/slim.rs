@@ -241,3 +241,42 @@ fn the_rule_prunes_kept_messages_and_spares_tools() {
     let row = run(tcompact().args(["-n", "--json", "-q"]).args(only).arg(&name), b"");
     assert!(row.stdout.contains(r#""unsent":{"messages":"#) && row.stdout.contains(r#""bytes":"#), "{row:?}");
 }
+
+#[test]
+fn a_round_that_leaves_what_slim_left_comes_back_with_it() {
+    const ORPHAN: &str = r#"{"timestamp":"2026-11-02T09:20:00.000Z","type":"response_item","payload":{"type":"function_call_output","call_id":"nobody","output":"late"}}"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("s.jsonl");
+    fs::copy(fixture("codex.jsonl"), &file).expect("copied");
+    let whole = format!("{}{ORPHAN}\n", fs::read_to_string(&file).expect("a session"));
+    assert_eq!(slim(&[], &file).code, 0);
+    let slimmed = fs::read_to_string(&file).expect("a session");
+    fs::write(&file, format!("{slimmed}{ORPHAN}\n")).expect("written");
+    let archive = archive_of(&file);
+    let repaired =
+        run(tcompact().args(["-m", "none", "--repair", "drop", "-i", "--archive"]).arg(&archive).arg(&file), b"");
+    assert_eq!(repaired.code, 0, "{repaired:?}");
+    assert_eq!(fs::read_to_string(&file).expect("a session"), slimmed);
+
+    let restored = run(tcompact().arg("restore").arg(&archive).arg(&file), b"");
+    assert_eq!((restored.code, restored.stdout.as_str()), (0, whole.as_str()), "{}", restored.stderr);
+    let one = run(tcompact().args(["restore", "--rounds", "1"]).arg(&archive).arg(&file), b"");
+    assert_eq!((one.code, one.stdout), (0, format!("{slimmed}{ORPHAN}\n")));
+    fs::write(&file, format!("{slimmed}{ORPHAN}\n")).expect("written");
+    let rest = run(tcompact().arg("restore").arg(&archive).arg(&file), b"");
+    assert_eq!((rest.code, rest.stdout), (0, whole));
+}
+
+#[test]
+fn a_file_that_would_not_be_read_any_more_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("s.jsonl");
+    let whole = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/claude-code/compacted.jsonl"));
+    let lines: Vec<String> = whole.expect("a fixture").lines().take(3).map(str::to_owned).collect();
+    let text = lines.join("\n") + "\n";
+    fs::write(&file, &text).expect("written");
+    let run = slim(&[], &file);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stderr.contains("it could not be read"), "{run:?}");
+    assert_eq!(fs::read_to_string(&file).expect("a session"), text);
+}

@@ -191,8 +191,11 @@ fn slimmed(settings: &SlimSettings, file: &SessionFile, input: &Input) -> Result
 fn check_context(settings: &SlimSettings, before: &Input, after: &Input) -> Result<()> {
     let (arena, other_arena) = (Arena::default(), Arena::default());
     let one = read(&settings.input, &settings.policy, before, &arena)?;
-    let other = read(&settings.input, &settings.policy, after, &other_arena)?;
-    let Some(difference) = difference(&one, &other) else { return Ok(()) };
+    let difference = match read(&settings.input, &settings.policy, after, &other_arena) {
+        Ok(other) => difference(&one, &other),
+        Err(_) => Some("it could not be read".to_owned()),
+    };
+    let Some(difference) = difference else { return Ok(()) };
     let name = &before.name;
     let message = format!("{name} is left as it is: without what is not sent, {difference}");
     Err(Failure::unreadable(message).into())

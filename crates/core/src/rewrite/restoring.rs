@@ -109,7 +109,7 @@ pub fn edits_to_original(text: &[u8], line: Option<usize>, records: Vec<Record>)
 ///
 /// # Errors
 /// They are still of different originals.
-fn of_one_original(mut records: Vec<Record>, line: Option<usize>) -> Result<Vec<Record>, RestoreError> {
+pub fn of_one_original(mut records: Vec<Record>, line: Option<usize>) -> Result<Vec<Record>, RestoreError> {
     let is_one = |records: &[Record]| records.windows(2).all(|two| two[0].original_sha256 == two[1].original_sha256);
     let names: Vec<String> = records.iter().map(Record::name).collect();
     if !is_one(&records)
