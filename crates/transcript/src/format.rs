@@ -1,6 +1,6 @@
 //! A transcript format: a row of data, functions for what data cannot say, and, for the files of agents, a [`Session`].
 //!
-//! A row is in the file of its format, and most of its members have a default ([`Format::DEFAULT`]). A format judges only by
+//! A row is in the file of its format, and most of its members have a default (`Format::DEFAULT`). A format judges only by
 //! what it reads and knows no other format.
 
 mod insertion;
