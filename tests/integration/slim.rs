@@ -131,7 +131,9 @@ fn what_is_not_ours_is_left_alone() {
     assert_eq!(fs::read(claude).expect("a session"), before, "its archive cannot be written");
     assert!(done.stderr.contains("3 of 3 sessions became smaller"), "{done:?}");
 
-    for (text, why) in [("[]", "nothing that is not sent"), ("{\"a\":1}", "not a transcript"), ("", "")] {
+    for (text, why) in
+        [("[]", "knows of nothing in its format that is not sent"), ("{\"a\":1}", "not a transcript"), ("", "")]
+    {
         let file = folder.path().join("other.json");
         fs::write(&file, text).expect("written");
         let done = slim(&[], &file);

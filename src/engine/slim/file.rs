@@ -105,7 +105,7 @@ pub(super) fn slim_file(settings: &SlimSettings, file: &SessionFile, open_files:
     }
     let slimmed = match slimmed(settings, file, &input) {
         Ok(Some(slimmed)) => slimmed,
-        Ok(None) => return Ok(Outcome::Other("its format has nothing that is not sent".to_owned())),
+        Ok(None) => return Ok(Outcome::Other("tcompact knows of nothing in its format that is not sent".to_owned())),
         Err(failure) if !file.is_named && failure.other_file.is_some() => {
             return Ok(Outcome::Other(failure.other_file.unwrap_or_default()));
         }
@@ -171,7 +171,7 @@ fn opened(file: &SessionFile) -> Result<Result<Input, String>> {
     })
 }
 
-/// What goes of a file; nothing where its format has nothing that is not sent.
+/// What goes of a file; nothing where nothing in its format is known not to be sent.
 fn slimmed(settings: &SlimSettings, file: &SessionFile, input: &Input) -> Result<Option<Slimmed>, Failure> {
     let arena = Arena::default();
     let mut document = read(&settings.input, &settings.policy, input, &arena)?;

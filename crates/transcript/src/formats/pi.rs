@@ -14,12 +14,13 @@ use serde_json::{Map, Value, json};
 
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Format, Hooks, InsertionPoint, LinkFault, MatchScore, MisplacedEntry, Retention, Session,
-    SummaryMessage, SummaryPosition, Transcript,
+    EntryKind, Format, Hooks, InsertionPoint, MatchScore, MisplacedEntry, Retention, Session, SummaryMessage,
+    SummaryPosition, Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
+use crate::formats::shared::chains;
 use crate::formats::shared::fields::{call_part, copied, id};
-use crate::formats::shared::links::{Chain, LinkKeys, LooseEntry, followers, uuid};
+use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Arguments, Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
@@ -249,20 +250,11 @@ impl Session for Pi {
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        let mut entries: Vec<Json<'a>> =
-            transcript.entries().filter(|entry| entry.get(KEYS.parent).is_some()).collect();
-        entries.sort_by_key(|entry| entry.span().start);
-        let chain = Chain { entries: &entries, keys: KEYS };
-        // Branches that were left end as they like.
-        let obsolete = transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete);
-        let obsolete: HashSet<usize> = obsolete.map(|note| note.json.span().start).collect();
-        let mut loose = chain.loose();
-        loose.retain(|one| one.fault != LinkFault::Root && !obsolete.contains(&one.entry.span().start));
-        loose
+        chains::broken_links(transcript, KEYS)
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        self.broken_links(transcript).iter().filter_map(|loose| loose.tie(KEYS)).collect()
+        chains::repaired_links(transcript, KEYS)
     }
 
     fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {

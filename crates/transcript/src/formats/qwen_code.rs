@@ -9,18 +9,19 @@ mod replay;
 mod tests;
 mod way;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 
 use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Format, Hooks, InsertionPoint, LinkFault, MatchScore, Retention, Session, SizeReset, SummaryMessage,
-    SummaryPosition, TextBlock, Transcript,
+    EntryKind, Format, Hooks, InsertionPoint, MatchScore, Session, SizeReset, SummaryMessage, SummaryPosition,
+    TextBlock, Transcript,
 };
+use crate::formats::shared::chains;
 use crate::formats::shared::fields::{copied, id};
-use crate::formats::shared::links::{Chain, LinkKeys, LooseEntry, followers, uuid};
+use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::formats::shared::parts::{self, member};
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
@@ -222,19 +223,11 @@ impl Session for QwenCode {
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        let mut entries = transcript.entries_in_order();
-        entries.retain(|entry| entry.get(KEYS.parent).is_some());
-        let chain = Chain { entries: &entries, keys: KEYS };
-        // Branches that were left end as they like.
-        let obsolete = transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete);
-        let obsolete: HashSet<usize> = obsolete.map(|note| note.json.span().start).collect();
-        let mut loose = chain.loose();
-        loose.retain(|one| one.fault != LinkFault::Root && !obsolete.contains(&one.entry.span().start));
-        loose
+        chains::broken_links(transcript, KEYS)
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        self.broken_links(transcript).iter().filter_map(|loose| loose.tie(KEYS)).collect()
+        chains::repaired_links(transcript, KEYS)
     }
 
     /// Ours stands before what is kept, and has a later time.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::formats::LinkFault;
 use crate::framing::read_for_test;
 
 /// A line with its id, its parent and the rest of it.

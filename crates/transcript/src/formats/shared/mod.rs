@@ -1,6 +1,7 @@
 //! Code that several formats share: each file reads one piece of a message in one style.
 
 pub(crate) mod blocks;
+pub(crate) mod chains;
 pub(crate) mod chat;
 pub(crate) mod fields;
 pub(crate) mod items;

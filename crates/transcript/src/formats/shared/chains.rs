@@ -1,0 +1,28 @@
+//! Sessions whose entries name their parent, where branches that the user left stay in the file.
+
+use std::collections::HashSet;
+
+use crate::edit::Edit;
+use crate::entries::Retention;
+use crate::format::Transcript;
+use crate::formats::shared::links::{Chain, LinkFault, LinkKeys, LooseEntry};
+
+/// The entries at which the way up from the last entry ends before it should. Branches that were left end as they like.
+pub(crate) fn broken_links<'a>(transcript: &Transcript<'a>, keys: LinkKeys) -> Vec<LooseEntry<'a>> {
+    let mut entries = transcript.entries_in_order();
+    entries.retain(|entry| entry.get(keys.parent).is_some());
+    let mut obsolete = HashSet::new();
+    for note in &transcript.notes {
+        if note.retention == Retention::Obsolete {
+            obsolete.insert(note.json.span().start);
+        }
+    }
+    let mut loose = Chain { entries: &entries, keys }.loose();
+    loose.retain(|one| one.fault != LinkFault::Root && !obsolete.contains(&one.entry.span().start));
+    loose
+}
+
+/// The edits that tie such entries to those before them.
+pub(crate) fn repaired_links(transcript: &Transcript<'_>, keys: LinkKeys) -> Vec<Edit> {
+    broken_links(transcript, keys).iter().filter_map(|loose| loose.tie(keys)).collect()
+}
