@@ -36,7 +36,8 @@ pub enum Pin {
 
 impl Pin {
     /// Whether the rule pins a message; `place` is its index without a carried summary, `is_earlier` says whether it is an
-    /// earlier summary, and `leading` is the number of system messages at the front.
+    /// earlier summary, and `leading` is the number of messages at the front: system messages, and an earlier summary
+    /// that stands before them.
     fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>, is_earlier: bool, leading: usize) -> bool {
         let message = &transcript.messages[index];
         match self {
@@ -148,7 +149,9 @@ impl PinRules<'_, '_> {
         let first = transcript.messages.first().filter(|first| stands_first && first.earlier);
         let aside = carried.or(first.map(|_| 0));
         let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
-        let leading = transcript.messages.iter().take_while(|message| message.role.is_system()).count();
+        let behind_summary = usize::from(first.is_some());
+        let others = transcript.messages.iter().skip(behind_summary);
+        let leading = behind_summary + others.take_while(|message| message.role.is_system()).count();
         let holds = |index| {
             pins.iter().any(|pin| pin.holds(index, place(index), transcript, is_earlier(index), leading))
                 || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))

@@ -394,6 +394,24 @@ fn rules_of_pins_add_up_and_none_clears_those_before_it() {
     }
 }
 
+/// Kimi Code reads our summary first and a system message that the last compaction pinned behind it.
+#[test]
+fn a_system_message_behind_a_summary_that_stands_first_stays_pinned() {
+    let line = |role: &str| {
+        format!(
+            r#"{{"type":"context.append_message","agentId":"main","message":{{"role":"{role}","content":[{{"type":"text","text":"words of some length"}}],"toolCalls":[]}}}}
+"#
+        )
+    };
+    let summary = r#"{"type":"context.apply_compaction","agentId":"main","summary":"Summary: of old","compactedCount":0,"tokensBefore":0}
+"#;
+    let (system, user) = (line("system"), line("user"));
+    let source = [summary, &system, &user, &user].concat();
+    assert_eq!(pinned(&["system"], &source, Some("kimi-code")), [1]);
+    let source = [summary, &user, &system, &user].concat();
+    assert_eq!(pinned(&["system"], &source, Some("kimi-code")), [] as [usize; 0]);
+}
+
 #[test]
 fn pin_user_pins_what_a_person_said() {
     let between = |message: &str| {
