@@ -62,7 +62,7 @@ class Bench:
     def decider(self):
         """Returns the executable of `decide.rs`, built if it is not given; None without Cargo."""
         if self.decide is None and shutil.which("cargo"):
-            command = ["cargo", "bench", "--locked", "--features", "laws", "--bench", "decide", "--no-run"]
+            command = ["cargo", "bench", "--locked", "--bench", "decide", "--no-run"]
             command += ["--message-format", "json"]
             output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.splitlines()
             found = [json.loads(line).get("executable") for line in output]

@@ -1,8 +1,8 @@
 //! Measures what `--redact` finds, what it changes without a secret, and how long it takes.
 //!
-//! usage: cargo bench --features laws --bench redaction -- samples FILE...      lines of `KIND<TAB>SECRET`; prints the share that is masked whole
-//!        cargo bench --features laws --bench redaction -- transcripts FILE...  JSON, JSONL; prints the lines of their strings, and those changed
-//!        cargo bench --features laws --bench redaction -- time FILE...         prints megabytes and seconds
+//! usage: cargo bench --bench redaction -- samples FILE...      lines of `KIND<TAB>SECRET`; prints the share that is masked whole
+//!        cargo bench --bench redaction -- transcripts FILE...  JSON, JSONL; prints the lines of their strings, and those changed
+//!        cargo bench --bench redaction -- time FILE...         prints megabytes and seconds
 //!
 //! A sample counts as masked if only its first words stay: no digit before its placeholder, and no letter or digit after
 //! it. `transcripts` prints each changed line on standard error.
@@ -14,7 +14,7 @@ use std::time::Instant;
 use std::{env, fs};
 
 use serde_json::{Deserializer, Value, json};
-use tcompact::laws::measures::masked;
+use tcompact_redact::Redactor;
 
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
@@ -27,6 +27,13 @@ fn main() -> io::Result<()> {
         _ => json!("name samples, transcripts or time, and files"),
     };
     writeln!(io::stdout(), "{measured}")
+}
+
+/// Masks the secrets in a text; `None` if it has none.
+fn masked(text: &str) -> Option<String> {
+    let mut redactor = Redactor::default();
+    let masked = redactor.mask(text);
+    (!redactor.counts().is_empty()).then(|| masked.into_owned())
 }
 
 /// Counts the samples of each kind that are masked whole.

@@ -48,7 +48,7 @@ pub(crate) const NO_SUFFIX: &str = "\0";
 /// output, to a directory (--output-dir), or in place (--in-place).
 #[derive(Debug, Parser)]
 #[command(name = "tcompact", version, after_long_help = help::after_help(), max_term_width = help::WIDTH)]
-pub(crate) struct CompactArguments {
+pub struct CompactArguments {
     /// A transcript, or a folder to search for transcripts; `-` or nothing is standard input.
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
@@ -66,7 +66,7 @@ pub(crate) struct CompactArguments {
         allow_negative_numbers = true,
         help_heading = CUT
     )]
-    pub(crate) keep: Size,
+    pub keep: Size,
 
     /// How large the result may be: tokens:N (or N), fraction:F or bytes:N. tcompact prunes first, and summarizes only if it must.
     #[arg(long, value_name = "SIZE", value_parser = size::fit, allow_negative_numbers = true, help_heading = CUT)]
@@ -76,7 +76,7 @@ pub(crate) struct CompactArguments {
     /// `first:N`, `match:REGEX`. With --fit, what the user typed stays too, up to a quarter of its SIZE. Repeatable: rules
     /// add to `system`, and `none` clears those before it and what --fit pins.
     #[arg(long = "pin", value_name = "RULE", default_value = "system", help_heading = CUT)]
-    pub(crate) pins: Vec<Pin>,
+    pub pins: Vec<Pin>,
 
     /// How to move a cut that would part a tool call from its result: `strict` parts none, `langchain` does as
     /// LangChain does, `window:N` looks only at N messages before it.
@@ -250,7 +250,7 @@ pub(crate) struct CompactArguments {
     /// A template for the prompt; {messages} is where the history goes, {{ and }} are braces [default: the built-in
     /// template].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = RARE_REQUESTS)]
-    pub(crate) prompt_file: Option<PathBuf>,
+    pub prompt_file: Option<PathBuf>,
 
     /// How many tokens of the end of the history to send to the summarizer; `none` sends everything.
     #[arg(
@@ -264,7 +264,7 @@ pub(crate) struct CompactArguments {
 
     /// Keep summaries in DIR, by the hash of all that decides them, so that none is requested twice.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = RARE_REQUESTS)]
-    pub(crate) cache: Option<PathBuf>,
+    pub cache: Option<PathBuf>,
 
     /// The most seconds that a request or a command may take.
     #[arg(

@@ -66,9 +66,8 @@ use crate::standard_streams::metadata_of_stdin;
 use crate::tokens::Counter;
 use crate::wording::in_bytes;
 
-pub(crate) use restore::restore;
-#[cfg(any(test, feature = "laws"))]
-pub(crate) use {result::TaskResult, task::run_alone};
+pub use restore::restore;
+pub use {result::TaskResult, task::run_alone};
 
 use inputs::Inputs;
 use journal::Journal;

@@ -1,5 +1,5 @@
 //! The program `tcompact`, around the library `tcompact-core`, which compacts transcripts in memory. Only the program and what
-//! tests and fuzzing use of it are public here; other programs use `tcompact-core`.
+//! the laws use of it are public here; other programs use `tcompact-core`.
 //!
 //! # The packages
 //!
@@ -13,6 +13,7 @@
 //! redact      masks secrets before any text is cut; no cut parts a mask
 //! core        one conversation in memory: where to cut, what to prune, the summary, the edits
 //! tcompact    this package: command line, settings, files, network, reports, runs
+//! laws        the promises of all packages, for tests and `fuzz/`
 //! ```
 //!
 //! # The way of a run
@@ -38,8 +39,8 @@
 //! - `engine`: runs: inputs, batches and streams, the journal of finished files.
 //! - `program`: from the arguments to the exit code.
 //!
-//! `laws` checks the promises of all packages: in tests, and with the feature `laws` in `fuzz/` and `benches/`. Any module may
-//! import `interrupt` (signals) and `standard_streams`. Tests check all rules on this page.
+//! Any module may import `interrupt` (signals) and `standard_streams`. `internals` names what `laws` uses of the modules.
+//! Tests check all rules on this page.
 //!
 //! # Registries
 //!
@@ -54,24 +55,23 @@
 //! some hundred requests is enough. A build script: generated files are committed, and a test reports stale ones.
 
 #[cfg(test)]
+#[expect(dead_code, reason = "the tests here take samples and share no number of cases")]
 #[path = "../tests/integration/all_cases.rs"]
 mod all_cases;
 mod cli;
 mod engine;
 mod events;
 mod files;
-mod interrupt;
-#[cfg(any(feature = "laws", test))]
 #[doc(hidden)]
-pub mod laws;
+pub mod internals;
+mod interrupt;
 mod llm;
+#[cfg(test)]
+mod pattern_tests;
 mod program;
 mod report;
 mod settings;
 mod standard_streams;
-
-#[cfg(any(feature = "laws", test))]
-use tcompact_core::digest;
 
 use tcompact_base::{diagnostic, exit, fault, hash, pattern, sanitize, sync, wording};
 use tcompact_core::{compact, plan, presets, prune, rewrite, summary};

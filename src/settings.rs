@@ -35,23 +35,24 @@ use layers::Resolved;
 use policy::policy;
 use summarizer::{is_of_others, is_preview, open_cache, summarizer, unencrypted_host, with_provider};
 
-pub(crate) use invocation::{Invocation, LookupSettings, RestoreSettings, SearchSettings, ShowSettings};
+pub use invocation::RestoreSettings;
+pub(crate) use invocation::{Invocation, LookupSettings, SearchSettings, ShowSettings};
 pub(crate) use policy::archive_among;
 pub(crate) use slim::SlimSettings;
 
 /// The checked settings for work on conversations, with a part for each module that reads them.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// What to do with each conversation.
     pub(crate) action: Action,
     /// The inputs.
-    pub(crate) input: InputSettings,
+    pub input: InputSettings,
     /// How to compact conversations.
-    pub(crate) policy: CompactionPolicy,
+    pub policy: CompactionPolicy,
     /// The summarizer.
     pub(crate) summarizer: SummarizerSettings,
     /// The destination of results.
-    pub(crate) output: OutputSettings,
+    pub output: OutputSettings,
     /// The messages on standard error.
     pub(crate) stderr: StderrSettings,
     /// How to repair violations, if at all.
@@ -123,11 +124,11 @@ impl Action {
 
 /// The inputs.
 #[derive(Debug, Clone)]
-pub(crate) struct InputSettings {
+pub struct InputSettings {
     /// Files, and directories to search; empty for standard input.
     pub(crate) paths: Vec<PathBuf>,
     /// The format that the user named.
-    pub(crate) from: Option<&'static Format>,
+    pub from: Option<&'static Format>,
     /// The value of `--lines`.
     pub(crate) lines: Option<Lines>,
     /// The other files that the user named for reading.
@@ -147,7 +148,7 @@ pub(crate) struct SummarizerSettings {
 
 /// The destination of results.
 #[derive(Debug, Clone)]
-pub(crate) struct OutputSettings {
+pub struct OutputSettings {
     /// The destination of the results themselves.
     pub(crate) destination: Destination,
     /// The file of `--report`.
@@ -155,7 +156,7 @@ pub(crate) struct OutputSettings {
     /// The file of `--html`.
     pub(crate) html: Option<PathBuf>,
     /// Whether the user named the archive, rather than a preset.
-    pub(crate) archive_chosen: bool,
+    pub archive_chosen: bool,
     /// Whether `--emit summary` prints a JSON object.
     pub(crate) json: bool,
     /// Skip what an earlier run has finished.
@@ -246,7 +247,7 @@ impl Settings {
     ///
     /// # Errors
     /// The first value that cannot be used, with its flag, its origin, and what to do instead.
-    pub(crate) fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+    pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let preview = is_preview(&resolved.arguments, &resolved.given);
         let action = action(&resolved.arguments, preview);
         Settings::for_action(action, resolved, variable)

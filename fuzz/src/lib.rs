@@ -1,4 +1,4 @@
-//! Inputs for the laws of `tcompact::laws`: seeds and their mutations.
+//! Inputs for the laws of `tcompact_laws`: seeds and their mutations.
 //!
 //! libFuzzer drives the targets (`cargo +nightly fuzz run TARGET`). So does `drive`, which needs only a stable toolchain.
 
@@ -7,7 +7,7 @@ mod seeds;
 
 pub use mutate::Mutator;
 pub use seeds::seeds_of;
-pub use tcompact::laws::{TARGETS, Target};
+pub use tcompact_laws::{TARGETS, Target};
 
 /// Returns the target with this name.
 ///

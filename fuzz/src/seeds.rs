@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tcompact::laws::FIXTURES;
+use tcompact_laws::FIXTURES;
 
 /// The most bytes of a fixture, which is cut at the end of a line: mutation has no use for more.
 const MOST: usize = 1 << 15;

@@ -403,7 +403,7 @@ pub(crate) struct MaskingFlags {
 #[command(
     after_help = "Examples:\n  tcompact restore removed.jsonl short.json > original.json\n  tcompact restore -i removed.jsonl short.json"
 )]
-pub(crate) struct RestoreArguments {
+pub struct RestoreArguments {
     /// The archive, a file whose name ends in `.jsonl`, `.jsonl.gz` or `.jsonl.zst`.
     #[arg(value_name = "ARCHIVE", value_hint = ValueHint::FilePath)]
     pub(crate) archive: PathBuf,

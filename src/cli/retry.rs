@@ -12,7 +12,7 @@ use crate::redact::Redactor;
 
 /// What the user gave: the command line, and flags as variables.
 #[derive(Debug, Default)]
-pub(crate) struct Typed {
+pub struct Typed {
     /// The words of the command line; the first is the program.
     pub(crate) words: Vec<String>,
     /// The flags that variables set.

@@ -196,7 +196,6 @@ fn is_copy(path: &Path) -> bool {
 }
 
 impl Inputs {
-    #[cfg(any(test, feature = "laws"))]
     pub(super) fn of_stdin() -> Self {
         Inputs { entries: vec![Entry::named(None)], ..Inputs::default() }
     }
@@ -339,7 +338,7 @@ fn home(settings: &Settings) -> Option<PathBuf> {
 }
 
 /// Resolves the links of a path, as far as it exists, and `..` behind that part.
-pub(crate) fn real(path: &Path) -> PathBuf {
+pub fn real(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let there = whole.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
     let Some((above, mut real)) = there else { return whole };

@@ -36,15 +36,15 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// A file that is finished, or that is replaced right after the note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Finished {
+pub struct Finished {
     /// The file that was written; relative to the directory of the journal if it lies there.
-    pub(crate) path: String,
+    pub path: String,
     /// Hash of the input as read.
-    pub(crate) input: String,
+    pub input: String,
     /// Hash of the rules.
-    pub(crate) rules: String,
+    pub rules: String,
     /// Hash of the result.
-    pub(crate) output: String,
+    pub output: String,
     /// The report rows of its conversations; none if they were too many.
     #[serde(default)]
     pub(crate) rows: Vec<FinishedRow>,
@@ -52,7 +52,7 @@ pub(crate) struct Finished {
 
 /// The journal of an output directory. Only one run at a time can hold it.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub struct Journal {
     home: PathBuf,
     rules: String,
     file: Mutex<File>,
@@ -63,13 +63,13 @@ pub(crate) struct Journal {
 }
 
 /// A file whose result is written.
-pub(crate) struct FinishedFile<'f> {
+pub struct FinishedFile<'f> {
     /// The real path of the result.
-    pub(crate) real_path: &'f Path,
+    pub real_path: &'f Path,
     /// The hash of what was read.
-    pub(crate) read: &'f str,
+    pub read: &'f str,
     /// The hash of the result.
-    pub(crate) result: &'f str,
+    pub result: &'f str,
 }
 
 impl Journal {
@@ -77,7 +77,7 @@ impl Journal {
     ///
     /// # Errors
     /// They cannot be written; or another run holds the journal.
-    pub(crate) fn open(home: &Path, rules: &str) -> Result<Self> {
+    pub fn open(home: &Path, rules: &str) -> Result<Self> {
         let unusable = |error: io::Error| {
             Failure::unreadable(format!("{} cannot be written to: {}", home.display(), reason(&error)))
         };
@@ -96,7 +96,7 @@ impl Journal {
     }
 
     /// The note on `output`, which may be `input` itself, if it already is the result of `input` by these rules.
-    pub(crate) fn find(&self, input: &Path, output: &Path, real_output: &Path) -> Option<Finished> {
+    pub fn find(&self, input: &Path, output: &Path, real_output: &Path) -> Option<Finished> {
         let place = self.finished.get(&self.name(real_output))?;
         let line = self.line_at(place).ok().filter(|line| line.rules == self.rules)?;
         let is = |path: &Path, expected: &str| hash_of(path).is_ok_and(|found| found == expected);
@@ -115,7 +115,7 @@ impl Journal {
     ///
     /// # Errors
     /// The note cannot be written.
-    pub(crate) fn note(&self, file: &FinishedFile<'_>, rows: Vec<FinishedRow>, certain: bool) -> io::Result<()> {
+    pub fn note(&self, file: &FinishedFile<'_>, rows: Vec<FinishedRow>, certain: bool) -> io::Result<()> {
         let line = Finished {
             path: self.name(file.real_path),
             input: file.read.to_owned(),

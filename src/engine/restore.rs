@@ -30,7 +30,7 @@ use crate::engine::restorer::{Restored, Restorer};
 ///
 /// # Errors
 /// The archive has no record of the text, or one that does not fit. Nothing is written then.
-pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
+pub fn restore(settings: &RestoreSettings) -> Result<Exit> {
     let is_named = |path: &&Path| path.as_os_str() != "-";
     let path = settings.path.as_deref().filter(is_named);
     refuse_swapped(settings)?;

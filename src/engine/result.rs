@@ -6,19 +6,19 @@ use crate::rewrite::{self, Edit};
 
 /// What comes of a piece.
 #[derive(Debug, Default)]
-pub(crate) struct TaskResult {
+pub struct TaskResult {
     /// The bytes to write.
-    pub(crate) content: ResultContent,
+    pub content: ResultContent,
     /// What the edits of the content apply to; empty where there are none.
     pub(crate) input: Vec<u8>,
     /// How it ended: compacted where any conversation was, or would be.
-    pub(crate) status: Status,
+    pub status: Status,
     /// Whether the content differs from the input.
     pub(crate) changed: bool,
     /// Whether `check` found a violation of a provider's rules.
     pub(crate) breaches: bool,
     /// The messages to append to the archive, and files to write beside it.
-    pub(crate) archived: Archived,
+    pub archived: Archived,
     /// The report rows of the conversations.
     pub(crate) rows: Vec<ReportRow>,
     /// What was counted, and which conversations stay unchanged. The costs and savings are those of the rows.
@@ -54,7 +54,7 @@ impl TaskResult {
 
 /// The bytes to write.
 #[derive(Debug)]
-pub(crate) enum ResultContent {
+pub enum ResultContent {
     /// The input with these edits, in order.
     Edited(Vec<Edit>),
     /// Bytes of its own: cutoffs, a diff, an update, a complete result.
@@ -75,7 +75,7 @@ impl From<String> for ResultContent {
 
 impl ResultContent {
     /// All bytes, piece by piece. `input` is what the edits apply to.
-    pub(crate) fn pieces<'m>(&'m self, input: &'m [u8]) -> impl Iterator<Item = &'m [u8]> {
+    pub fn pieces<'m>(&'m self, input: &'m [u8]) -> impl Iterator<Item = &'m [u8]> {
         let (edited, whole) = match self {
             ResultContent::Edited(edits) => (Some(rewrite::pieces(input, edits)), None),
             ResultContent::Whole(bytes) => (None, Some(bytes.as_slice())),

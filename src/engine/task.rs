@@ -384,8 +384,7 @@ pub(super) fn masked_bytes(bytes: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// As [`Task::add_to`].
-#[cfg(any(test, feature = "laws"))]
-pub(crate) fn run_alone(
+pub fn run_alone(
     settings: &Settings,
     input: &Input,
     backend: &dyn SummaryBackend,

@@ -20,7 +20,7 @@ use crate::transcript::compaction::{ProviderCompaction, Reset, ResetCounts};
 /// How a conversation or an input ended. A report has one word for several of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Status {
+pub enum Status {
     /// A summary or pruning changed its history.
     Compacted,
     /// Its history stays as it was.
@@ -59,17 +59,17 @@ impl Status {
 
 /// The report row of a conversation or an input, as `--report` writes it: its plan, and the outcome.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct ReportRow {
+pub struct ReportRow {
     /// The name of the conversation.
     pub(crate) source: String,
     /// The plan, if there is one.
     #[serde(flatten)]
-    pub(crate) plan: Option<PlanRow>,
+    pub plan: Option<PlanRow>,
     /// Why nothing was changed, or why it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<String>,
+    pub reason: Option<String>,
     /// The status at the end.
-    pub(crate) status: Status,
+    pub status: Status,
     /// The number of lines that are not JSON, which are not read.
     pub(crate) skipped_lines: usize,
     /// Tokens of the summary message.
@@ -101,7 +101,7 @@ pub(crate) struct ReportRow {
     /// Milliseconds from reading the conversation to the end.
     pub(crate) elapsed_ms: u64,
     /// The error.
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
     /// Tokens saved.
     #[serde(skip)]
     pub(crate) saved: u64,
@@ -168,7 +168,7 @@ impl ReportRow {
 /// What the journal keeps of a row, for a later run that skips the input. What the conversation cost is not among it: a
 /// run that skips it pays nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FinishedRow {
+pub struct FinishedRow {
     source: String,
     #[serde(flatten)]
     plan: Option<PlanRow>,
@@ -243,7 +243,7 @@ pub(crate) struct Drawn {
 
 /// The plan for one conversation. `counter` counts the tokens; indices are those of the input's messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct PlanRow {
+pub struct PlanRow {
     pub(crate) format: Cow<'static, str>,
     pub(crate) counter: String,
     pub(crate) messages: usize,
@@ -256,7 +256,7 @@ pub(crate) struct PlanRow {
     triggered: bool,
     pub(crate) fired: Option<String>,
     wanted_cutoff: usize,
-    pub(crate) cutoff: usize,
+    pub cutoff: usize,
     moved_because: Option<String>,
     pinned: Vec<usize>,
     /// What happens to the provider's own compactions.
@@ -276,7 +276,7 @@ pub(crate) struct PlanRow {
     thinking: Option<Removed>,
     /// What is reset in entries that stay, where there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reset: Option<ResetCounts>,
+    pub reset: Option<ResetCounts>,
 }
 
 /// A provider's own compaction among the messages.

@@ -74,7 +74,7 @@ fn write_sections(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
 /// Sections that wait until the result is complete: those of a document in memory, those of lines in a file without a
 /// name.
 #[derive(Debug, Default)]
-pub(crate) struct WaitingSections {
+pub struct WaitingSections {
     sections: Vec<Section>,
     of_lines: Option<File>,
 }
@@ -84,7 +84,7 @@ impl WaitingSections {
     ///
     /// # Errors
     /// Those of lines cannot be written beside the archive.
-    pub(crate) fn add(&mut self, file: &Path, sections: Vec<Section>, are_of_lines: bool) -> Result<()> {
+    pub fn add(&mut self, file: &Path, sections: Vec<Section>, are_of_lines: bool) -> Result<()> {
         if !are_of_lines || sections.is_empty() {
             self.sections.extend(sections);
             return Ok(());
@@ -108,7 +108,7 @@ impl WaitingSections {
     ///
     /// # Errors
     /// It cannot be written; the archive stays unchanged.
-    pub(crate) fn append(&mut self, file: &Path) -> Result<Option<Appended>> {
+    pub fn append(&mut self, file: &Path) -> Result<Option<Appended>> {
         let WaitingSections { sections, of_lines } = std::mem::take(self);
         if sections.is_empty() && of_lines.is_none() {
             return Ok(None);
@@ -127,7 +127,7 @@ impl WaitingSections {
 
 /// What was appended to an archive, which is locked until this is dropped or unlocked.
 #[derive(Debug)]
-pub(crate) struct Appended {
+pub struct Appended {
     archive: File,
     file: PathBuf,
     length_before: u64,
@@ -157,7 +157,7 @@ impl Appended {
 }
 
 /// Writes a section with the time. A record can be as large as the input, so it is not copied.
-pub(crate) fn write_section(out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
+pub fn write_section(out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
     match section {
         Section::Text(text) => write!(out, "## Summarized at {now}\n\n{text}\n\n"),
         Section::Record(record) => {

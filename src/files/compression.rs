@@ -40,7 +40,7 @@ impl<W: Write + Send> Compressor for zstd::Encoder<'_, W> {
 
 /// A compression format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compression {
+pub enum Compression {
     /// `.gz`
     Gzip,
     /// `.zst`

@@ -18,19 +18,19 @@ use crate::files::hashed::{Hashed, RunningHash};
 
 /// A text and its origin.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Input {
+pub struct Input {
     /// The name for reports: the path, or `-`.
-    pub(crate) name: String,
+    pub name: String,
     /// The text, byte for byte, unpacked if it was compressed.
-    pub(crate) text: String,
+    pub text: String,
     /// The bytes, if they are not UTF-8. The text has a NUL, which no JSON holds, for each byte that is not.
-    pub(crate) raw: Option<Vec<u8>>,
+    pub raw: Option<Vec<u8>>,
     /// Whether each line is a conversation.
-    pub(crate) as_lines: bool,
+    pub as_lines: bool,
     /// The number of lines before it in the same file.
-    pub(crate) lines_before: usize,
+    pub lines_before: usize,
     /// The compression of the file.
-    pub(crate) compression: Option<Compression>,
+    pub compression: Option<Compression>,
 }
 
 impl Input {
@@ -173,7 +173,7 @@ fn reserve_length(head: &mut Vec<u8>, path: Option<&Path>) {
 ///
 /// # Errors
 /// As for [`open`].
-pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
+pub fn read(path: Option<&Path>) -> Result<Input> {
     let reading =
         ReadOptions { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false, is_record: None };
     match open(path, reading)? {

@@ -17,7 +17,7 @@ const LONGEST_ASKED: Duration = Duration::from_secs(600);
 
 /// Why one attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FailedAttempt {
+pub struct FailedAttempt {
     /// What failed.
     pub(crate) message: String,
     /// The kind of failure, which decides whether to retry.
@@ -34,18 +34,18 @@ pub(crate) struct FailedAttempt {
 
 impl FailedAttempt {
     /// A failure of which the server says nothing more.
-    pub(crate) fn new(kind: FailureKind, message: String) -> Self {
+    pub fn new(kind: FailureKind, message: String) -> Self {
         FailedAttempt { message, kind, asked: None, advised: None, window: None, refusal: None }
     }
 }
 
 /// How often and after which failures a request is retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RetryPolicy {
+pub struct RetryPolicy {
     /// The most retries.
-    pub(crate) retries: u32,
+    pub retries: u32,
     /// The failures after which to retry.
-    pub(crate) persistence: Persistence,
+    pub persistence: Persistence,
 }
 
 impl RetryPolicy {
@@ -53,7 +53,7 @@ impl RetryPolicy {
     ///
     /// # Errors
     /// The error of the last attempt, with the number of attempts.
-    pub(crate) fn run<T>(
+    pub fn run<T>(
         self,
         mut attempt: impl FnMut() -> Result<T, FailedAttempt>,
         wait: impl Fn(Duration, &FailedAttempt),

@@ -20,7 +20,7 @@ const UNSEEN: u8 = 0;
 
 /// A key. Its `Debug` output does not show it.
 #[derive(Clone)]
-pub(crate) struct Secret(String);
+pub struct Secret(String);
 
 impl Secret {
     /// A key without white space around it, which comes from files and from copying; nothing if it has characters that

@@ -53,7 +53,7 @@ pub(crate) enum Invocation {
 
 /// The settings of `restore`.
 #[derive(Debug)]
-pub(crate) struct RestoreSettings {
+pub struct RestoreSettings {
     /// The archive.
     pub(crate) archive: PathBuf,
     /// The compacted text; nothing for standard input.
@@ -110,7 +110,7 @@ pub(crate) struct ShowSettings {
 impl RestoreSettings {
     /// # Errors
     /// The text cannot go where the arguments say.
-    pub(crate) fn new(arguments: RestoreArguments, typed: Typed) -> Result<Self> {
+    pub fn new(arguments: RestoreArguments, typed: Typed) -> Result<Self> {
         let RestoreArguments { archive, path, rounds, place: flags, general } = arguments;
         let rounds = rounds.map(|rounds| rounds as usize);
         let (destination, volume) = (place(&flags, None)?, volume(&general));

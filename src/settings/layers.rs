@@ -59,7 +59,7 @@ const ASIDE: [&str; 21] = [
 
 /// The command line, parsed on its own.
 #[derive(Debug)]
-pub(crate) struct CommandLine {
+pub struct CommandLine {
     pub(crate) name: CommandName,
     pub(super) keys: SettingKeys,
     matches: ArgMatches,
@@ -69,9 +69,9 @@ pub(crate) struct CommandLine {
 
 /// The arguments of all layers together.
 #[derive(Debug)]
-pub(crate) struct Resolved<A = CompactArguments> {
+pub struct Resolved<A = CompactArguments> {
     /// The arguments, as if all were typed.
-    pub(crate) arguments: A,
+    pub arguments: A,
     /// The text of a prompt in the config file, and its name for errors.
     pub(crate) summary_prompt: Option<(String, String)>,
     /// Why compaction is disabled.
@@ -118,7 +118,7 @@ impl CommandLine {
     ///
     /// # Errors
     /// An error of clap, which may be the help that the user asked for; or there is no command to help with.
-    pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self> {
+    pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self> {
         let mut words: Vec<OsString> = words.into_iter().collect();
         let mut name = CommandName::of_words(words.get(1..).unwrap_or_default());
         if name != CommandName::Compact {
@@ -139,7 +139,7 @@ impl CommandLine {
     ///
     /// # Errors
     /// The arguments are of another command.
-    pub(crate) fn arguments<A: FromArgMatches>(&mut self) -> Result<A, clap::Error> {
+    pub fn arguments<A: FromArgMatches>(&mut self) -> Result<A, clap::Error> {
         A::from_arg_matches(&self.matches).map_err(|error| error.format(&mut self.keys.command))
     }
 
@@ -206,7 +206,7 @@ impl CommandLine {
     ///
     /// # Errors
     /// A layer cannot be read; or the first value in one that cannot be used, with its origin.
-    pub(crate) fn resolve<A: FromArgMatches>(
+    pub fn resolve<A: FromArgMatches>(
         mut self,
         presets: Presets<'_>,
         variable: impl Fn(&str) -> Option<OsString>,

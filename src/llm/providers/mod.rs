@@ -23,11 +23,11 @@ use crate::transcript::source::Source;
 
 /// A provider that `--model` can name.
 #[derive(Debug)]
-pub(crate) struct Provider {
+pub struct Provider {
     /// The part of `--model` before the colon.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The address of its API, with the version where it has one.
-    pub(crate) base_url: &'static str,
+    pub base_url: &'static str,
     /// The variables for the key. The first that is set counts.
     pub(crate) key_variables: &'static [&'static str],
     /// Whether its own address needs no key.
@@ -68,7 +68,7 @@ impl Api {
 
 /// Every provider. Addresses and variables are from the providers' documentation.
 #[rustfmt::skip]
-pub(crate) const PROVIDERS: &[Provider] = &[
+pub const PROVIDERS: &[Provider] = &[
     row("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_chat::API, &parameters::OPENAI),
     row("openai-responses", "https://api.openai.com/v1", &["OPENAI_API_KEY"],
         &openai_responses::API, &parameters::OPENAI_RESPONSES),
@@ -104,17 +104,17 @@ pub(crate) fn by_name(name: &str) -> Option<&'static Provider> {
 
 /// A model at an address.
 #[derive(Debug, Clone)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     /// The provider.
-    pub(crate) provider: &'static Provider,
+    pub provider: &'static Provider,
     /// The provider's name for the model.
-    pub(crate) model: String,
+    pub model: String,
     /// The address of its API, with the version, without a slash at the end.
-    pub(crate) base_url: String,
+    pub base_url: String,
     /// The key, where one is needed.
-    pub(crate) key: Option<Secret>,
+    pub key: Option<Secret>,
     /// The user's changes of each request: a JSON merge patch.
-    pub(crate) request_json: Map<String, Value>,
+    pub request_json: Map<String, Value>,
 }
 
 impl Endpoint {
@@ -170,7 +170,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// What is missing in the answer.
-    pub(crate) fn response(&self, text: &str) -> Result<Reply, String> {
+    pub fn response(&self, text: &str) -> Result<Reply, String> {
         let body = Source::of(text).ok();
         match body.as_ref().and_then(Source::first).filter(|answer| answer.kind() == JsonKind::Object) {
             Some(answer) => (self.provider.api.response)(answer),

@@ -1,0 +1,212 @@
+//! What is pruned as unsent changes nothing that is sent: what is counted, what a reader is shown and what the agent walks
+//! is the same before and after, nothing is left for a second time, and every byte comes back.
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::bricks::{Bricks, file, generated};
+use crate::compact::{Section, context_difference, restore, slim};
+use crate::lawful::with_document;
+use crate::plan::recorded::RecordedSize;
+use crate::presets::buffer::Buffer;
+use crate::rewrite::apply;
+use crate::tests::cases;
+use crate::tokens::{Counter, Tally};
+use crate::transcript::Transcript;
+use crate::transcript::formats::{Format, by_name};
+use crate::walks::{AGENTS, sent};
+use crate::{FIXTURES, fixtures};
+
+/// A text without what is not sent, and the records that restore it.
+fn slimmed(source: &str, from: Option<&'static Format>, has_archive: bool) -> (String, Vec<Value>) {
+    with_document(source, from, |document| {
+        let name = |_: &Transcript<'_>| "session".to_owned();
+        let done = slim(document, source.as_bytes(), has_archive, &name);
+        let mut records = Vec::new();
+        for section in done.archived.sections {
+            if let Section::Record(record) = section {
+                records.push(serde_json::from_str(&record).expect("JSON"));
+            }
+        }
+        (apply(source, &done.edits), records)
+    })
+}
+
+/// What is counted and shown of each conversation.
+fn counted(source: &str, from: Option<&'static Format>) -> Vec<String> {
+    with_document(source, from, |document| {
+        let mut all = Vec::new();
+        for transcript in &document.transcripts {
+            let tally = Tally::of(Counter::DEFAULT, transcript, None);
+            let sizes: Vec<u64> = (0..transcript.messages.len()).map(|index| tally.message(index)).collect();
+            let records = transcript.records();
+            let recorded = RecordedSize::of(transcript, &tally);
+            all.push(format!("{sizes:?} {} {records:?} {recorded:?}", tally.overhead()));
+            all.push(Buffer::Own.write(&transcript.messages));
+        }
+        all
+    })
+}
+
+/// What the agent sends of the entries that it walks.
+fn walked(agent: &str, text: &str) -> Vec<Value> {
+    let mut walked = Vec::new();
+    for mut entry in sent(agent, text) {
+        let object = entry.as_object_mut().expect("an entry");
+        for copy in ["toolUseResult", "tool_use_result"] {
+            object.remove(copy);
+        }
+        let message = object.get_mut("message").and_then(Value::as_object_mut);
+        message.and_then(|message| message.remove("details"));
+        let calls = object.get_mut("toolCalls").and_then(Value::as_array_mut);
+        for call in calls.into_iter().flatten().filter_map(Value::as_object_mut) {
+            call.remove("resultDisplay");
+        }
+        walked.push(entry);
+    }
+    walked
+}
+
+/// Checks the law on a text. Returns how many bytes went.
+fn assert_law(source: &str, format: &'static Format, about: &str) -> usize {
+    let from = Some(format);
+    let mut saved = 0;
+    for has_archive in [false, true] {
+        let (after, records) = slimmed(source, from, has_archive);
+        assert!(after.len() <= source.len(), "{about}: {after}");
+        saved = source.len() - after.len();
+        with_document(source, from, |before| {
+            with_document(&after, from, |behind| {
+                assert_eq!(before.transcripts.len(), behind.transcripts.len(), "{about}: {after}");
+                for (one, other) in before.transcripts.iter().zip(&behind.transcripts) {
+                    assert_eq!(context_difference(one, other), None, "{about}: {source}\n{after}");
+                }
+            });
+        });
+        assert_eq!(counted(source, from), counted(&after, from), "{about}: {source}\n{after}");
+        if AGENTS.contains(&format.name) {
+            assert_eq!(walked(format.name, source), walked(format.name, &after), "{about}: {source}\n{after}");
+        }
+        assert_eq!(slimmed(&after, from, has_archive).0, after, "{about}: again");
+        if has_archive {
+            assert_eq!(restore(&after, &records).expect("its records"), source, "{about}");
+        }
+    }
+    saved
+}
+
+#[test]
+fn what_is_sent_of_fixtures_stays() {
+    for (name, path) in fixtures::all() {
+        let source = fs::read_to_string(&path).expect("a fixture");
+        let about = path.display().to_string();
+        assert_law(&source, by_name(name).expect("a format"), &about);
+    }
+    for file in ["claude-code.jsonl", "codex.jsonl", "gemini-cli.json", "pi.jsonl"] {
+        let path = Path::new(FIXTURES).join("unsent").join(file);
+        let source = fs::read_to_string(&path).expect("a fixture");
+        let format = by_name(file.split('.').next().unwrap_or_default()).expect("a format");
+        let saved = assert_law(&source, format, file);
+        assert!(saved > source.len() / 5, "{file} saves {saved} bytes of {}", source.len());
+    }
+}
+
+/// A long text of many lines.
+fn long(choice: u8) -> String {
+    let line = ["a line of output", "größer: 価格", "\u{1F680}\\u00e9 \"quoted\"", ""][usize::from(choice % 4)];
+    let lines = [3, 10, 11, 12, 40][usize::from(choice % 5)];
+    let text = format!("{line}\n").repeat(lines);
+    if choice.is_multiple_of(7) { text.replace('\n', " ") + &"x".repeat(2_500) } else { text }
+}
+
+/// A session of Claude Code with copies of results and lines about progress, of which some lead on.
+fn with_copies(source: &str, choices: &[u8]) -> String {
+    let mut lines = Vec::new();
+    let mut stands_for: Option<(String, String)> = None;
+    for (at, line) in serde_json::Deserializer::from_str(source).into_iter::<Value>().enumerate() {
+        let mut line = line.expect("JSON");
+        let choice = choices[at % choices.len()];
+        if line["message"]["content"][0]["type"] == "tool_result" && !choice.is_multiple_of(3) {
+            line["toolUseResult"] = match choice % 6 {
+                1 => json!({"stdout": long(choice), "stderr": "", "interrupted": false}),
+                2 => {
+                    json!({"filePath": "a", "originalFile": long(choice), "structuredPatch": [{"lines": vec!["+a"; usize::from(choice)]}]})
+                }
+                4 => json!({"type": "text", "file": {"content": long(choice), "numLines": choice}}),
+                _ => json!(long(choice)),
+            };
+        }
+        if let Some((id, progress)) = stands_for.take()
+            && line["parentUuid"] == json!(id)
+            && choice.is_multiple_of(2)
+        {
+            line["parentUuid"] = json!(progress);
+        }
+        let id = line["uuid"].as_str().map(str::to_owned);
+        lines.push(line.to_string());
+        if let Some(id) = id.filter(|_| choice % 5 < 2) {
+            let progress = format!("p{at}");
+            let data = json!({"type": "bash_progress", "output": long(choice)});
+            let line = json!({"parentUuid": id, "sessionId": "s", "type": "progress", "data": data, "uuid": progress});
+            lines.push(line.to_string());
+            stands_for = Some((id, progress));
+        }
+        if choice.is_multiple_of(11) {
+            let snapshot = json!({"type": "file-history-snapshot", "messageId": "m", "snapshot": {"at": long(choice)}});
+            lines.push(snapshot.to_string());
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// A session of Codex with events, and compactions that replace all before them.
+fn with_events(source: &str, choices: &[u8]) -> String {
+    let event = |payload: Value| json!({"timestamp": "t", "type": "event_msg", "payload": payload}).to_string();
+    let mut lines = Vec::new();
+    for (at, line) in serde_json::Deserializer::from_str(source).into_iter::<Value>().enumerate() {
+        lines.push(line.expect("JSON").to_string());
+        let choice = choices[at % choices.len()];
+        match choice % 9 {
+            0 => lines.push(event(json!({"type": "exec_command_end", "call_id": "c", "stdout": long(choice), "formatted_output": long(choice)}))),
+            1 => lines.push(event(json!({"type": "patch_apply_end", "changes": {"a": {"type": "update", "unified_diff": format!("@@ -1 +1 @@\n{}@@ -9 +9 @@\n+a\n", long(choice))}}}))),
+            2 => lines.push(event(json!({"type": "token_count", "info": null, "rate_limits": {"used": 1}}))),
+            3 => {
+                let usage = json!({"input_tokens": 100 + at, "output_tokens": 9, "total_tokens": 109 + at});
+                let info = json!({"total_token_usage": usage, "last_token_usage": usage});
+                lines.push(event(json!({"type": "token_count", "info": info, "rate_limits": {"used": 1}})));
+            }
+            4 => lines.push(event(json!({"type": "user_message", "message": "m", "images": [format!("data:image/png;base64,iVBORw0KGgo{}", "A".repeat(600))]}))),
+            5 if choice % 2 == 1 => {
+                let item = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": long(choice)}]});
+                let payload = json!({"message": "", "replacement_history": [item]});
+                lines.push(json!({"timestamp": "t", "type": "compacted", "payload": payload}).to_string());
+            }
+            6 if choice % 4 == 2 => lines.push(event(json!({"type": "thread_rolled_back", "num_turns": 1}))),
+            _ => {}
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+proptest! {
+    #![proptest_config(cases(600))]
+
+    #[test]
+    fn what_claude_code_sends_stays(generated in generated(), choices in prop::collection::vec(any::<u8>(), 1..20)) {
+        let (source, _) = file(&Bricks::of("claude-code"), &generated, 0);
+        prop_assume!(source.contains("\"message\""));
+        let source = with_copies(&source, &choices);
+        assert_law(&source, by_name("claude-code").expect("a format"), "generated");
+    }
+
+    #[test]
+    fn what_codex_sends_stays(generated in generated(), choices in prop::collection::vec(any::<u8>(), 1..20)) {
+        let (source, _) = file(&Bricks::of("codex"), &generated, 0);
+        prop_assume!(source.contains("response_item"));
+        let source = with_events(&source, &choices);
+        assert_law(&source, by_name("codex").expect("a format"), "generated");
+    }
+}
