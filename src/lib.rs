@@ -55,7 +55,6 @@
 //! some hundred requests is enough. A build script: generated files are committed, and a test reports stale ones.
 
 #[cfg(test)]
-#[expect(dead_code, reason = "the tests here take samples and share no number of cases")]
 #[path = "../tests/integration/all_cases.rs"]
 mod all_cases;
 mod cli;

@@ -3,6 +3,7 @@
 use anstream::adapter::strip_str;
 use proptest::prelude::*;
 
+use crate::all_cases::share;
 use crate::plan::plan;
 use crate::plan::size::Size;
 use crate::presets::recipe::moved_cut;
@@ -154,7 +155,14 @@ fn a_long_conversation_has_rows_of_several() {
     assert!(picture.ends_with("╭╰ calls with their results   ┆ the same, in one row\n"), "{picture}");
 }
 
+/// Each of so many cases draws up to sixty messages.
+fn cases(all: usize) -> ProptestConfig {
+    ProptestConfig::with_cases(u32::try_from(share(all)).expect("few cases"))
+}
+
 proptest! {
+    #![proptest_config(cases(256))]
+
     /// For any messages, and for any width of the terminal.
     #[test]
     fn no_line_is_wider_than_the_terminal(
