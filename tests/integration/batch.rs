@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::invalid_input::assert_fails;
 use crate::program::{FIXTURES, Run, path, run, tcompact};
 use crate::server::{Server, at_length, completion};
+use crate::support::tree;
 
 /// Creates a folder with transcripts among other files.
 pub(crate) fn logs() -> tempfile::TempDir {
@@ -34,21 +35,6 @@ pub(crate) fn logs() -> tempfile::TempDir {
 /// Runs tcompact in a folder.
 pub(crate) fn within(folder: &Path, arguments: &[&str]) -> Run {
     run(tcompact().current_dir(folder).args(arguments), b"")
-}
-
-/// All files of a folder with their contents, except the journal of a run.
-pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
-        if entry.is_dir() && !entry.ends_with(".tcompact") {
-            let below = tree(&entry);
-            let name = PathBuf::from(entry.file_name().expect("a name"));
-            found.extend(below.into_iter().map(|(path, bytes)| (name.join(path), bytes)));
-        } else if entry.is_file() {
-            found.insert(entry.file_name().expect("a name").into(), fs::read(&entry).expect("a file"));
-        }
-    }
-    found
 }
 
 /// The rows of a report, by their conversations.

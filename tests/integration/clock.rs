@@ -9,10 +9,11 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::batch::{logs, tree};
+use crate::batch::logs;
 use crate::left_out::left_out;
 use crate::program::{Run, run, tcompact};
 use crate::server::{Server, Step, at_length, completion};
+use crate::support::tree;
 
 /// Replaces the system clock: each read of the wall time is in another century. Monotonic time is unaffected.
 const JUMPING: &str = "

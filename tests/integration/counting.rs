@@ -1,11 +1,11 @@
 //! A command that counts: what it counts, that there is one of it, and that no run goes on without its numbers.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use crate::program::{FIXTURES, Run, run, tcompact};
 use crate::signals::{is_running, wait_until};
+use crate::support::tree;
 
 /// Counts the words of each text, and notes that it started.
 const WORDS: &str = "echo $$ >> started; while IFS= read -r line; do set -- $line; echo $#; done";
@@ -23,22 +23,6 @@ fn folder() -> tempfile::TempDir {
         fs::copy(Path::new(FIXTURES).join(from), folder.path().join(to)).expect("copied");
     }
     folder
-}
-
-/// What is in the files of a folder, without the journal of a batch.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
-        if entry.ends_with(".tcompact") {
-            continue;
-        }
-        if entry.is_dir() {
-            found.extend(files(&entry));
-        } else {
-            found.insert(entry.display().to_string(), fs::read(&entry).expect("read"));
-        }
-    }
-    found
 }
 
 fn counted_by(command: &str, arguments: &[&str], folder: &Path) -> Run {
@@ -71,7 +55,7 @@ fn one_command_counts_for_all_files_and_workers_and_ends_with_them() {
 fn without_a_number_nothing_is_shown_or_written_in_any_mode() {
     let folder = folder();
     let at = folder.path();
-    let before = files(at);
+    let before = tree(at);
     for command in ["exit 3", "for n in 1 2 3 4 5; do read -r line; echo 4; done; exit 3"] {
         for arguments in [
             &["count"][..],
@@ -113,7 +97,7 @@ fn without_a_number_nothing_is_shown_or_written_in_any_mode() {
                 "{arguments:?} {run:?}"
             );
             assert!(!run.stderr.contains("tokens"), "no number is shown: {arguments:?} {run:?}");
-            assert!(files(at) == before, "{command} {arguments:?} {:?}", files(at).keys());
+            assert!(tree(at) == before, "{command} {arguments:?} {:?}", tree(at).keys());
             let _ = fs::remove_dir_all(at.join("out"));
         }
     }
@@ -123,7 +107,7 @@ fn without_a_number_nothing_is_shown_or_written_in_any_mode() {
 fn an_answer_that_is_not_a_number_is_quoted() {
     let folder = folder();
     let at = folder.path();
-    let before = files(at);
+    let before = tree(at);
     for (command, says) in [
         ("sleep 30", "took longer than --timeout 0.4 seconds for a text; it must flush each line"),
         ("while read -r line; do echo 3.5; done", "printed `3.5` and not a whole number, 0 or more"),
@@ -142,7 +126,7 @@ fn an_answer_that_is_not_a_number_is_quoted() {
             run.stderr.starts_with("tcompact: --counter-cmd: `") && run.stderr.contains(says),
             "{command}: {run:?}"
         );
-        assert!(run.stderr.lines().count() == 1 && files(at) == before, "{command}: {run:?}");
+        assert!(run.stderr.lines().count() == 1 && tree(at) == before, "{command}: {run:?}");
     }
     let both = counted_by("wc", &["--counter", "approx", "session.json"], at);
     assert!(both.code == 2 && both.stderr.contains("--counter-cmd"), "{both:?}");

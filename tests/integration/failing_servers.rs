@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::batch::{tree, within};
+use crate::batch::within;
 use crate::program::{path, run, tcompact};
 use crate::server::{Server, Step, completion};
 use crate::summary_requests::KEY;
+use crate::support::{story, tree};
 
 /// The failures of a server; those with a text contain `words`.
 pub(crate) fn faults(words: &str) -> Vec<(&'static str, Step)> {
@@ -71,11 +72,7 @@ fn is_good(step: &Step) -> bool {
 }
 
 fn conversation(number: usize) -> String {
-    let says =
-        |at: usize| format!("Conversation {number} says its part {at} of a longer story about ticket T-{number}.");
-    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
-    let messages: Vec<Value> = (0..8).map(|at| json!({"role": role(at), "content": says(at)})).collect();
-    json!({"id": number, "messages": messages}).to_string()
+    json!({"id": number, "messages": story(number)}).to_string()
 }
 
 fn reported(file: &Path) -> BTreeMap<String, String> {

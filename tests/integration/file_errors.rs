@@ -10,10 +10,11 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::batch::{logs, tree, within};
+use crate::batch::{logs, within};
 use crate::left_out::left_out;
 use crate::program::{FIXTURES, own_settings, path, tcompact};
 use crate::server::at_length;
+use crate::support::tree;
 
 /// Runs a batch whose summarizer changes the files before each answer.
 fn disturbed(folder: &Path, script: &str, more: &[&str]) -> crate::program::Run {

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::all_cases::Sample;
 use crate::program::{Run, path, piped, run, tcompact, with};
+use crate::support::turns;
 
 const KEEP: [&str; 5] = ["-q", "--keep", "messages:2", "--accept", "any"];
 /// Elements without an end tag.
@@ -242,11 +243,7 @@ fn a_long_conversation_has_a_short_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "page.html");
     let text = "All work and no play makes a long conversation. ".repeat(20);
-    let said = |at: usize| {
-        let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
-        json!({"role": role, "content": format!("{at} {text}")})
-    };
-    let messages: Vec<_> = (0..4_000).map(said).collect();
+    let messages = turns(0..4_000, |at| format!("{at} {text}"));
     let run = run(tcompact().args(KEEP).args(["--html", &file]), json!(messages).to_string().as_bytes());
     assert_eq!(run.code, 0);
     let whole = page(&file);

@@ -10,22 +10,20 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::batch::{tree, within};
+use crate::batch::within;
 use crate::left_out::left_out;
 use crate::program::{FIXTURES, own_settings, tcompact};
+use crate::support::{tree, turns};
 
 /// Writes conversations in files and on lines, small enough for many runs.
 fn small_logs(folder: &Path) {
     let root = folder.join("logs");
     fs::create_dir_all(root.join("deep")).expect("made");
     let conversation = |number: usize| {
-        let messages: Vec<_> = (0..6)
-            .map(|at| {
-                let role = if at % 2 == 0 { "user" } else { "assistant" };
-                json!({"role": role, "content": format!("Conversation {number} says its part {at}, which is long enough to be summarized as T-{number}.")})
-            })
-            .collect();
-        json!({ "messages": messages }).to_string()
+        let text = |at| {
+            format!("Conversation {number} says its part {at}, which is long enough to be summarized as T-{number}.")
+        };
+        json!({"messages": turns(0..6, text)}).to_string()
     };
     for number in 0..3 {
         fs::write(root.join(format!("{number}.json")), conversation(number)).expect("written");

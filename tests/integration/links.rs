@@ -5,8 +5,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::batch::{logs, tree, within};
+use crate::batch::{logs, within};
 use crate::program::Run;
+use crate::support::tree;
 
 const RULES: [&str; 5] = ["--model", "extractive", "--keep", "messages:4", "-q"];
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::program::{Run, run, tcompact};
 use crate::server::{Server, Step, at_length, completion};
 use crate::summary_requests::assert_fails;
+use crate::support::turns;
 
 /// A conversation with a call and its result in every third turn, and `words` words in each message.
 fn conversation(turns: usize, words: usize) -> String {
@@ -365,8 +366,8 @@ fn parts_of_numbers_and_signs_fit_a_small_window() {
     }
     let server = Server::start(vec![Step::Judge(reads_little)]);
     let flight = |n: usize| json!({"flight": format!("HAT{n}"), "price": n * 7, "seats": [n, n + 1], "at": format!("{n}:05:00")});
-    let turn = |n: usize| json!({"role": if n.is_multiple_of(2) { "user" } else { "assistant" }, "content": Value::Array((n..n + 6).map(flight).collect()).to_string()});
-    let input = Value::Array((0..40).map(turn).collect()).to_string();
+    let flights = |n: usize| Value::Array((n..n + 6).map(flight).collect()).to_string();
+    let input = json!(turns(0..40, flights)).to_string();
     let run = ask(&server, &input, &[]);
     assert!(summary_of_first(&run).contains("Notes."), "{run:?}");
     let refused = prompts(&server)

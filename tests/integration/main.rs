@@ -79,6 +79,7 @@ mod slim;
 mod state_updates;
 mod streams;
 mod summary_requests;
+mod support;
 #[cfg(target_os = "linux")]
 mod system_calls;
 #[cfg(unix)]

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::batch::{logs, tree, within};
+use crate::batch::{logs, within};
 use crate::invalid_input::assert_fails;
 use crate::program::{FIXTURES, Run, path, piped, run, tcompact, with};
 use crate::server::{Server, Step, completion};
 use crate::summary_requests::{ask, assert_fails as assert_answers_fail, status, summary_of};
+use crate::support::tree;
 
 /// Packs a transcript's beginning and mebibytes of spaces, which compress to almost nothing.
 fn packed(end: &str, mebibytes: usize, begin: &str) -> Vec<u8> {

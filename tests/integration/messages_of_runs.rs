@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::program::{FIXTURES, path, run, shell, tcompact, with};
 use crate::server::{Server, at_length, completion};
+use crate::support::turns;
 
 const SESSION: &str = "agent-session.json";
 
@@ -15,11 +16,7 @@ const SESSION: &str = "agent-session.json";
 fn every_command_of_the_help_works() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = "We looked at the pumps of the garden shop again, and all of them stood in water. ".repeat(8);
-    let message = |at: usize| {
-        let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
-        serde_json::json!({"role": role, "content": format!("{at}: a timeout. {words}")})
-    };
-    let chat = serde_json::to_string(&(0..40).map(message).collect::<Vec<_>>()).expect("JSON");
+    let chat = serde_json::json!(turns(0..40, |at| format!("{at}: a timeout. {words}"))).to_string();
     let orphan = r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"1","content":"r"}]"#;
     fs::create_dir(folder.path().join("logs")).expect("made");
     for (name, text) in [("chat.json", chat.as_str()), ("logs/a.json", &chat), ("broken.json", orphan)] {

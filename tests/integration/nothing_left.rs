@@ -6,13 +6,11 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::batch::tree;
 use crate::program::{Run, run, shell, tcompact};
+use crate::support::{tree, turns};
 
 fn conversation() -> String {
-    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
-    let said = |at: usize| format!("This is part {at}, which is long enough. ").repeat(12);
-    json!((0..40).map(|at| json!({"role": role(at), "content": said(at)})).collect::<Vec<_>>()).to_string()
+    json!(turns(0..40, |at| format!("This is part {at}, which is long enough. ").repeat(12))).to_string()
 }
 
 fn place() -> tempfile::TempDir {

@@ -6,26 +6,27 @@
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::batch::tree;
 use crate::interrupted_runs::can_trace;
 use crate::left_out::left_out;
 use crate::program::{Run, own_settings, run, shell, tcompact};
+use crate::support::{tree, turns};
 
 const KEEP: [&str; 2] = ["--keep", "messages:4"];
 /// A summarizer that leaves a trace where it is asked.
 const ASKED: &str =
     "echo asked >> asked; cat > /dev/null; echo They said their parts, one after the other, all of them.";
 
-fn line(at: usize) -> String {
-    let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
-    let content = format!("Part {at} of what was said, which is long enough. ").repeat(6);
-    json!({"role": role, "content": content}).to_string() + "\n"
+/// The lines of a session with messages of these numbers.
+fn lines(numbers: Range<usize>) -> String {
+    let text = |at| format!("Part {at} of what was said, which is long enough. ").repeat(6);
+    turns(numbers, text).iter().map(|message| format!("{message}\n")).collect()
 }
 
 /// A folder with sessions of lines, and what stands beside one after an earlier run.
@@ -34,7 +35,7 @@ fn place() -> tempfile::TempDir {
     for name in ["s.jsonl", "logs/a.jsonl", "logs/b.jsonl", "logs/c.jsonl"] {
         let file = folder.path().join(name);
         fs::create_dir_all(file.parent().expect("a folder")).expect("made");
-        fs::write(file, (0..12).map(line).collect::<String>()).expect("written");
+        fs::write(file, lines(0..12)).expect("written");
     }
     fs::create_dir(folder.path().join("pages")).expect("made");
     fs::write(folder.path().join("pages/p.html"), "an earlier page").expect("written");
@@ -255,13 +256,13 @@ fn a_line_that_comes_during_any_flush_is_not_lost() {
                 std::thread::sleep(Duration::from_micros(200));
             }
             let session = OpenOptions::new().append(true).open(root.join("s.jsonl"));
-            session.and_then(|mut session| session.write_all(line(12).as_bytes())).expect("written");
+            session.and_then(|mut session| session.write_all(lines(12..13).as_bytes())).expect("written");
             let done = child.wait_with_output().expect("it ends");
             let said = String::from_utf8_lossy(&done.stderr);
             assert_eq!(done.status.code(), Some(1), "{moment}: {said}");
             assert!(said.contains("changed meanwhile"), "{moment}: {said}");
             let text = fs::read_to_string(root.join("s.jsonl")).expect("a session");
-            assert!(text.ends_with(&line(12)), "{moment}");
+            assert!(text.ends_with(&lines(12..13)), "{moment}");
             assert_eq!(fs::read(root.join("cut.jsonl")).ok(), archive, "{moment}: the archive is as it was");
             let mut after = tree(root);
             after.remove(Path::new("cut.jsonl"));

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::left_out::left_out;
 use crate::program::{FIXTURES, own_settings, run, shell, tcompact};
+use crate::support::files;
 
 const KEEP: [&str; 4] = ["--keep", "messages:2", "--accept", "any"];
 const COMMAND: [&str; 2] = ["--summarizer-cmd", "cat > /dev/null; echo They mended the hours."];
@@ -21,12 +22,6 @@ fn mode(file: &Path) -> u32 {
 
 fn set_mode(file: &Path, mode: u32) {
     fs::set_permissions(file, fs::Permissions::from_mode(mode)).expect("a mode");
-}
-
-/// All files of a folder and its folders.
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 /// Runs tcompact in a folder whose only file is `in.json`, with the usual mask.

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::program::{FIXTURES, shell};
+use crate::support::tree;
 
 /// The sessions of agents, as they name them, and what they hold.
 const SESSIONS: [(&str, &str); 7] = [
@@ -46,21 +47,6 @@ fn recipes() -> Vec<(String, String)> {
     recipes
 }
 
-/// All files below a folder.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.append(&mut files(&path));
-        } else {
-            let bytes = fs::read(&path).expect("read");
-            found.insert(path, bytes);
-        }
-    }
-    found
-}
-
 #[test]
 fn a_recipe_takes_no_archive_for_a_session() {
     let recipes = recipes();
@@ -82,16 +68,16 @@ fn a_recipe_takes_no_archive_for_a_session() {
             let output = output.expect("it runs");
             let errors = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success(), "{document}\n{recipe}\n{errors}");
-            files(home.path())
+            tree(home.path())
         };
-        let before = files(home.path());
+        let before = tree(home.path());
         let once = run();
         let written: Vec<_> = once.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes)).collect();
         assert!(!written.is_empty(), "{document}: it does nothing\n{recipe}");
         // What the first run wrote is the newest.
         for (path, bytes) in written.iter().filter(|(path, _)| !before.contains_key(*path)) {
             std::thread::sleep(std::time::Duration::from_millis(20));
-            fs::write(path, bytes).expect("written");
+            fs::write(home.path().join(path), bytes).expect("written");
         }
         let twice = run();
         let names = |files: &BTreeMap<PathBuf, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();

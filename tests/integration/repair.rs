@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::batch::{tree, within};
+use crate::batch::within;
 use crate::program::{Run, piped};
+use crate::support::tree;
 
 fn checked(source: &str) -> Vec<String> {
     let run = piped(&["check"], source);

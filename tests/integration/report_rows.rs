@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::batch::{reported, within};
 use crate::program::FIXTURES;
 use crate::server::{Server, completion};
+use crate::support::turns;
 
 /// Checks a value against a schema, and adds what is wrong. Knows the keywords that the schema of rows uses.
 fn check(root: &Value, schema: &Value, value: &Value, place: &str, wrong: &mut Vec<String>) {
@@ -100,8 +101,8 @@ fn logs() -> tempfile::TempDir {
         let from = Path::new(FIXTURES).join(name);
         fs::copy(from, logs.join(name.replace('/', "-"))).expect("copied");
     }
-    let turn = |n: u32| json!({"role": if n.is_multiple_of(2) { "user" } else { "assistant" }, "content": format!("Step {n} of the garden plan: water bed {n}.")});
-    let line = |length: u32| json!({"messages": (0..length).map(turn).collect::<Vec<_>>()}).to_string();
+    let text = |n| format!("Step {n} of the garden plan: water bed {n}.");
+    let line = |length| json!({"messages": turns(0..length, text)}).to_string();
     fs::write(logs.join("lines.jsonl"), [line(40), line(3), line(60)].join("\n")).expect("written");
     fs::write(logs.join("broken.json"), "[{\"role\":").expect("written");
     fs::write(logs.join("notes.txt"), "no transcript").expect("written");

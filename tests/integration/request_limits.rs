@@ -7,9 +7,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::batch::{tree, within};
+use crate::batch::within;
 use crate::program::Run;
 use crate::server::{Server, Step, at_length, completion};
+use crate::support::{story, tree, turns};
 
 const FILES: usize = 60;
 
@@ -24,10 +25,7 @@ fn logs() -> tempfile::TempDir {
 }
 
 fn conversation(at: usize) -> String {
-    let says = |turn: usize| format!("Conversation {at} says its part {turn} of a longer story about ticket T-{at}.");
-    let role = |turn: usize| if turn.is_multiple_of(2) { "user" } else { "assistant" };
-    let messages: Vec<Value> = (0..8).map(|turn| json!({"role": role(turn), "content": says(turn)})).collect();
-    json!({ "messages": messages }).to_string()
+    json!({"messages": story(at)}).to_string()
 }
 
 fn compacted(folder: &Path, url: &str, more: &[&str]) -> Run {
@@ -99,11 +97,8 @@ fn each_part_of_a_history_counts_and_a_later_run_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("logs")).expect("made");
     let long = |at: usize| {
-        let says = |turn: usize| format!("Conversation {at}, turn {turn}: {}", "word ".repeat(400));
-        let messages: Vec<Value> = (0..40)
-            .map(|turn| json!({"role": if turn % 2 == 0 { "user" } else { "assistant" }, "content": says(turn)}))
-            .collect();
-        json!({ "messages": messages }).to_string()
+        let text = |turn| format!("Conversation {at}, turn {turn}: {}", "word ".repeat(400));
+        json!({"messages": turns(0..40, text)}).to_string()
     };
     for at in 0..12 {
         fs::write(folder.path().join(format!("logs/{at}.json")), long(at)).expect("written");

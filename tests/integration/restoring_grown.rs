@@ -6,13 +6,10 @@ use serde_json::{Value, json};
 
 use crate::program::{Run, path, run, tcompact};
 use crate::restoring::compacted;
+use crate::support::turns;
 
 fn said(numbers: std::ops::Range<usize>) -> Vec<Value> {
-    let one = |number: usize| {
-        let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
-        json!({"role": role, "content": format!("Bed {number} is dry. {}", "It needs much water. ".repeat(6))})
-    };
-    numbers.map(one).collect()
+    turns(numbers, |number| format!("Bed {number} is dry. {}", "It needs much water. ".repeat(6)))
 }
 
 fn restore(archive: &str, text: &str) -> Run {

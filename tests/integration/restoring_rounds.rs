@@ -6,15 +6,14 @@ use serde_json::{Value, json};
 
 use crate::program::{Run, path, run, tcompact, with};
 use crate::restoring::{compacted, records};
+use crate::support::turns;
 
 const ROUNDS: usize = 3;
 
 fn messages(who: &str, numbers: std::ops::Range<usize>) -> Vec<Value> {
-    let text =
-        |number: usize| format!("{who} waters bed {number}. {}", "It is dry there and needs much of it. ".repeat(4));
-    numbers
-        .map(|number| json!({"role": if number % 2 == 0 { "user" } else { "assistant" }, "content": text(number)}))
-        .collect()
+    turns(numbers, |number| {
+        format!("{who} waters bed {number}. {}", "It is dry there and needs much of it. ".repeat(4))
+    })
 }
 
 fn lines(messages: &[Value]) -> String {

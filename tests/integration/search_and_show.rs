@@ -11,6 +11,7 @@ use crate::all_cases::{one_in, share};
 use crate::fixtures;
 use crate::program::{FIXTURES, Run, path, piped, run, shell, tcompact, with};
 use crate::restoring::{compacted, records};
+use crate::support::turns;
 
 fn rows(run: &Run) -> Vec<Value> {
     run.stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{run:?}"))).collect()
@@ -23,9 +24,7 @@ fn strings(values: &Value) -> Vec<&str> {
 /// A conversation of so many messages, whose texts name them.
 fn chat(messages: usize) -> String {
     let text = |index: usize| format!("message {index}: {}", "word ".repeat(40));
-    let role = |index: usize| if index.is_multiple_of(2) { "user" } else { "assistant" };
-    let all: Vec<Value> = (0..messages).map(|at| json!({"role": role(at), "content": text(at)})).collect();
-    json!(all).to_string()
+    json!(turns(0..messages, text)).to_string()
 }
 
 /// Every message of every record is shown to the byte; what a digest names is shown; a word of a message finds it.

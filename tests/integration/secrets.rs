@@ -1,6 +1,6 @@
 //! A key is sent to its server and appears nowhere else, however a run fails.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
@@ -12,15 +12,10 @@ use crate::failing_servers::faults;
 use crate::invalid_input::assert_fails;
 use crate::program::{FIXTURES, Run, piped, run, tcompact};
 use crate::server::{Server, Step, at_length, completion};
+use crate::support::files;
 
 /// The key has characters that JSON and URLs escape.
 const MARKER: &str = "sk-Marker/7e6f+5d4c=3b2a";
-
-/// All files below a folder, including hidden ones.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
-}
 
 fn assert_stands_nowhere(folder: &Path, run: &Run, what: &str) {
     let is_in = |bytes: &[u8]| {

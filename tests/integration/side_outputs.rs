@@ -11,10 +11,10 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::all_cases::{Sample, one_in};
-use crate::batch::tree;
 use crate::interrupted_runs::{can_trace, steps};
 use crate::left_out::left_out;
 use crate::program::{own_settings, shell, tcompact};
+use crate::support::{tree, turns};
 
 /// Where the results of a document, of lines and of several files go.
 const PLACES: [(&str, &str); 11] = [
@@ -63,9 +63,8 @@ fn says(error: &str) -> bool {
 }
 
 fn conversation(number: usize) -> String {
-    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
-    let said = |at: usize| format!("Conversation {number} says its part {at}, which is long enough. ").repeat(4);
-    json!((0..8).map(|at| json!({"role": role(at), "content": said(at)})).collect::<Vec<_>>()).to_string()
+    let text = |at| format!("Conversation {number} says its part {at}, which is long enough. ").repeat(4);
+    json!(turns(0..8, text)).to_string()
 }
 
 /// A folder with conversations, an archive and an earlier output.

@@ -8,6 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::program::{FIXTURES, shell, tcompact, with};
+use crate::support::{tree, turns};
 
 /// A summarizer that notes its process and waits for a signal, as does a process that it starts.
 const WAITS: &str = "sleep 300 & echo $! > started; echo $$ >> started; cat > /dev/null; sleep 300";
@@ -98,10 +99,7 @@ fn an_ignored_hangup_stays_ignored() {
 #[test]
 fn any_signal_removes_an_unfinished_file() {
     let folder = tempfile::tempdir().expect("a folder");
-    let messages: Vec<_> = (0..40_000)
-        .map(|at| serde_json::json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": format!("{at} {}", "word ".repeat(60))}))
-        .collect();
-    fs::write(folder.path().join("in.json"), serde_json::json!(messages).to_string()).expect("written");
+    write_words(folder.path(), 40_000);
     let flags = ["--keep", "messages:2", "--archive", "cut.jsonl", "in.json", "-o", "short.json"];
     assert!(tcompact().args(flags).current_dir(folder.path()).status().expect("it runs").success());
     let before = fs::read_dir(folder.path()).expect("a folder").count();
@@ -119,13 +117,15 @@ fn any_signal_removes_an_unfinished_file() {
     assert!(interrupted > 0);
 }
 
-/// A long conversation, and the flags of a run that writes most of it again.
-fn long(folder: &Path) -> &'static str {
-    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
-    let messages: Vec<_> = (0..2000)
-        .map(|at| serde_json::json!({"role": role(at), "content": format!("{at} {}", "word ".repeat(60))}))
-        .collect();
+/// Writes a conversation with so many messages.
+fn write_words(folder: &Path, messages: usize) {
+    let messages = turns(0..messages, |at| format!("{at} {}", "word ".repeat(60)));
     fs::write(folder.join("in.json"), serde_json::json!(messages).to_string()).expect("written");
+}
+
+/// Writes a long conversation, and returns the flags of a run that writes most of it again.
+fn long(folder: &Path) -> &'static str {
+    write_words(folder, 2000);
     "--keep messages:1900"
 }
 
@@ -142,7 +142,7 @@ fn a_file_above_the_limit_is_an_error() {
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         let flags = long(folder.path());
-        let was = crate::batch::tree(folder.path());
+        let was = tree(folder.path());
         let script = format!("ulimit -f 64; tcompact -q {flags} {arguments}");
         let stdout = fs::File::create(folder.path().join("printed")).expect("made");
         let done = shell(&script, folder.path()).stdout(stdout).stderr(Stdio::piped()).output().expect("it runs");
@@ -150,7 +150,7 @@ fn a_file_above_the_limit_is_an_error() {
         assert!(matches!(done.status.code(), Some(1 | 7)), "{arguments}: {}", done.status);
         assert!(said.contains(&format!("{written} cannot be written: file too large")), "{arguments}: {said}");
         fs::remove_file(folder.path().join("printed")).expect("removed");
-        assert!(crate::batch::tree(folder.path()) == was, "{arguments}");
+        assert!(tree(folder.path()) == was, "{arguments}");
     }
     // A command keeps what the system does.
     let limited = "ulimit -f 1; head -c 9000 /dev/zero > large; echo $? > code";

@@ -10,18 +10,13 @@ use serde_json::{Value, json};
 use crate::invalid_input::assert_fails;
 use crate::program::{FIXTURES, path, piped, run, tcompact, with};
 use crate::server::{Server, completion};
+use crate::support::story;
 
 const RULES: [&str; 6] = ["--model", "extractive", "--keep", "messages:2", "--accept", "any"];
 
 /// A conversation on a line, identified by a number.
 fn line(number: usize) -> String {
-    let messages: Vec<Value> = (0..8)
-        .map(|at| {
-            let role = if at % 2 == 0 { "user" } else { "assistant" };
-            json!({"role": role, "content": format!("Number {number} says its part {at} of a longer story about ticket T-{number}.")})
-        })
-        .collect();
-    format!("{}\n", json!({"id": number, "messages": messages}))
+    format!("{}\n", json!({"id": number, "messages": story(number)}))
 }
 
 fn lines(numbers: std::ops::Range<usize>) -> String {

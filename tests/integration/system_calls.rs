@@ -3,16 +3,12 @@
 use std::fs;
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::interrupted_runs::can_trace;
 use crate::left_out::left_out;
 use crate::program::{own_settings, tcompact};
-
-fn said(at: usize) -> Value {
-    let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
-    json!({"role": role, "content": "word ".repeat(50)})
-}
+use crate::support::turns;
 
 /// The system calls on files that a batch of `count` files takes.
 fn calls(count: usize, flags: &[&str]) -> usize {
@@ -20,7 +16,7 @@ fn calls(count: usize, flags: &[&str]) -> usize {
     let sessions = folder.path().join("sessions");
     fs::create_dir(&sessions).expect("made");
     for number in 0..count {
-        let messages: Vec<_> = (0..9).map(said).collect();
+        let messages = turns(0..9, |_| "word ".repeat(50));
         fs::write(sessions.join(format!("{number}.json")), json!(messages).to_string()).expect("written");
     }
     let log = folder.path().join("log");
