@@ -5,17 +5,16 @@
 //! an object with a data URL or Base64, and labels. Data inside a text is sent as text, and counts so; [`in_text`] finds
 //! it, since nobody can read it.
 
+pub mod base64_data;
 mod in_text;
 
 use std::borrow::Cow;
-
-use base64::Engine;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
 use crate::json::{Json, JsonKind, named_strings};
 use crate::text::Text;
 use crate::wording::counted;
 
+use base64_data::{decode_beginning, is_base64};
 use in_text::has_run;
 pub use in_text::{in_text, replace_data, without_data};
 
@@ -190,7 +189,7 @@ impl<'a> Medium<'a> {
         let MediaPlace::Inline(data) = &self.place else { return None };
         // Most headers are short, but a photo can have a preview before its size.
         let size = [1_024, 256 * 1_024].into_iter().find_map(|most| {
-            let beginning = unbase64_beginning(data, most);
+            let beginning = decode_beginning(data, most);
             imagesize::blob_size(&beginning).ok()
         })?;
         let is_true = |edge: usize| (1..=LONGEST_EDGE).contains(&(edge as u64));
@@ -200,7 +199,7 @@ impl<'a> Medium<'a> {
 
     pub fn bytes(&self) -> Option<Vec<u8>> {
         let MediaPlace::Inline(data) = &self.place else { return None };
-        Some(if is_base64(data) { unbase64_beginning(data, usize::MAX) } else { data.as_bytes().to_vec() })
+        Some(if is_base64(data) { decode_beginning(data, usize::MAX) } else { data.as_bytes().to_vec() })
     }
 
     /// Describes it in words: its type, its width and height, and its size; or its address.
@@ -331,7 +330,7 @@ fn kind_of_data(text: Text<'_>) -> MediaKind {
 
 /// The media type that the header of Base64 tells.
 fn header_type(base64: &str) -> Option<&'static str> {
-    let bytes = unbase64_beginning(base64, 40);
+    let bytes = decode_beginning(base64, 40);
     let has = |at: usize, wanted: &[u8]| bytes.get(at..).is_some_and(|bytes| bytes.starts_with(wanted));
     HEADERS
         .iter()
@@ -342,51 +341,6 @@ fn header_type(base64: &str) -> Option<&'static str> {
 /// Whether a text has only hexadecimal digits, as hashes have.
 fn is_hash(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Whether a text, as JSON spells it, is Base64, also with line ends in it.
-fn is_base64(raw: &str) -> bool {
-    let mut bytes = raw.bytes();
-    while let Some(byte) = bytes.next() {
-        let is_known = byte.is_ascii_alphanumeric() || b"+/=-_\r\n".contains(&byte);
-        let mut is_escape = || byte == b'\\' && matches!(bytes.next(), Some(b'/' | b'n' | b'r'));
-        if !(is_known || is_escape()) {
-            return false;
-        }
-    }
-    true
-}
-
-/// Decodes so many characters of the beginning of Base64, as far as they are Base64. JSON may spell them.
-fn unbase64_beginning(text: &str, most: usize) -> Vec<u8> {
-    let lenient = GeneralPurpose::new(
-        &base64::alphabet::STANDARD,
-        GeneralPurposeConfig::new()
-            .with_decode_allow_trailing_bits(true)
-            .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
-    );
-    let mut bytes = text.bytes().take(most);
-    let mut digits = Vec::new();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'-' => digits.push(b'+'),
-            b'_' => digits.push(b'/'),
-            b'+' | b'/' => digits.push(byte),
-            _ if byte.is_ascii_alphanumeric() => digits.push(byte),
-            b'\\' => match bytes.next() {
-                Some(b'/') => digits.push(b'/'),
-                Some(b'n' | b'r') => {}
-                _ => break,
-            },
-            _ if byte.is_ascii_whitespace() || byte == b'=' => {}
-            _ => break,
-        }
-    }
-    // One digit more is no byte.
-    if digits.len() % 4 == 1 {
-        digits.pop();
-    }
-    lenient.decode(&digits).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::hash::sha256;
-use crate::rewrite::media::{OffloadedFile, extension};
+use crate::rewrite::media::{HASH_DIGITS, OffloadedFile};
 use crate::transcript::edit::Edit;
 use crate::transcript::formats::Format;
 use crate::transcript::json::Json;
@@ -25,9 +24,6 @@ pub(super) const KIND: RuleKind = RuleKind {
     default: Amount::Age(Age::NotLast(2)),
     find,
 };
-
-/// Hexadecimal digits of a hash in notes and names of files.
-const DIGITS: usize = 16;
 
 /// A medium as the rule finds it.
 struct FoundMedium<'a> {
@@ -232,9 +228,7 @@ fn removal_note(scene: &Scene<'_, '_>, medium: &FoundMedium<'_>) -> (String, Opt
 pub(super) fn removed(medium: &Medium<'_>, has_archive: bool) -> (String, Option<OffloadedFile>) {
     let words = medium.words();
     let Some(bytes) = medium.bytes() else { return (format!("{words} removed"), None) };
-    let digits = sha256(&bytes)[..DIGITS].to_owned();
-    let name = format!("{digits}.{}", extension(medium.media_type.as_deref().unwrap_or_default()));
-    let file = has_archive.then_some(OffloadedFile { name, bytes });
-    let kept = file.as_ref().map(|file| format!("; its bytes are in media/{}", file.name)).unwrap_or_default();
-    (format!("{words}, sha256 {digits}, removed{kept}"), file)
+    let file = OffloadedFile::of_medium(bytes, medium.media_type.as_deref().unwrap_or_default());
+    let kept = if has_archive { format!("; its bytes are in media/{}", file.name) } else { String::new() };
+    (format!("{words}, sha256 {}, removed{kept}", &file.name[..HASH_DIGITS]), has_archive.then_some(file))
 }

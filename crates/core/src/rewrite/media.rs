@@ -1,8 +1,6 @@
 //! Pictures and other data of messages as files.
 
-use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use crate::hash::sha256;
 
 /// A file with data from a message, or with a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,15 +10,19 @@ pub struct OffloadedFile {
     pub bytes: Vec<u8>,
 }
 
-/// Decodes Base64 as Python does by default: unknown characters are skipped, and the padding must be right.
-pub fn unbase64(text: &str) -> Option<Vec<u8>> {
-    let known: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=')).collect();
-    let lenient = GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
-    lenient.decode(known).ok()
+/// The digits of the hash of a medium in the name of its file.
+pub const HASH_DIGITS: usize = 16;
+
+impl OffloadedFile {
+    /// The file of a medium, named by its hash.
+    pub fn of_medium(bytes: Vec<u8>, media_type: &str) -> Self {
+        let name = format!("{}.{}", &sha256(&bytes)[..HASH_DIGITS], extension(media_type));
+        OffloadedFile { name, bytes }
+    }
 }
 
 /// The file name extension of a media type, from Python's own table of types.
-pub fn extension(media_type: &str) -> &'static str {
+fn extension(media_type: &str) -> &'static str {
     const EXTENSIONS: [(&str, &str); 27] = [
         ("image/png", "png"),
         ("image/jpeg", "jpg"),

@@ -1,3 +1,5 @@
+use base64::Engine;
+
 use super::*;
 use crate::source::Source;
 

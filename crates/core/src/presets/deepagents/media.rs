@@ -6,16 +6,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 
-use crate::hash::sha256;
 use crate::rewrite::Edit;
-use crate::rewrite::media::{OffloadedFile, extension, unbase64};
+use crate::rewrite::media::{HASH_DIGITS, OffloadedFile};
 use crate::tokens::approx::{ReadContent, read_content};
 use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::media::base64_data::decode_like_python;
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, CallPlace, Message, Role, Transcript};
-
-/// The hexadecimal digits of a file's hash in its name.
-const NAME_DIGITS: usize = 16;
 
 /// The edits that replace data in messages with references into `folder`, and the files that they refer to, each once.
 pub fn move_media(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -> (Vec<Edit>, Vec<OffloadedFile>) {
@@ -36,7 +33,7 @@ pub fn move_media(transcript: &Transcript<'_>, indices: &[usize], folder: &str) 
             };
             let reference = match data.file() {
                 Some(file) => {
-                    let name = named.entry(file.name[..NAME_DIGITS].to_owned()).or_insert_with(|| {
+                    let name = named.entry(file.name[..HASH_DIGITS].to_owned()).or_insert_with(|| {
                         files.push(file.clone());
                         file.name
                     });
@@ -236,7 +233,7 @@ impl InlineMedia {
     /// Reads the data of a block in any of its forms.
     fn of(block: Json<'_>) -> Option<Self> {
         let text = |path: &[&str]| block.at(path).and_then(|value| value.text()).map(|text| text.decode().into_owned());
-        let encoded = |data: String, media_type: String| InlineMedia { bytes: unbase64(&data), media_type };
+        let encoded = |data: String, media_type: String| InlineMedia { bytes: decode_like_python(&data), media_type };
         if let Some(standard) = InlineMedia::standard(block) {
             return Some(standard);
         }
@@ -261,7 +258,7 @@ impl InlineMedia {
         match text("base64") {
             Some(data) => {
                 let media_type = text("mime_type").map_or(UNKNOWN_TYPE.to_owned(), Cow::into_owned);
-                Some(InlineMedia { bytes: unbase64(&data), media_type })
+                Some(InlineMedia { bytes: decode_like_python(&data), media_type })
             }
             None => InlineMedia::in_url(&text("url")?),
         }
@@ -278,7 +275,7 @@ impl InlineMedia {
         let bytes = if !url.contains(',') {
             None
         } else if header_parts.any(|part| part.eq_ignore_ascii_case("base64")) {
-            unbase64(payload)
+            decode_like_python(payload)
         } else {
             Some(percent_encoding::percent_decode_str(payload).collect())
         };
@@ -286,9 +283,7 @@ impl InlineMedia {
     }
 
     fn file(&self) -> Option<OffloadedFile> {
-        let bytes = self.bytes.clone()?;
-        let digits = sha256(&bytes);
-        Some(OffloadedFile { name: format!("{}.{}", &digits[..NAME_DIGITS], extension(&self.media_type)), bytes })
+        Some(OffloadedFile::of_medium(self.bytes.clone()?, &self.media_type))
     }
 
     /// Writes the block that refers to a file.

@@ -242,7 +242,7 @@ fn a_picture_of_a_screen_becomes_one_pixel() {
     let source = conversation("responses", &format!("{call},{output}"));
     let out = pruned(&source, &["media:0"]);
     let pixel = out.split("base64,").nth(1).and_then(|rest| rest.split('"').next()).expect("a picture");
-    let bytes = crate::rewrite::media::unbase64(pixel).expect("Base64");
+    let bytes = crate::transcript::media::base64_data::decode_like_python(pixel).expect("Base64");
     let size = imagesize::blob_size(&bytes).expect("a picture");
     assert_eq!((bytes.len(), size.width, size.height), (67, 1, 1), "{out}");
     let document = read(&out, None, None).unwrap_or_else(|error| panic!("it {error}: {out}"));

@@ -27,8 +27,10 @@ fn pictures_become_notes() {
 #[test]
 fn attachments_become_lines_of_the_text() {
     let (png, gif) = ("iVBORw0KGgo=", "R0lGODlhAQ==");
-    let hash =
-        |data: &str| crate::hash::sha256(&crate::rewrite::media::unbase64(data).expect("Base64"))[..16].to_owned();
+    let hash = |data: &str| {
+        crate::hash::sha256(&crate::transcript::media::base64_data::decode_like_python(data).expect("Base64"))[..16]
+            .to_owned()
+    };
     let note = |kind: &str, bytes: usize, data: &str| {
         format!("[tcompact: {kind}, {bytes} bytes, sha256 {}, removed]", hash(data))
     };
