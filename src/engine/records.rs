@@ -379,6 +379,11 @@ impl<'p> Archive<'p> {
         file.file_name().is_some_and(|name| self.file_names.contains(name))
     }
 
+    /// Whether all records with a list are of one file.
+    pub(super) fn has_one_file(&self) -> bool {
+        self.by_file.len() == 1
+    }
+
     /// Whether a text is one that a compaction read.
     pub(super) fn is_original(&self, text: &[u8]) -> bool {
         self.originals.contains(&sha256(text))

@@ -16,6 +16,7 @@ use crate::rewrite::pieces;
 use crate::rewrite::restoring::{self, PutBack, Record, RestoreError, file_of_source, path_components};
 use crate::rewrite::way_back::without_end;
 use crate::transcript::source::Source;
+use crate::wording::NOTE;
 
 use crate::engine::records::{Archive, RecordPlace};
 
@@ -234,6 +235,9 @@ impl<'p, 'a> Restorer<'p, 'a> {
             }
         }
         self.done.missing = missing;
+        if rounds.number < self.most {
+            self.done.notes_left = notes_in(&restored);
+        }
         Ok(restored)
     }
 
@@ -346,6 +350,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         rounds.grown += usize::from(!rounds.is_same_run(&records[0]));
         let edits = self.put_back(&restored.text[..end], hash, records, None, rounds);
         restored.edits = edits.map_err(|why| self.refused(None, &why.to_string()))?;
+        end_last_line(restored, end);
         Ok(true)
     }
 
@@ -419,6 +424,12 @@ impl<'p, 'a> Restorer<'p, 'a> {
                 if records.is_empty() {
                     continue;
                 }
+                if records.iter().any(|record| self.is_near(record, text, rounds)) {
+                    records.retain(|record| self.is_near(record, text, rounds));
+                }
+                if records.iter().any(|record| is_named(record, text)) {
+                    records.retain(|record| is_named(record, text));
+                }
                 let one = self.of_one_run(records, line)?;
                 if last.as_ref().is_none_or(|last| last.summarized_at <= one.summarized_at) {
                     last = Some(one);
@@ -429,25 +440,30 @@ impl<'p, 'a> Restorer<'p, 'a> {
         last.map(|one| self.whole_run(one, line)).transpose()
     }
 
-    /// Whether a record that fits can be of this text. Several conversations may begin with the same entries.
+    /// Whether a record that fits can be of this text: the text begins with what its run left, and that is not what other
+    /// texts begin with, too.
     fn may_be_of(&self, record: &Record, text: &str, rounds: &Rounds) -> bool {
         let run = (record.original_sha256.clone(), record.result_sha256.clone());
         if rounds.used.contains(&run) || !rounds.take(record) {
             return false;
         }
-        let is_named = !record.id.is_empty() && memchr::memmem::find(text.as_bytes(), record.id.as_bytes()).is_some();
+        // Clocks can differ.
+        let is_before = rounds.last.as_ref().is_none_or(|last| {
+            record.summarized_at <= last.time || record.round < last.round || record.number < last.line
+        });
+        let is_told = record.wrote_entry() || self.archive.has_one_file() || self.is_near(record, text, rounds);
+        is_before && is_told
+    }
+
+    /// Whether something beside the entries tells that a record is of this text: its id, the name of its file, or the round
+    /// behind it.
+    fn is_near(&self, record: &Record, text: &str, rounds: &Rounds) -> bool {
+        if is_named(record, text) || self.is_own(record) {
+            return true;
+        }
         match &rounds.last {
-            None if self.own.is_empty() => is_named || has_same_name(record.file(), self.file),
-            None => is_named || self.is_own(record),
-            Some(last) => {
-                let is_same = has_same_name(record.file(), &last.file)
-                    || last.original == record.result_sha256
-                    || self.is_own(record);
-                // Clocks can differ.
-                let is_before =
-                    record.summarized_at <= last.time || record.round < last.round || record.number < last.line;
-                is_before && (is_named || is_same)
-            }
+            None => self.own.is_empty() && has_same_name(record.file(), self.file),
+            Some(last) => has_same_name(record.file(), &last.file) || last.original == record.result_sha256,
         }
     }
 
@@ -541,6 +557,29 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let archive = self.archive.path.display();
         Failure::unreadable(format!("{}{at}: {archive} cannot be used: {why}", self.name)).into()
     }
+}
+
+/// Ends the last line of a restored beginning where lines stand behind it: the original can have been without a line end,
+/// when its last line was the last of the file.
+fn end_last_line(restored: &mut Restored<'_>, end: usize) {
+    let (left, appended) = restored.text.split_at(end);
+    let last = pieces(left, &restored.edits).filter(|piece| !piece.is_empty()).last();
+    if last.is_none_or(|piece| piece.ends_with(b"\n")) || matches!(appended.first(), None | Some(b'\n' | b'\r')) {
+        return;
+    }
+    let line_end = if left.ends_with(b"\r\n") { "\r\n" } else { "\n" };
+    restored.edits.push(PutBack { range: end..end, bytes: line_end.into() });
+}
+
+/// The number of notes of pruned content in a text.
+fn notes_in(restored: &Restored<'_>) -> usize {
+    let finder = memchr::memmem::Finder::new(NOTE);
+    pieces(&restored.text, &restored.edits).map(|piece| finder.find_iter(piece).count()).sum()
+}
+
+/// Whether a text names the id of a record.
+fn is_named(record: &Record, text: &str) -> bool {
+    !record.id.is_empty() && memchr::memmem::find(text.as_bytes(), record.id.as_bytes()).is_some()
 }
 
 /// Whether two files can be the same one, by their last names. Standard input can be any.

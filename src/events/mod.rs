@@ -122,6 +122,8 @@ pub(crate) struct RestoredRounds {
     pub(crate) lines: HashSet<usize>,
     /// The rounds after which the text has grown.
     pub(crate) grown: usize,
+    /// The notes of pruned content that still stand in the text.
+    pub(crate) notes_left: usize,
 }
 
 /// A listener to the events of a run.

@@ -474,6 +474,10 @@ fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&
         let rounds = if round > 1 { format!("rounds 1 to {round}") } else { "round 1".to_owned() };
         said.push(format!("{archive} has nothing of {rounds}"));
     }
+    if done.notes_left > 0 {
+        let notes = counted(done.notes_left as u64, "note");
+        said.push(format!("{notes} of pruned content still in the text: {archive} has nothing of it"));
+    }
     let lines = done.lines.len();
     if lines > 0 && lines < all {
         let were = if lines == 1 { "was" } else { "were" };

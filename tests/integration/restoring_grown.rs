@@ -169,3 +169,88 @@ fn a_document_that_lost_what_was_left_is_refused() {
         assert!(back.stderr.contains(why), "{why}: {back:?}");
     }
 }
+
+/// A conversation with a long result between two turns.
+fn with_long_result(number: usize) -> Vec<Value> {
+    let rows: Vec<String> = (0..150).map(|row| format!("bed {number}, row {row}: {}", row * 7)).collect();
+    let id = format!("c{number}");
+    let call = json!({"id": id, "type": "function", "function": {"name": "read", "arguments": "{}"}});
+    vec![
+        json!({"role": "user", "content": format!("Read bed {number}.")}),
+        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": id, "content": rows.join("\n")}),
+        json!({"role": "assistant", "content": format!("Bed {number} is read.")}),
+        json!({"role": "user", "content": "And the next?"}),
+        json!({"role": "assistant", "content": "It follows."}),
+    ]
+}
+
+/// Two rounds in place, each on a list that grew, under two names. Returns the folder, the whole list and what is left of it.
+fn renamed_between_rounds(names: [&str; 2]) -> (tempfile::TempDir, Vec<Value>, Vec<Value>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "a.jsonl");
+    let (mut whole, mut left) = (Vec::new(), Vec::new());
+    for (round, name) in names.into_iter().enumerate() {
+        whole.extend(with_long_result(round));
+        left.extend(with_long_result(round));
+        let file = path(folder.path(), name);
+        fs::write(&file, json!(left).to_string()).expect("written");
+        let flags = ["--prune", "cap:50", "-m", "none", "--keep", "messages:2"];
+        left = serde_json::from_str(&compacted(&archive, &flags, &file)).expect("a list");
+    }
+    for list in [&mut whole, &mut left] {
+        list.extend(said(0..1));
+    }
+    (folder, whole, left)
+}
+
+/// What a text begins with tells whose it is, not the name of its file.
+#[test]
+fn a_document_that_grew_comes_back_under_any_name() {
+    for names in [["s.json", "s.json"], ["s.json", "short.json"], ["short.json", "s.json"]] {
+        let (folder, whole, left) = renamed_between_rounds(names);
+        let archive = path(folder.path(), "a.jsonl");
+        for name in ["s.json", "short.json", "other.json"] {
+            let file = path(folder.path(), name);
+            fs::write(&file, json!(left).to_string()).expect("written");
+            let back = run(tcompact().args(["restore", &archive, &file]), b"");
+            assert_eq!(back.code, 0, "{names:?} {name}: {back:?}");
+            assert_eq!(value(&back.stdout), json!(whole), "{names:?} {name}");
+            let back = run(tcompact().args(["restore", "--rounds", "1", &archive, &file]), b"");
+            let [first, second] = [2, 8].map(|at| value(&back.stdout)[at] == whole[at]);
+            assert_eq!((first, second), (false, true), "{names:?} {name}: the last round is the second");
+        }
+    }
+}
+
+#[test]
+fn notes_that_the_archive_lacks_are_counted() {
+    let (folder, whole, left) = renamed_between_rounds(["s.json", "s.json"]);
+    let archive = path(folder.path(), "a.jsonl");
+    let records = fs::read_to_string(&archive).expect("an archive");
+    fs::write(&archive, records.lines().skip(1).collect::<Vec<_>>().join("\n") + "\n").expect("written");
+    let back = restore(&archive, &json!(left).to_string());
+    assert_eq!((back.code, &value(&back.stdout)[8]), (0, &whole[8]));
+    assert!(back.stderr.contains("1 note of pruned content still in the text"), "{back:?}");
+}
+
+/// The last line of a session can be without a line end, and can be what is not sent.
+#[test]
+fn lines_that_were_appended_stay_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (archive, file) = (path(folder.path(), "a.jsonl"), path(folder.path(), "s.jsonl"));
+    let item = |role: &str, kind: &str, text: &str| {
+        let payload = json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
+        json!({"timestamp": "2026-03-01T10:00:00.000Z", "type": "response_item", "payload": payload}).to_string()
+    };
+    let sizes = json!({"type": "token_count", "info": null, "rate_limits": {"primary": {"used_percent": 1.5}}});
+    let event = json!({"timestamp": "2026-03-01T10:00:01.000Z", "type": "event_msg", "payload": sizes}).to_string();
+    let session =
+        [item("user", "input_text", "Water bed 3."), item("assistant", "output_text", "Done."), event].join("\n");
+    fs::write(&file, &session).expect("written");
+    let left = compacted(&archive, &["--prune", "unsent", "-m", "none"], &file);
+    assert_ne!(left, session);
+    let more = item("user", "input_text", "And bed 4.") + "\n";
+    let back = restore(&archive, &format!("{left}{more}"));
+    assert_eq!((back.code, back.stdout), (0, format!("{session}\n{more}")));
+}

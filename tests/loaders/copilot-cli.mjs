@@ -90,6 +90,16 @@ writeFileSync(whole, readFileSync(events(id)));
 const count = counted(whole);
 await resumes("as it was", id, whole);
 
+// Without what is not sent, the same is sent.
+async function resumesSlim(what, file) {
+  const slim = join(work, "slim.jsonl");
+  writeFileSync(slim, readFileSync(file));
+  check(`${what}: tcompact slim`, [tcompact("slim", "--force", "--no-archive", slim).code, statSync(slim).size < statSync(file).size], [0, true]);
+  check(`${what}: what should be sent`, expected(slim), expected(file));
+  await resumes(what, id, slim);
+}
+await resumesSlim("slim", whole);
+
 // Each cut, and other ways.
 const ways = Array.from({ length: count - 1 }, (_, cut) => ["--keep", `messages:${cut + 1}`]);
 ways.push(["--keep", "messages:3", "--pin", "first:1"], ["--keep", "messages:2", "--pin", "user"], ["--fit", "tokens:900"]);
@@ -118,6 +128,7 @@ const native = join(work, "native.jsonl");
 writeFileSync(native, readFileSync(events(id)));
 check("Copilot compacts", readFileSync(native, "utf8").split("\n").at(-3)?.includes("compaction") || printed, true);
 await resumes("a compaction of Copilot", id, native);
+await resumesSlim("slim behind a compaction of Copilot", native);
 await say(id, "Run 1 command behind it.");
 writeFileSync(native, readFileSync(events(id)));
 for (let cut = 1; cut <= counted(native); cut++) {

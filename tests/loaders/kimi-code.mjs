@@ -1,7 +1,7 @@
 // Checks that Kimi Code sends what tcompact writes: makes a session with Kimi Code itself, compacts it at every cut, with
 // pins, with --fit and with --prune all, resumes each result, and reads what the stand-in for the model was sent.
 // usage: node kimi-code.mjs TCOMPACT [FOLDER]      FOLDER keeps the npm package for the next run
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { compacted, installed, run, standIn, textOf } from "./stand-in.mjs";
@@ -93,6 +93,12 @@ function check(name, holds, why) {
 
 const whole = clean(await sent(original));
 check("the session as it was", whole.join() === clean(held(original)).join(), `${whole.join("\n")}\n--\n${clean(held(original)).join("\n")}`);
+// Without what is not sent, the same is sent.
+const slim = join(work, "slim.jsonl");
+cpSync(original, slim);
+const slimmed = await run(tcompact, ["slim", "--force", slim], {});
+check("slim: the file is smaller", slimmed.code === 0 && statSync(slim).size < statSync(original).size, slimmed.err);
+check("slim: the same is sent", clean(await sent(slim)).join() === whole.join(), "");
 const counted = JSON.parse((await run(tcompact, ["-n", "--json", "--keep", "from:1", original], {})).out);
 const ways = [];
 for (let cut = 1; cut < counted.messages; cut += 1) ways.push(["--keep", `from:${cut}`]);

@@ -1,7 +1,7 @@
 // opencode itself makes a session, tcompact compacts its export in many ways, and opencode imports each result and goes
 // on with it: what it sends to the model is compared with what the file says.
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { FIXTURES, check, counted, finish, installed, sent, skip, startModel, tcompact, work } from "./loader.mjs";
@@ -88,6 +88,13 @@ const whole = exported(id, join(work, "whole.json"));
 if (process.env.KEEP_SESSIONS) writeFileSync(join(process.env.KEEP_SESSIONS, "whole.json"), readFileSync(whole));
 const count = counted(whole);
 check("tcompact counts what is there", count, expected(whole).messages);
+
+// Without what is not sent, the same is sent.
+const slim = join(work, "slim.json");
+writeFileSync(slim, readFileSync(whole));
+check("slim: tcompact", [tcompact("slim", "--force", "--no-archive", slim).code, statSync(slim).size < statSync(whole).size], [0, true]);
+check("slim: what should be sent", expected(slim), expected(whole));
+await resumes("slim", slim);
 
 // Each cut, and other ways.
 const ways = Array.from({ length: count - 1 }, (_, cut) => ["--keep", `messages:${cut + 1}`]);

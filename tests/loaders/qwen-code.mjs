@@ -1,7 +1,7 @@
 // Checks that Qwen Code sends what tcompact writes: makes a session with Qwen Code itself, compacts it at every cut, with
 // pins, with --fit and with --prune all, resumes each result, and reads what the stand-in for the model was sent.
 // usage: node qwen-code.mjs TCOMPACT [FOLDER]      FOLDER keeps the npm package for the next run
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { compacted, installed, run, standIn, textOf } from "./stand-in.mjs";
@@ -105,6 +105,12 @@ function check(name, holds, why) {
 
 const whole = await sent(original);
 check("the session as it was", written(whole) === written(held(original)), `${written(whole)}\n--\n${written(held(original))}`);
+// Without what is not sent, the same is sent.
+const slim = join(work, "slim.jsonl");
+cpSync(original, slim);
+const slimmed = await run(tcompact, ["slim", "--force", slim], {});
+check("slim: the file is smaller", slimmed.code === 0 && statSync(slim).size < statSync(original).size, slimmed.err);
+check("slim: the same is sent", written(await sent(slim)) === written(whole), "");
 const counted = JSON.parse((await run(tcompact, ["-n", "--json", "--keep", "from:1", original], {})).out);
 const ways = [];
 for (let cut = 1; cut < counted.messages; cut += 1) ways.push(["--keep", `from:${cut}`]);

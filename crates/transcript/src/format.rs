@@ -58,12 +58,9 @@ pub struct Format {
     pub frames: &'static [Frame],
     /// How the agents of this format record their background tasks.
     pub background: BackgroundForms,
-    /// Whether an agent appends lines to files of this format, so that the last line may be incomplete.
-    pub is_append_only: bool,
-    /// Whether the agent skips lines that are not JSON, so that the other lines are the conversation.
-    pub skips_broken_lines: bool,
-    /// Whether the agent reads nothing behind a line that is not JSON.
-    pub stops_at_broken_lines: bool,
+    /// What the agent does with a line that is not JSON, where an agent appends lines to files of this format, so that the
+    /// last line may be incomplete.
+    pub on_broken_line: Option<OnBrokenLine>,
     /// The newest version of its files that is known.
     pub newest_version: Option<NewestVersion>,
     /// Where the agent of this format keeps its sessions; nothing where it has none of its own.
@@ -113,6 +110,17 @@ pub struct Format {
 
     pub hooks: Hooks,
     pub session: &'static dyn Session,
+}
+
+/// What an agent does with a line of its files that is not JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnBrokenLine {
+    /// It does not load the file.
+    Refuse,
+    /// The other lines are the conversation.
+    Skip,
+    /// It reads nothing behind the line.
+    Stop,
 }
 
 /// Finds the order that a provider demands, from the object around the messages and from them.
@@ -245,9 +253,7 @@ impl Format {
         usage: &[UsageAt::path(&["usage"])],
         frames: &[],
         background: BackgroundForms::NONE,
-        is_append_only: false,
-        skips_broken_lines: false,
-        stops_at_broken_lines: false,
+        on_broken_line: None,
         newest_version: None,
         session_files: None,
         sent_beside: None,
@@ -372,6 +378,11 @@ impl Format {
         (self.hooks.groups)(messages)
     }
 
+    /// Whether the agent reads the other lines of a file where one is not JSON.
+    pub fn reads_beside_broken_lines(&self) -> bool {
+        matches!(self.on_broken_line, Some(OnBrokenLine::Skip | OnBrokenLine::Stop))
+    }
+
     /// The position of a summary among the pinned messages.
     pub fn summary_position_in(&self, transcript: &Transcript<'_>) -> SummaryPosition {
         let Some(parent) = self.parent_member else { return self.summary_position };
@@ -391,7 +402,7 @@ impl Format {
 
     /// Why a conversation that can be read is left unchanged, to follow its name.
     pub fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
-        (self.hooks.refusal)(transcript).or_else(|| self.session.refusal(transcript))
+        (self.hooks.refusal)(transcript)
     }
 }
 

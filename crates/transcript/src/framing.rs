@@ -116,11 +116,11 @@ fn read_lines<'a>(json: &'a Source<'a>, from: Option<&'static Format>) -> Result
     let mut transcript = list(json.values(), &json.broken_lines).read(source, from)?;
     let format = transcript.format;
     // Two values on one line are not JSON, so the agent skips that line.
-    if format.skips_broken_lines && !json.shared_lines.is_empty() {
+    if format.reads_beside_broken_lines() && !json.shared_lines.is_empty() {
         transcript = list(json.values_except(&json.shared_lines), &json.shared_lines).read_as(source, format)?;
     }
     match &json.error {
-        Some(error) if !format.skips_broken_lines && !json.is_cut_off => Err(ReadError::Syntax(error.clone())),
+        Some(error) if !format.reads_beside_broken_lines() && !json.is_cut_off => Err(ReadError::Syntax(error.clone())),
         _ => {
             let broken_lines = line_numbers(source, transcript.aside);
             Ok(Document { json, transcripts: vec![transcript], broken_lines })
@@ -417,7 +417,7 @@ fn are_messages<'a>(values: impl Iterator<Item = Json<'a>> + Clone, from: Option
         values.clone().find_map(|value| if value.kind() == JsonKind::Object { lines_of(value) } else { None });
     // Of an empty envelope, the named format does not make a line.
     let is_envelope = |value: Json<'a>| value.kind() == JsonKind::Object && List::in_object(value, None).is_some();
-    let is_named = || from.is_some_and(|format| format.is_append_only) && !values.clone().any(is_envelope);
+    let is_named = || from.is_some_and(|format| format.on_broken_line.is_some()) && !values.clone().any(is_envelope);
     decided.map_or_else(is_named, |lines| lines == Lines::Messages)
 }
 

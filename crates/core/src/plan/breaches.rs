@@ -6,7 +6,7 @@ mod calls_and_contents;
 
 use std::fmt;
 
-use crate::transcript::formats::{LinkFault, item_violations};
+use crate::transcript::formats::{LinkFault, OnBrokenLine, item_violations};
 use crate::transcript::marks::{self, Excess};
 use crate::transcript::order::{ResultPlacement, Turn, results_come_late};
 use crate::transcript::pairing::{CallOrResult, results};
@@ -192,7 +192,7 @@ pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
 /// The first message that the agent does not read, because a line before it is not JSON. No repair is for it: only the
 /// user can tell what the line was.
 pub fn behind_broken_line(transcript: &Transcript<'_>) -> Option<Breach> {
-    let broken = transcript.aside.first().filter(|_| transcript.format.stops_at_broken_lines)?;
+    let broken = transcript.aside.first().filter(|_| transcript.format.on_broken_line == Some(OnBrokenLine::Stop))?;
     let message = transcript.messages.partition_point(|message| message.span().start < broken.start);
     let is_there = message < transcript.messages.len();
     is_there.then_some(Breach { message, rule: ProviderRule::BehindBrokenLine, id: None })

@@ -16,12 +16,13 @@ use crate::prune::scene::Scene;
 use crate::prune::{Rule, media as media_rule};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::{Edit, sort};
-use crate::transcript::entries::no_longer_sent;
+use crate::transcript::entries::{Retention, no_longer_sent};
 use crate::transcript::json::Json;
 use crate::transcript::pieces::Piece;
 use crate::transcript::{Message, Transcript};
 
 use entries::{EntryFate, fates};
+use members::{TakenValues, UnsentValue};
 use spared::SparedMessages;
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -105,6 +106,13 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
     }
     let is_old = no_longer_sent(&transcript.notes);
     for (index, note) in transcript.notes.iter().enumerate() {
+        if note.retention == Retention::Copy {
+            // The agent reads it in the place of the message.
+            if takes_all {
+                changes.extend(change_of_copy(transcript, note.json));
+            }
+            continue;
+        }
         let fate = fates.get(index).unwrap_or(&EntryFate::Stays);
         let by_media = is_old[index] && rules.has(media_rule::KIND.name);
         changes.extend(change_of_note(transcript, note.json, fate, by_media, rules));
@@ -119,12 +127,22 @@ fn change_of_message(transcript: &Transcript<'_>, message: &Message<'_>) -> Opti
     if values.is_empty() {
         return None;
     }
-    let mut change = UnsentChange::new(message.json, KIND.name);
-    let sent = sent_spans(transcript, message);
+    change_beside(message.json, values, &sent_spans(transcript, message))
+}
+
+/// What a copy of a message holds beside what is sent.
+fn change_of_copy(transcript: &Transcript<'_>, copy: Json<'_>) -> Option<UnsentChange> {
+    change_beside(copy, members::unsent_values(&transcript.format.unsent, copy), &[])
+}
+
+/// Shortens the values of an entry, but for those that touch the places that are sent.
+fn change_beside(entry: Json<'_>, values: Vec<UnsentValue<'_>>, sent: &[Range<usize>]) -> Option<UnsentChange> {
+    let mut change = UnsentChange::new(entry, KIND.name);
+    let mut taken = TakenValues::default();
     for value in values {
         if !sent.iter().any(|span| overlaps(span, &value.json.span())) {
             media::empty(value.json, &mut change);
-            members::shorten(&value, &mut change);
+            taken.shorten(&value, &mut change);
         }
     }
     change.if_any()
@@ -162,8 +180,9 @@ fn change_of_note(
     media::add_notes(transcript, entry, rules.offloads_media, &mut change);
     let with_media = change.edits.len();
     if takes_all {
+        let mut taken = TakenValues::default();
         for value in members::unsent_values(&transcript.format.unsent, entry) {
-            members::shorten(&value, &mut change);
+            taken.shorten(&value, &mut change);
         }
     }
     if by_media && change.edits.len() == with_media {

@@ -224,6 +224,21 @@ impl Record {
         file_of_source(&self.source)
     }
 
+    /// Whether the run wrote an entry of the list, rather than only removing some. Texts that begin with such an entry are
+    /// hardly of another conversation.
+    pub fn wrote_entry(&self) -> bool {
+        let Some(changed) = &self.changed else { return false };
+        let mut is_written = vec![true; changed.left.len()];
+        for before in &changed.before {
+            if let EntryBefore::Left(index) = before
+                && let Some(is_written) = is_written.get_mut(*index)
+            {
+                *is_written = false;
+            }
+        }
+        is_written.contains(&true)
+    }
+
     /// The edits that restore the original; `None` if tcompact cannot have written the record.
     fn edits(&self) -> Option<Vec<PutBack>> {
         // Each message at most once and in order, so a short record cannot grow without bounds.

@@ -29,11 +29,6 @@ pub trait Session: Sync + Debug {
         Vec::new()
     }
 
-    /// Why a session that can be read is left unchanged, to follow its name.
-    fn refusal(&self, _transcript: &Transcript<'_>) -> Option<String> {
-        None
-    }
-
     /// The edits of entries that stay beside a summary which the agent makes after a compaction of its own. `summary`
     /// is what was written at `at`, and `tokens` counts what the agent sends from now on.
     fn resets(&self, _summary: &[Value], _at: &InsertionPoint<'_, '_>, _tokens: &dyn Fn() -> u64) -> Vec<Reset> {

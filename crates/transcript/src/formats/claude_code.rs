@@ -23,8 +23,8 @@ use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::foreign;
 use crate::format::{
-    EntryKind, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, Retention, Session, SizeReset, SummaryMessage,
-    SummaryPosition, Transcript,
+    EntryKind, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Retention, Session, SizeReset,
+    SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
@@ -84,8 +84,7 @@ pub(super) static FORMAT: Format = Format {
     usage: &[attached::USAGE],
     frames: &FRAMES,
     background: background::FORMS,
-    is_append_only: true,
-    skips_broken_lines: true,
+    on_broken_line: Some(OnBrokenLine::Skip),
     // Sub-agents have names of their own.
     session_files: Some(SessionFiles {
         variable: "CLAUDE_CONFIG_DIR",

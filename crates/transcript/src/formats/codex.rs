@@ -20,8 +20,8 @@ use crate::edit::Edit;
 use crate::entries::CompactionEntry;
 use crate::foreign;
 use crate::format::{
-    EntryKind, Format, Hooks, InsertionPoint, MatchScore, SentBeside, Session, SizeReset, SummaryMessage, TextBlock,
-    Transcript,
+    EntryKind, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, SentBeside, Session, SizeReset, SummaryMessage,
+    TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, non_null};
 use crate::formats::shared::items::{self, Item};
@@ -73,8 +73,7 @@ pub(super) static FORMAT: Format = Format {
     usage: &[],
     frames: &FRAMES,
     background: background::FORMS,
-    is_append_only: true,
-    skips_broken_lines: true,
+    on_broken_line: Some(OnBrokenLine::Skip),
     session_files: Some(SessionFiles {
         variable: "CODEX_HOME",
         home: ".codex",

@@ -5,6 +5,7 @@
 
 mod events;
 mod sent;
+mod unsent;
 
 use std::borrow::Cow;
 
@@ -12,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::edit::Edit;
 use crate::format::{
-    Attachments, EntryKind, Format, Hooks, InsertionPoint, MatchScore, Session, SummaryMessage, SummaryPosition,
-    TextBlock,
+    Attachments, EntryKind, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Session, SummaryMessage,
+    SummaryPosition, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
 use crate::formats::shared::links::{LinkKeys, uuid};
@@ -44,8 +45,8 @@ pub(super) static FORMAT: Format = Format {
     metadata_members: &events::METADATA,
     usage: &[],
     frames: &FRAMES,
-    is_append_only: true,
-    skips_broken_lines: true,
+    unsent: unsent::FORMS,
+    on_broken_line: Some(OnBrokenLine::Skip),
     session_files: Some(SessionFiles {
         variable: "COPILOT_HOME",
         home: ".copilot",
@@ -152,6 +153,10 @@ impl Session for CopilotCli {
     fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
         let size = note.at(&["data", "currentTokens"]).filter(|_| note.member_is("type", "session.shutdown"))?;
         Usage::possible(size.raw().parse().ok()?, 0, 0).map(SizeNote::Usage)
+    }
+
+    fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        unsent::no_longer_loaded(transcript)
     }
 
     fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {

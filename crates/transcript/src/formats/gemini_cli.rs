@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::foreign;
 use crate::format::{
-    EntryKind, EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, Retention, Session,
-    SummaryMessage, TextBlock, Transcript,
+    EntryKind, EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Retention,
+    Session, SummaryMessage, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::formats::shared::links::uuid;
@@ -50,12 +50,12 @@ pub(super) static FORMAT: Format = Format {
     unsent: unsent::FORMS,
     usage: &[UsageAt { read: |tokens| Usage::named(&Object::of(tokens), &TOKENS), ..UsageAt::path(&["tokens"]) }],
     frames: &FRAMES,
-    is_append_only: true,
+    on_broken_line: Some(OnBrokenLine::Refuse),
     session_files: Some(SessionFiles { variable: "", home: ".gemini", folder: "tmp", is_session, parent: None }),
     // A call holds its result, and a cancelled one has none.
     order: MessageOrder::of(ResultPlacement::Unchecked),
     text_block: TextBlock::Bare,
-    hooks: Hooks { match_score, read, result_output, provider_results, write_summary, ..Hooks::NONE },
+    hooks: Hooks { match_score, read, result_output, provider_results, write_summary, refusal, ..Hooks::NONE },
     session: &GeminiCli,
     ..Format::DEFAULT
 };
@@ -158,6 +158,35 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![message]
 }
 
+fn refusal(transcript: &Transcript<'_>) -> Option<String> {
+    let (mut first, mut last) = (HashMap::new(), HashMap::new());
+    for note in &transcript.notes {
+        // The effect of an empty list depends on the version.
+        if note.json.get("$set").is_some_and(|set| set.get("messages").is_some()) {
+            return Some("a record sets all messages at once".to_owned());
+        }
+        if let Some(target) = note.json.get_text("$rewindTo")
+            && last.get(&target.decode()) != Some(&note.before)
+        {
+            return Some(format!("`$rewindTo` names {}, which is not what stands before it", target.decode()));
+        }
+        if note.json.get("$rewindTo").is_some() {
+            first.retain(|_, before| *before != note.before);
+            last.retain(|_, before| *before != note.before);
+        }
+        if let Some(id) = note.json.get_text("id") {
+            first.entry(id.decode()).or_insert(note.before);
+            last.insert(id.decode(), note.before);
+        }
+    }
+    // In the replay, a record stays where its id first occurred.
+    transcript.messages.iter().enumerate().find_map(|(index, message)| {
+        let id = message.json.get_text("id")?.decode();
+        let elsewhere = first.get(&id).is_some_and(|before| *before < index);
+        elsewhere.then(|| format!("the record `{id}` comes again behind another message"))
+    })
+}
+
 impl Session for GeminiCli {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let records: Vec<Object<'_>> = values.map(Object::of).collect();
@@ -188,35 +217,6 @@ impl Session for GeminiCli {
             }
         }
         entries
-    }
-
-    fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
-        let (mut first, mut last) = (HashMap::new(), HashMap::new());
-        for note in &transcript.notes {
-            // The effect of an empty list depends on the version.
-            if note.json.get("$set").is_some_and(|set| set.get("messages").is_some()) {
-                return Some("a record sets all messages at once".to_owned());
-            }
-            if let Some(target) = note.json.get_text("$rewindTo")
-                && last.get(&target.decode()) != Some(&note.before)
-            {
-                return Some(format!("`$rewindTo` names {}, which is not what stands before it", target.decode()));
-            }
-            if note.json.get("$rewindTo").is_some() {
-                first.retain(|_, before| *before != note.before);
-                last.retain(|_, before| *before != note.before);
-            }
-            if let Some(id) = note.json.get_text("id") {
-                first.entry(id.decode()).or_insert(note.before);
-                last.insert(id.decode(), note.before);
-            }
-        }
-        // In the replay, a record stays where its id first occurred.
-        transcript.messages.iter().enumerate().find_map(|(index, message)| {
-            let id = message.json.get_text("id")?.decode();
-            let elsewhere = first.get(&id).is_some_and(|before| *before < index);
-            elsewhere.then(|| format!("the record `{id}` comes again behind another message"))
-        })
     }
 }
 

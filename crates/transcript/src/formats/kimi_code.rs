@@ -12,6 +12,7 @@ mod line;
 mod replay;
 #[cfg(test)]
 mod tests;
+mod unsent;
 
 use serde_json::{Map, Value, json};
 
@@ -20,8 +21,8 @@ use line::Line;
 use crate::compaction::{Reset, ResetKind};
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Format, Hooks, InsertionPoint, MatchScore, NewestVersion, Session, SizeReset, SummaryMessage,
-    SummaryPosition, Transcript,
+    EntryKind, Format, Hooks, InsertionPoint, MatchScore, NewestVersion, OnBrokenLine, Session, SizeReset,
+    SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::fields::{copied, id, name, of_one_answer, role_in};
@@ -50,9 +51,8 @@ pub(super) static FORMAT: Format = Format {
     about: "sessions of Kimi Code, ~/.kimi-code/sessions/…/agents/main/wire.jsonl",
     metadata_members: &["display", "disclosure", "origin"],
     usage: &[],
-    is_append_only: true,
-    skips_broken_lines: true,
-    stops_at_broken_lines: true,
+    unsent: unsent::FORMS,
+    on_broken_line: Some(OnBrokenLine::Stop),
     newest_version: Some(NewestVersion {
         entry: "metadata",
         member: "protocol_version",

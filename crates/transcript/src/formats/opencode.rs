@@ -8,6 +8,7 @@
 mod pair;
 mod parts;
 mod sent;
+mod unsent;
 
 use serde_json::{Value, json};
 
@@ -29,6 +30,7 @@ pub(super) static FORMAT: Format = Format {
     name: "opencode",
     about: "sessions that opencode exports and imports",
     metadata_members: &["info", "title", "snapshot", "source"],
+    unsent: unsent::FORMS,
     usage: &[UsageAt { read: usage, ..UsageAt::path(&["info", "tokens"]) }],
     // A call holds its result. opencode writes one itself for a call that has none.
     order: MessageOrder::of(ResultPlacement::Unchecked),
@@ -46,6 +48,7 @@ pub(super) static FORMAT: Format = Format {
         result_output,
         write_summary,
         can_be_pinned: |message| !message.earlier,
+        refusal,
         ..Hooks::NONE
     },
     session: &OpenCode,
@@ -139,22 +142,22 @@ fn append_line(message: &Message<'_>, line: &str) -> Option<Edit> {
     Some(Edit { range: output.span(), text: Value::from(text).to_string() })
 }
 
+fn refusal(transcript: &Transcript<'_>) -> Option<String> {
+    let revert = transcript.envelope.and_then(|envelope| envelope.at(&["info", "revert"]));
+    if let Some(revert) = revert.filter(|revert| !revert.is_falsy()) {
+        let place = revert.get_text("messageID").map_or_else(String::new, |id| format!(" to {}", id.decode()));
+        return Some(format!(
+            "you went back{place}, and opencode forgets what follows at your next message; send one or use /redo, and export again"
+        ));
+    }
+    sent::is_out_of_order(&transcript.entries_in_order())
+        .then(|| "its messages are not in the order of their times, in which opencode sends them".to_owned())
+}
+
 impl Session for OpenCode {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let messages: Vec<Object<'_>> = values.map(Object::of).collect();
         sent::entries(&messages)
-    }
-
-    fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
-        let revert = transcript.envelope.and_then(|envelope| envelope.at(&["info", "revert"]));
-        if let Some(revert) = revert.filter(|revert| !revert.is_falsy()) {
-            let place = revert.get_text("messageID").map_or_else(String::new, |id| format!(" to {}", id.decode()));
-            return Some(format!(
-                "you went back{place}, and opencode forgets what follows at your next message; send one or use /redo, and export again"
-            ));
-        }
-        sent::is_out_of_order(&transcript.entries_in_order())
-            .then(|| "its messages are not in the order of their times, in which opencode sends them".to_owned())
     }
 
     /// opencode takes the size of the last answer for that of the context, and would compact again at once.

@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Format, Hooks, InsertionPoint, MatchScore, MisplacedEntry, Retention, Session, SummaryMessage,
-    SummaryPosition, Transcript,
+    EntryKind, Format, Hooks, InsertionPoint, MatchScore, MisplacedEntry, OnBrokenLine, Retention, Session,
+    SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::chains;
@@ -54,8 +54,7 @@ pub(super) static FORMAT: Format = Format {
     unsent: unsent::FORMS,
     usage: &[between::USAGE],
     frames: &FRAMES,
-    is_append_only: true,
-    skips_broken_lines: true,
+    on_broken_line: Some(OnBrokenLine::Skip),
     session_files: Some(SessionFiles {
         variable: "PI_CODING_AGENT_DIR",
         home: ".pi/agent",

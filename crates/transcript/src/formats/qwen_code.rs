@@ -7,6 +7,7 @@
 mod replay;
 #[cfg(test)]
 mod tests;
+mod unsent;
 mod way;
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,8 +17,8 @@ use serde_json::{Map, Value, json};
 use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Format, Hooks, InsertionPoint, MatchScore, Session, SizeReset, SummaryMessage, SummaryPosition,
-    TextBlock, Transcript,
+    EntryKind, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Session, SizeReset, SummaryMessage,
+    SummaryPosition, TextBlock, Transcript,
 };
 use crate::formats::shared::chains;
 use crate::formats::shared::fields::{copied, id};
@@ -45,8 +46,8 @@ pub(super) static FORMAT: Format = Format {
     about: "sessions of Qwen Code",
     metadata_members: &["cwd", "gitBranch", "systemPayload", "toolCallResult"],
     usage: &[UsageAt::path(&["usageMetadata"])],
-    is_append_only: true,
-    skips_broken_lines: true,
+    unsent: unsent::FORMS,
+    on_broken_line: Some(OnBrokenLine::Skip),
     session_files: Some(SessionFiles {
         variable: "",
         home: ".qwen",
@@ -220,6 +221,10 @@ impl Session for QwenCode {
         line.insert("type".to_owned(), json!("system"));
         add_common(&mut line, Some(entry));
         Some(Value::Object(line))
+    }
+
+    fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        unsent::no_longer_loaded(transcript)
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {

@@ -42,17 +42,60 @@ pub(super) fn unsent_values<'a>(forms: &UnsentForms, entry: Json<'a>) -> Vec<Uns
     values
 }
 
-/// Adds the edits that make a value shorter.
-pub(super) fn shorten(value: &UnsentValue<'_>, change: &mut UnsentChange) {
-    let edits = match value.becomes {
-        Shortened::Empty => emptied(value.json).into_iter().collect(),
-        Shortened::Null => nulled(value.json).into_iter().collect(),
-        Shortened::Elements(most) => first_elements(value.json, most).into_iter().collect(),
-        Shortened::Hunks(most) => first_hunks(value.json, most).into_iter().collect(),
-        Shortened::Lines(most) => first_lines_of_all(value.json, most),
-    };
-    for edit in edits {
-        change.add(value.label, edit);
+/// The values of an entry that a row of the table took, so that no later row takes what is in them. This holds whether
+/// anything became shorter: what was shortened once must not become shorter by another row the next time.
+#[derive(Default)]
+pub(super) struct TakenValues {
+    spans: Vec<Range<usize>>,
+}
+
+impl TakenValues {
+    /// Whether a value is part of a taken one.
+    fn has(&self, value: Json<'_>) -> bool {
+        let span = value.span();
+        self.spans.iter().any(|taken| taken.start <= span.start && span.end <= taken.end)
+    }
+
+    /// Adds the edits that make a value shorter, and takes it.
+    pub(super) fn shorten(&mut self, value: &UnsentValue<'_>, change: &mut UnsentChange) {
+        if self.has(value.json) || !fits(value.becomes, value.json.kind()) {
+            return;
+        }
+        let edits = match value.becomes {
+            Shortened::Empty => emptied(value.json).into_iter().collect(),
+            Shortened::Null => nulled(value.json).into_iter().collect(),
+            Shortened::Elements(most) => first_elements(value.json, most).into_iter().collect(),
+            Shortened::Hunks(most) => first_hunks(value.json, most).into_iter().collect(),
+            Shortened::Lines(most) => self.first_lines_of_all(value.json, most),
+        };
+        for edit in edits {
+            change.add(value.label, edit);
+        }
+        self.spans.push(value.json.span());
+    }
+
+    /// The first lines of every string in a value, but for those in a taken one.
+    fn first_lines_of_all(&self, value: Json<'_>, most: usize) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        if value.kind() == JsonKind::String {
+            edits.extend(first_lines(value, most));
+            return edits;
+        }
+        for (_, string) in named_strings(value) {
+            if !self.has(string) {
+                edits.extend(first_lines(string, most));
+            }
+        }
+        edits
+    }
+}
+
+/// Whether a value of a kind can become shorter so.
+fn fits(becomes: Shortened, kind: JsonKind) -> bool {
+    match becomes {
+        Shortened::Elements(_) => kind == JsonKind::Array,
+        Shortened::Hunks(_) => kind == JsonKind::String,
+        Shortened::Empty | Shortened::Null | Shortened::Lines(_) => true,
     }
 }
 
@@ -81,9 +124,6 @@ fn nulled(value: Json<'_>) -> Option<Edit> {
 }
 
 fn first_elements(list: Json<'_>, most: usize) -> Option<Edit> {
-    if list.kind() != JsonKind::Array {
-        return None;
-    }
     let mut end = None;
     let mut items = list.items();
     for _ in 0..most {
@@ -91,19 +131,6 @@ fn first_elements(list: Json<'_>, most: usize) -> Option<Edit> {
     }
     items.next()?;
     Some(Edit { range: end?..list.span().end - 1, text: String::new() })
-}
-
-/// The first lines of every string in a value.
-fn first_lines_of_all(value: Json<'_>, most: usize) -> Vec<Edit> {
-    let mut edits = Vec::new();
-    if value.kind() == JsonKind::String {
-        edits.extend(first_lines(value, most));
-        return edits;
-    }
-    for (_, string) in named_strings(value) {
-        edits.extend(first_lines(string, most));
-    }
-    edits
 }
 
 /// The edit that cuts the end of a string, and says how much that was.
@@ -194,9 +221,6 @@ impl Iterator for RawCharacters<'_> {
 
 /// The edit that cuts a unified diff behind its first parts.
 fn first_hunks(diff: Json<'_>, most: usize) -> Option<Edit> {
-    if diff.kind() != JsonKind::String {
-        return None;
-    }
     let inside = inside(diff);
     let raw = &diff.raw()[1..diff.raw().len() - 1];
     let (mut lines, mut hunks, mut end) = (0, 0, None);
