@@ -5,6 +5,7 @@
 //! the changes of all entries; how a member becomes shorter and which entries go, its modules say.
 
 mod entries;
+mod lines;
 mod media;
 mod members;
 mod spared;
@@ -17,12 +18,15 @@ use crate::prune::{Rule, media as media_rule};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::{Edit, sort};
 use crate::transcript::entries::no_longer_sent;
+use crate::transcript::format::Format;
 use crate::transcript::json::Json;
 use crate::transcript::pieces::Piece;
 use crate::transcript::{Message, Transcript};
 
 use entries::{EntryFate, fates};
 use spared::SparedMessages;
+
+pub use lines::{SessionEnd, UnsentLines, reads_by_line};
 
 pub(super) const KIND: RuleKind = RuleKind {
     name: "unsent",
@@ -49,6 +53,19 @@ pub struct UnsentChange {
     saved: Vec<(&'static str, u64)>,
     /// Removed bytes that the archive keeps.
     files: Vec<OffloadedFile>,
+}
+
+/// The text that entries stand in, and the format that they have.
+#[derive(Debug, Clone, Copy)]
+struct FormattedText<'a> {
+    text: &'a str,
+    format: &'static Format,
+}
+
+impl<'a> FormattedText<'a> {
+    fn of(transcript: &Transcript<'a>) -> Self {
+        FormattedText { text: transcript.source, format: transcript.format }
+    }
 }
 
 /// What is pruned of a session that no model is sent.
@@ -99,7 +116,7 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
         let spared = SparedMessages::of(transcript, rules.except);
         for message in &transcript.messages {
             if !spared.has(transcript, message) {
-                changes.extend(change_of_message(transcript, message));
+                changes.extend(change_of_message(FormattedText::of(transcript), message));
             }
         }
     }
@@ -107,20 +124,20 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
     for (index, note) in transcript.notes.iter().enumerate() {
         let fate = fates.get(index).unwrap_or(&EntryFate::Stays);
         let by_media = is_old[index] && rules.has(media_rule::KIND.name);
-        changes.extend(change_of_note(transcript, note.json, fate, by_media, rules));
+        changes.extend(change_of_note(FormattedText::of(transcript), note.json, fate, by_media, rules));
     }
     changes.sort_by_key(|change| change.entry.start);
     changes
 }
 
 /// What a message holds beside what is sent.
-fn change_of_message(transcript: &Transcript<'_>, message: &Message<'_>) -> Option<UnsentChange> {
-    let values = members::unsent_values(&transcript.format.unsent, message.json);
+fn change_of_message(text: FormattedText<'_>, message: &Message<'_>) -> Option<UnsentChange> {
+    let values = members::unsent_values(&text.format.unsent, message.json);
     if values.is_empty() {
         return None;
     }
     let mut change = UnsentChange::new(message.json, KIND.name);
-    let sent = sent_spans(transcript, message);
+    let sent = sent_spans(text, message);
     for value in values {
         if !sent.iter().any(|span| overlaps(span, &value.json.span())) {
             media::empty(value.json, &mut change);
@@ -131,11 +148,11 @@ fn change_of_message(transcript: &Transcript<'_>, message: &Message<'_>) -> Opti
 }
 
 /// The places of a message that are sent. A table that named one of them would be wrong, and nothing must be lost by it.
-fn sent_spans(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
+fn sent_spans(source: FormattedText<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     message.pieces(&mut |_, piece| {
         if let Some(text) = piece.text() {
-            spans.extend(text.span_in(transcript.source));
+            spans.extend(text.span_in(source.text));
         } else if let Piece::Media(_, json) = piece {
             spans.push(json.span());
         }
@@ -144,7 +161,7 @@ fn sent_spans(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<u
 }
 
 fn change_of_note(
-    transcript: &Transcript<'_>,
+    text: FormattedText<'_>,
     entry: Json<'_>,
     fate: &EntryFate,
     by_media: bool,
@@ -159,10 +176,10 @@ fn change_of_note(
         change.add(label, edit.clone());
         return Some(change);
     }
-    media::add_notes(transcript, entry, rules.offloads_media, &mut change);
+    media::add_notes(text, entry, rules.offloads_media, &mut change);
     let with_media = change.edits.len();
     if takes_all {
-        for value in members::unsent_values(&transcript.format.unsent, entry) {
+        for value in members::unsent_values(&text.format.unsent, entry) {
             members::shorten(&value, &mut change);
         }
     }
