@@ -183,7 +183,16 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
     }
 }
 
-/// A reader of the unpacked bytes of a file.
+/// A reader of the unpacked bytes of a file, or of standard input if there is no path.
+///
+/// # Errors
+/// It cannot be opened.
+pub(crate) fn unpacked(path: Option<&Path>) -> Result<Reader> {
+    let name = path.map_or("-".to_owned(), |path| path.display().to_string());
+    Ok(unpacking(path, &name, None)?.0)
+}
+
+/// A reader of the unpacked bytes of a file, and how they are packed.
 pub(super) fn unpacking(
     path: Option<&Path>,
     name: &str,
@@ -213,7 +222,7 @@ pub(super) fn unpacking(
     Ok((BufReader::with_capacity(AT_ONCE, reader), Some(compression)))
 }
 
-pub(super) type Reader = BufReader<Box<dyn Read + Send>>;
+pub(crate) type Reader = BufReader<Box<dyn Read + Send>>;
 
 /// The lines in front of the first record within which a file is told to be an archive.
 const MOST_DAMAGED: usize = 16;
