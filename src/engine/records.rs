@@ -328,7 +328,9 @@ impl<'p> Archive<'p> {
             self.range_runs.add_range(range, place);
             return;
         }
-        if let Some(((totals, original), result)) = head.ranges.zip(head.original_sha256.clone()).zip(head.result_sha256.clone()) {
+        if let Some(((totals, original), result)) =
+            head.ranges.zip(head.original_sha256.clone()).zip(head.result_sha256.clone())
+        {
             self.file_names.extend(Path::new(file_of_source(&head.source)).file_name().map(OsStr::to_owned));
             self.range_runs.close(totals, original, result);
             return;
@@ -355,6 +357,12 @@ impl<'p> Archive<'p> {
         self.pointers.insert(head.list);
         let file = file_of_source(&head.source);
         self.by_file.entry(file.to_owned()).or_default().push(place);
+    }
+
+    /// The number of records by which something can be restored.
+    pub(super) fn number_of_records(&self) -> usize {
+        let by_line = self.by_result.values().flat_map(BTreeMap::values);
+        by_line.map(Vec::len).sum::<usize>() + self.range_runs.runs.len()
     }
 
     /// The records of compactions that left a whole text with this hash.

@@ -16,6 +16,7 @@ use crate::files::output::{CompleteFile, OutputFile, unwritable};
 use crate::files::written::WriteOptions;
 use crate::hash::Hasher;
 use crate::rewrite::pieces;
+use crate::rewrite::way_back::without_end;
 use crate::settings::LargeFiles;
 
 use crate::engine::range_runs::{RangeReader, RangeRun};
@@ -171,34 +172,31 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         rounds: Option<usize>,
         begin: &'r dyn Fn() -> Result<Unfinished>,
     ) -> Self {
-        let most = rounds.unwrap_or(usize::MAX);
+        // Each record counts once, so that forged ones cannot lead in a circle.
+        let most = rounds.unwrap_or(usize::MAX).min(archive.number_of_records());
         RangeRestorer { archive, file, name, most, begin, done: RestoredRounds::default(), used: HashSet::new() }
     }
 
-    /// Puts back all rounds that the archive has, the last first: those of ranges in a stream, the others in memory, in
-    /// turns, until nothing changes.
+    /// Puts back all rounds that the archive has, the last first: those of ranges in a stream, the others in memory.
     ///
     /// # Errors
     /// The archive has nothing of the text, or what it has is not proved.
     pub(super) fn restore_all(&mut self, mut text: LargeText) -> Result<LargeText> {
-        // What was put back in memory was put back as far as that goes.
-        let mut is_whole_done = false;
         let beginnings = loop {
+            if self.done.rounds >= self.most {
+                return Ok(text);
+            }
             let beginnings = self.beginnings(&text)?;
-            if let Some(run) = self.run_that_left(&beginnings) {
-                self.done.rounds += 1;
-                self.done.grown += usize::from(run.totals.result_bytes < beginnings.length);
-                text = self.put_back(&text, &run)?;
-                self.used.insert((run.original_sha256, run.result_sha256));
-                is_whole_done = false;
+            let run = self.run_that_left(&beginnings);
+            let known = self.known_beginning(&text)?;
+            // The run that left most is the last one: a later run begins with what earlier ones left.
+            let is_memory_first = run.as_ref().is_none_or(|run| known > run.totals.result_bytes);
+            if is_memory_first && let Some(restored) = self.restore_in_memory(&text, known, beginnings.length)? {
+                text = restored;
                 continue;
             }
-            let restored = if is_whole_done { None } else { self.restore_in_memory(&text, beginnings.length)? };
-            is_whole_done = true;
-            match restored {
-                Some(restored) => text = restored,
-                None => break beginnings,
-            }
+            let Some(run) = run else { break beginnings };
+            text = self.put_back(&text, &run, beginnings.length)?;
         };
         if self.done.rounds > 0 {
             return Ok(text);
@@ -236,9 +234,6 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
 
     /// The run that left the longest beginning of a text, the last one of several.
     fn run_that_left(&self, text: &Beginnings) -> Option<RangeRun> {
-        if self.done.rounds >= self.most {
-            return None;
-        }
         let mut found: Option<&RangeRun> = None;
         for run in &self.archive.range_runs.runs {
             // What a run left can be the beginning of what it found.
@@ -252,9 +247,14 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         found.cloned()
     }
 
-    /// Writes what a run found, with what stands behind what it left.
-    fn put_back(&mut self, text: &LargeText, run: &RangeRun) -> Result<LargeText> {
-        let refused = self.refused("its records do not give the original of this text back; the archive was changed, or part of it is missing");
+    /// Writes what a run found, with what stands behind what it left. `length` is that of the text.
+    fn put_back(&mut self, text: &LargeText, run: &RangeRun, length: u64) -> Result<LargeText> {
+        self.done.rounds += 1;
+        self.done.grown += usize::from(run.totals.result_bytes < length);
+        self.used.insert((run.original_sha256.clone(), run.result_sha256.clone()));
+        let refused = self.refused(
+            "its records do not give the original of this text back; the archive was changed, or part of it is missing",
+        );
         let mut reader = text.reader()?;
         let mut written = (self.begin)()?;
         let mut hasher = Hasher::default();
@@ -286,24 +286,20 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         written.finish()
     }
 
-    /// Puts back rounds whose records hold a whole text. Such a text was read whole, so it is not large; one that grew
-    /// since is told by its beginning.
-    fn restore_in_memory(&mut self, text: &LargeText, length: u64) -> Result<Option<LargeText>> {
-        if self.archive.by_result.is_empty() || self.done.rounds >= self.most {
+    /// Puts back a round whose record holds a whole text: what it left is the beginning of the text with the length
+    /// `known`, or a shorter text that was written anew. A text that was read whole is not large.
+    fn restore_in_memory(&mut self, text: &LargeText, known: u64, length: u64) -> Result<Option<LargeText>> {
+        let end = if known == 0 && length < LargeFiles::USUAL.from { length } else { known };
+        if self.archive.by_result.is_empty() || end == 0 {
             return Ok(None);
         }
         let mut reader = text.reader()?;
-        let end = if length < LargeFiles::USUAL.from { length } else { self.known_beginning(text)? };
         let mut beginning = Vec::new();
         copy(&mut reader, end, &mut |bytes| {
             beginning.extend_from_slice(bytes);
             Ok(())
         })?;
-        if beginning.is_empty() {
-            return Ok(None);
-        }
-        let rounds = self.most - self.done.rounds;
-        let mut restorer = Restorer::new(self.archive, self.file, self.name, Some(rounds));
+        let mut restorer = Restorer::new(self.archive, self.file, self.name, Some(1));
         let Some(Restored { text: restored, edits }) = restorer.restore_if_any(&beginning)? else { return Ok(None) };
         let done = restorer.done;
         self.done.rounds += done.rounds;
@@ -318,15 +314,25 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         Ok(Some(written.finish()?))
     }
 
-    /// The length of the longest beginning that ends a line and that a run has left whole.
+    /// The length of the longest beginning that ends a line, with or without its end, and that the record of a whole
+    /// text names as what was left.
     fn known_beginning(&self, text: &LargeText) -> Result<u64> {
+        let archive = &*self.archive;
+        if archive.by_result.is_empty() {
+            return Ok(0);
+        }
         let (mut hasher, mut length, mut known) = (Hasher::default(), 0, 0);
         copy(&mut text.reader()?, u64::MAX, &mut |bytes| {
             for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-                hasher.add(line);
-                length += line.len() as u64;
-                if line.ends_with(b"\n") && self.archive.of_whole(&hasher.clone().end()).is_some() {
-                    known = length;
+                let content = without_end(line);
+                let parts = [content, &line[content.len()..]];
+                for part in parts.into_iter().filter(|part| !part.is_empty()) {
+                    hasher.add(part);
+                    length += part.len() as u64;
+                    let hash = hasher.clone().end();
+                    if archive.of_whole(&hash).is_some() {
+                        known = length;
+                    }
                 }
             }
             Ok(())

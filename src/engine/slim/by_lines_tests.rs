@@ -145,7 +145,7 @@ fn a_session_is_slimmed_by_its_lines_as_in_memory() {
         assert!(text(&by_lines) == text(&whole), "{name}");
         by_lines.restore(None).expect("it comes back");
         assert!(text(&by_lines) == session, "{name}");
-        assert_eq!(by_lines.slimmed(SMALL) > 0, true, "{name}");
+        assert!(by_lines.slimmed(SMALL) > 0, "{name}");
     }
 }
 
@@ -194,7 +194,8 @@ fn rounds_come_back_one_by_one_and_all_at_once() {
 #[test]
 fn odd_lines_stay_and_come_back() {
     let long = line("event_msg", json!({"type": "agent_message", "message": "x".repeat(50_000)}));
-    let odd = [b"{\"cut off\n".to_vec(), b"\xff\xfe\n".to_vec(), long.clone().into_bytes(), b"\r\n\n".to_vec()].concat();
+    let odd =
+        [b"{\"cut off\n".to_vec(), b"\xff\xfe\n".to_vec(), long.clone().into_bytes(), b"\r\n\n".to_vec()].concat();
     let cut = turns(90, 1);
     let session = [turns(0, 20).as_bytes(), &odd, turns(20, 20).as_bytes(), &cut.as_bytes()[..700]].concat();
     let file = TestFile::new("s.jsonl", &session);

@@ -140,7 +140,8 @@ fn a_compaction_that_is_not_there_is_noticed() {
     let path = Path::new(FIXTURES).join("unsent/codex.jsonl");
     let source = fs::read_to_string(path).expect("a fixture");
     let format = by_name("codex").expect("a format");
-    let without: String = source.lines().filter(|line| !line.contains("\"compacted\"")).map(|line| line.to_owned() + "\n").collect();
+    let without: String =
+        source.lines().filter(|line| !line.contains("\"compacted\"")).map(|line| line.to_owned() + "\n").collect();
     let compaction = source.lines().rfind(|line| line.contains("\"compacted\"")).expect("one");
     let mut end = SessionEnd::new(format);
     end.look_at(without.len() as u64, compaction.as_bytes());
