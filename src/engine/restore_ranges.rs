@@ -183,7 +183,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     /// The archive has nothing of the text, or what it has is not proved.
     pub(super) fn restore_all(&mut self, mut text: LargeText) -> Result<LargeText> {
         let beginnings = loop {
-            if self.done.rounds >= self.most {
+            if self.done.rounds > 0 && self.done.rounds >= self.most {
                 return Ok(text);
             }
             let beginnings = self.beginnings(&text)?;

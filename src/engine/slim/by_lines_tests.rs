@@ -145,6 +145,8 @@ fn a_session_is_slimmed_by_its_lines_as_in_memory() {
         assert!(text(&by_lines) == text(&whole), "{name}");
         by_lines.restore(None).expect("it comes back");
         assert!(text(&by_lines) == session, "{name}");
+        let again = by_lines.restore(None).expect_err("it is the original");
+        assert!(again.to_string().contains("nothing is to be put back"), "{again}");
         assert!(by_lines.slimmed(SMALL) > 0, "{name}");
     }
 }
@@ -186,7 +188,7 @@ fn rounds_come_back_one_by_one_and_all_at_once() {
     file.restore(None).expect("all rounds");
     assert!(file.text() == whole.as_bytes());
     let again = file.restore(None).expect_err("nothing is to be put back");
-    assert!(again.to_string().contains("nothing is to be put back"), "{again}");
+    assert!(again.to_string().contains("has nothing that was cut from this text"), "{again}");
     assert!(file.text() == whole.as_bytes());
     assert_eq!(file.unfinished_files(), 0);
 }
@@ -282,4 +284,45 @@ fn a_changed_text_or_archive_is_not_put_back() {
         assert!(file.text() == left);
     }
     assert_eq!(file.unfinished_files(), 0);
+}
+
+/// The most memory that this process had since it was last asked, in bytes.
+#[cfg(target_os = "linux")]
+fn peak_memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("a status");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().expect("a number");
+    fs::write("/proc/self/clear_refs", "5").expect("it starts anew");
+    kilobytes << 10
+}
+
+/// A session of half a gigabyte. `benches/large.py` measures larger ones.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "it takes minutes without optimization"]
+fn a_large_session_needs_little_memory() {
+    const BYTES: u64 = 500_000_000;
+    const MOST_MEMORY: u64 = 200 << 20;
+    let file = TestFile::new("s.jsonl", b"");
+    let mut hasher = crate::hash::Hasher::default();
+    let mut out = std::io::BufWriter::new(fs::File::create(&file.path).expect("made"));
+    let (mut bytes, mut lines, mut first) = (0, 0, 0);
+    while bytes < BYTES {
+        let text = if first == 60_000 { compaction() } else { turns(first, 20) };
+        out.write_all(text.as_bytes()).expect("written");
+        hasher.add(text.as_bytes());
+        bytes += text.len() as u64;
+        lines += text.lines().count() as u64;
+        first += 20;
+    }
+    drop(out);
+    let whole = hasher.end();
+    peak_memory();
+    assert!(file.slimmed(LargeFiles::USUAL) > BYTES / 3);
+    let peak = peak_memory();
+    assert!(peak < MOST_MEMORY + 32 * lines, "slim: {peak} bytes");
+    file.restore(None).expect("it comes back");
+    let peak = peak_memory();
+    assert!(peak < MOST_MEMORY, "restore: {peak} bytes");
+    assert_eq!(crate::files::paths::hash_of(&file.path).expect("there"), whole);
 }
