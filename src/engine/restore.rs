@@ -216,7 +216,8 @@ fn restore_large(
     let begin = || match output.filter(|output| !output::is_stream(output)) {
         Some(output) => {
             let options = WriteOptions { compression: Compression::of_name(output), readers: &readers, hashed: false };
-            Ok(Unfinished::Output(OutputFile::begin(Some(output), options)?, in_place.before.cloned()))
+            let file = OutputFile::begin(Some(output), options)?;
+            Ok(Unfinished::Output(Box::new(file), in_place.before.cloned()))
         }
         // A stream gets the text once it is proved.
         None => Unfinished::unnamed(),

@@ -81,7 +81,7 @@ fn unreadable(error: io::Error) -> Failure {
 /// A text while it is written.
 pub(super) enum Unfinished {
     /// A result, with the file whose mode and times it gets.
-    Output(OutputFile, Option<Metadata>),
+    Output(Box<OutputFile>, Option<Metadata>),
     Unnamed(BufWriter<File>),
 }
 

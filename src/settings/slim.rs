@@ -44,9 +44,10 @@ pub(crate) struct LargeFiles {
 }
 
 impl LargeFiles {
-    /// Files of some 64 MB are still read whole: that takes some 300 MB of memory, and more of them goes.
+    /// Of a file that is read whole, more goes. Some ten blocks are in memory at once, and each may be as long as the
+    /// longest line.
     pub(crate) const USUAL: LargeFiles =
-        LargeFiles { from: 64 << 20, sizes: BlockSizes { block: 4 << 20, longest_line: 32 << 20 } };
+        LargeFiles { from: 64 << 20, sizes: BlockSizes { block: 4 << 20, longest_line: 8 << 20 } };
 }
 
 impl SlimSettings {

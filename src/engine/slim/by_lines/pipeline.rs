@@ -206,19 +206,22 @@ fn archive(
     parts: &Receiver<ArchivePart>,
 ) -> Result<Option<WaitingRecords>> {
     let source = place.file.name();
-    let mut next = parts.recv();
-    if !archives || !matches!(next, Ok(ArchivePart::Block(_))) {
+    let first = parts.recv();
+    if !archives || !matches!(first, Ok(ArchivePart::Block(_))) {
         // Without an archive, blocks are received for nothing.
-        while let Ok(ArchivePart::Block(_)) = next {
-            next = parts.recv();
+        let mut part = first;
+        while let Ok(ArchivePart::Block(_)) = part {
+            part = parts.recv();
         }
         return Ok(None);
     }
-    let mut is_whole = false;
+    let (mut first, mut is_whole) = (Some(first), false);
     let records = WaitingRecords::write(&checked_archive(place.file)?, || {
-        let record = match std::mem::replace(&mut next, Err(std::sync::mpsc::RecvError)) {
+        if is_whole {
+            return Ok(None);
+        }
+        let record = match first.take().unwrap_or_else(|| parts.recv()) {
             Ok(ArchivePart::Block(block)) => {
-                next = parts.recv();
                 range_record(&source, format.name, block.range, &block.lines, &block.edits)
             }
             Ok(ArchivePart::End(closing)) => {
