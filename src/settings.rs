@@ -38,7 +38,7 @@ use summarizer::{is_of_others, is_preview, open_cache, summarizer, unencrypted_h
 pub use invocation::RestoreSettings;
 pub(crate) use invocation::{Invocation, LookupSettings, SearchSettings, ShowSettings};
 pub(crate) use policy::archive_among;
-pub(crate) use slim::SlimSettings;
+pub(crate) use slim::{LargeFiles, SlimSettings};
 
 /// The checked settings for work on conversations, with a part for each module that reads them.
 #[derive(Debug, Clone)]

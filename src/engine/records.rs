@@ -22,11 +22,14 @@ use crate::files::input::{InputPiece, LineReader};
 use crate::files::paths::folder;
 use crate::hash::{Hasher, sha256};
 use crate::plan::summaries::number_rounds;
+use crate::rewrite::ranges::{RangePlace, RangeTotals};
 use crate::rewrite::restoring::{Record, file_of_source, path_components};
 use crate::rewrite::value_hash::ListHash;
 use crate::transcript::framing::Document;
 use crate::transcript::record_id::RecordId;
 use crate::wording::{counted, counted_and, reason};
+
+use crate::engine::range_runs::RangeRuns;
 
 /// The lines of an archive, while they are read.
 pub(super) struct RecordLines {
@@ -129,7 +132,10 @@ impl RecordLines {
 /// An archive, and where its records are.
 pub(super) struct Archive<'p> {
     pub(super) path: &'p Path,
-    file: BufReader<File>,
+    /// Its text, unpacked.
+    pub(super) file: BufReader<File>,
+    /// The runs on large files, whose records are not among the others.
+    pub(super) range_runs: RangeRuns,
     /// The records by the hash of the text that the compaction left, and by the line that they name.
     pub(super) by_result: HashMap<String, BTreeMap<Option<usize>, Vec<RecordPlace>>>,
     /// The records by the hash of what the compaction left in a list.
@@ -159,7 +165,7 @@ pub(super) struct Archive<'p> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordPlace {
     /// Its first byte.
-    offset: u64,
+    pub(super) offset: u64,
     /// Its line, counted from 1.
     pub(super) line: usize,
 }
@@ -266,6 +272,8 @@ struct Head {
     line: Option<usize>,
     list: Option<String>,
     left_sha256: Option<String>,
+    range: Option<RangePlace>,
+    ranges: Option<RangeTotals>,
 }
 
 impl<'p> Archive<'p> {
@@ -283,6 +291,7 @@ impl<'p> Archive<'p> {
         let mut archive = Archive {
             path,
             file: BufReader::new(file),
+            range_runs: RangeRuns::default(),
             by_result: HashMap::new(),
             by_left: HashMap::new(),
             pointers: BTreeSet::new(),
@@ -315,6 +324,17 @@ impl<'p> Archive<'p> {
     }
 
     fn add(&mut self, head: Head, place: RecordPlace) {
+        if let Some(range) = head.range {
+            self.range_runs.add_range(range, place);
+            return;
+        }
+        if let Some(((totals, original), result)) =
+            head.ranges.zip(head.original_sha256.clone()).zip(head.result_sha256.clone())
+        {
+            self.file_names.extend(Path::new(file_of_source(&head.source)).file_name().map(OsStr::to_owned));
+            self.range_runs.close(totals, original, result);
+            return;
+        }
         let Some(hash) = head.result_sha256 else {
             self.irreversible += 1;
             return;
@@ -337,6 +357,12 @@ impl<'p> Archive<'p> {
         self.pointers.insert(head.list);
         let file = file_of_source(&head.source);
         self.by_file.entry(file.to_owned()).or_default().push(place);
+    }
+
+    /// The number of records by which something can be restored.
+    pub(super) fn number_of_records(&self) -> usize {
+        let by_line = self.by_result.values().flat_map(BTreeMap::values);
+        by_line.map(Vec::len).sum::<usize>() + self.range_runs.runs.len()
     }
 
     /// The records of compactions that left a whole text with this hash.
@@ -386,7 +412,12 @@ impl<'p> Archive<'p> {
 
     /// Whether a text is one that a compaction read.
     pub(super) fn is_original(&self, text: &[u8]) -> bool {
-        self.originals.contains(&sha256(text))
+        self.is_original_hash(&sha256(text))
+    }
+
+    /// The same, by the hash of the text.
+    pub(super) fn is_original_hash(&self, hash: &str) -> bool {
+        self.originals.contains(hash) || self.range_runs.runs.iter().any(|run| run.original_sha256 == hash)
     }
 
     /// The hashes of the texts that became a text with this hash.
@@ -443,6 +474,10 @@ impl<'p> Archive<'p> {
             let records = counted_and(self.without_list as u64, "record", ["restores", "restore"]);
             message += &format!("; {records} only a text that did not change since");
         }
+        if self.range_runs.incomplete > 0 {
+            let runs = counted_and(self.range_runs.incomplete, "run", ["lacks", "lack"]);
+            message += &format!("; {runs} some of the ranges");
+        }
         if let Some(damaged) = self.damaged() {
             message += &format!("; {damaged}");
         }
@@ -450,7 +485,7 @@ impl<'p> Archive<'p> {
     }
 }
 
-fn unreadable(path: &Path, what: &str) -> Failure {
+pub(super) fn unreadable(path: &Path, what: &str) -> Failure {
     Failure::unreadable(format!("restore {} cannot be read: {what}", path.display()))
 }
 

@@ -1,6 +1,6 @@
 //! `restore`: puts back what an archive holds. The archive is read line by line, and only the needed records in full.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::path::Path;
 
 use anyhow::Result;
@@ -11,9 +11,13 @@ use crate::diagnostic::Advice;
 use crate::events::{Event, Listener, RestoredRounds};
 use crate::exit::{Exit, Failure};
 use crate::files::atomic::Readers;
+use crate::files::compression::Compression;
 use crate::files::open_files::OpenFiles;
+use crate::files::output::{CompleteFile, OutputFile};
 use crate::files::replacing::ReplacedFile;
+use crate::files::written::WriteOptions;
 use crate::files::{append, input, output};
+use crate::hash::Hasher;
 use crate::interrupt;
 use crate::report::reporter::Reporter;
 use crate::rewrite::pieces;
@@ -23,6 +27,7 @@ use crate::wording::{counted, readable_source};
 use crate::engine::inputs::copy_of;
 use crate::engine::lookup::files;
 use crate::engine::records::{Archive, is_archive};
+use crate::engine::restore_ranges::{LargeText, RangeRestorer, Unfinished, copy};
 use crate::engine::restorer::{Restored, Restorer};
 
 /// Restores a text by its archive, as often as it was compacted, and writes it; or all files of a folder that the archive
@@ -74,7 +79,7 @@ fn restore_folder(settings: &RestoreSettings, folder: &Path, reporter: &Reporter
         }
         match restore_in_folder(settings, file, &mut archive, reporter) {
             Ok(()) => restored += 1,
-            Err(_) if fs::read(file).is_ok_and(|text| archive.is_original(&text)) => as_they_were += 1,
+            Err(_) if text_hash_of(file).is_some_and(|hash| archive.is_original_hash(&hash)) => as_they_were += 1,
             Err(error) => failures.push(error.to_string()),
         }
     }
@@ -114,6 +119,17 @@ fn restore_in_folder(
     Ok(())
 }
 
+/// The hash of the text of a file, unpacked; none where it cannot be read.
+fn text_hash_of(file: &Path) -> Option<String> {
+    let mut hasher = Hasher::default();
+    let hash = &mut |bytes: &[u8]| {
+        hasher.add(bytes);
+        Ok(())
+    };
+    copy(&mut input::unpacked(Some(file)).ok()?, u64::MAX, hash).ok()?;
+    Some(hasher.end())
+}
+
 /// The command line of a restore with `--in-place`.
 fn completed_with_in_place(settings: &RestoreSettings) -> Advice {
     completed(&Advice::command(["--in-place"]), "", &settings.typed)
@@ -136,6 +152,11 @@ fn restore_text(
     if let Some((path, file)) = path.zip(before.as_ref()).filter(|_| !settings.force) {
         open_files.refuse_writer(path, file)?;
     }
+    let in_place = InPlace { path, suffix, before: before.as_ref(), open_files: &open_files, force: settings.force };
+    if !archive.range_runs.is_empty() {
+        let done = restore_large(settings, &in_place, output, archive, reporter)?;
+        return Ok((done, 0));
+    }
     let input = input::read(path)?;
     let name = readable_source(&input.name);
     let mut restorer = Restorer::new(archive, &input.name, &name, settings.rounds);
@@ -143,25 +164,72 @@ fn restore_text(
     let done = restorer.done;
     let readers = Readers::of_result(path);
     match suffix.zip(path) {
-        Some((suffix, path)) => {
-            let result = output::replacement(pieces(&text, &edits), path, &readers)?;
-            let target = result.place().unwrap_or(path).to_owned();
-            let replaced = ReplacedFile { path, target, before: before.as_ref() };
-            if let Some(file) = before.as_ref().filter(|_| !settings.force)
-                && let Some(warning) = open_files.warning(path, file)
-            {
-                reporter.handle(&Event::Notice(&warning));
-            }
-            let copy = suffix.as_ref().map(|suffix| copy_of(path, suffix));
-            let others = replaced.replace(result, copy.as_deref())?;
-            if others > 0 {
-                reporter.handle(&Event::NamesParted { path, others });
-            }
-        }
+        Some((_, path)) => in_place.put(output::replacement(pieces(&text, &edits), path, &readers)?, reporter)?,
         None => output::write(pieces(&text, &edits), output, &readers)?,
     }
     let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
     Ok((done, all))
+}
+
+/// A file that is put back in place, if that was asked for.
+struct InPlace<'r> {
+    path: Option<&'r Path>,
+    /// The suffix of its copy; nothing where it is not put back in place.
+    suffix: Option<&'r Option<String>>,
+    /// What it was before it was read.
+    before: Option<&'r Metadata>,
+    open_files: &'r OpenFiles,
+    force: bool,
+}
+
+impl InPlace<'_> {
+    fn put(&self, result: CompleteFile, reporter: &Reporter) -> Result<()> {
+        let Some((path, suffix)) = self.path.zip(self.suffix) else { return result.put() };
+        let target = result.place().unwrap_or(path).to_owned();
+        let replaced = ReplacedFile { path, target, before: self.before };
+        if let Some(file) = self.before.filter(|_| !self.force)
+            && let Some(warning) = self.open_files.warning(path, file)
+        {
+            reporter.handle(&Event::Notice(&warning));
+        }
+        let copy = suffix.as_ref().map(|suffix| copy_of(path, suffix));
+        let others = replaced.replace(result, copy.as_deref())?;
+        if others > 0 {
+            reporter.handle(&Event::NamesParted { path, others });
+        }
+        Ok(())
+    }
+}
+
+/// Restores a text by an archive with records of ranges, in a stream.
+fn restore_large(
+    settings: &RestoreSettings,
+    in_place: &InPlace<'_>,
+    output: Option<&Path>,
+    archive: &mut Archive<'_>,
+    reporter: &Reporter,
+) -> Result<RestoredRounds> {
+    let path = in_place.path;
+    let file = path.map_or("-".to_owned(), |path| path.display().to_string());
+    let name = readable_source(&file);
+    let readers = Readers::of_result(path);
+    let begin = || match output.filter(|output| !output::is_stream(output)) {
+        Some(output) => {
+            let options = WriteOptions { compression: Compression::of_name(output), readers: &readers, hashed: false };
+            let file = OutputFile::begin(Some(output), options)?;
+            Ok(Unfinished::Output(Box::new(file), in_place.before.cloned()))
+        }
+        // A stream gets the text once it is proved.
+        None => Unfinished::unnamed(),
+    };
+    let mut restorer = RangeRestorer::new(archive, &file, &name, settings.rounds, &begin);
+    let text = restorer.restore_all(LargeText::of_input(path)?)?;
+    let done = restorer.done;
+    match text {
+        LargeText::Complete(result) => in_place.put(result, reporter)?,
+        text => text.write_to(output, &readers)?,
+    }
+    Ok(done)
 }
 
 /// Refuses an archive that stands where the transcript belongs.

@@ -196,6 +196,17 @@ impl<'p, 'a> Restorer<'p, 'a> {
     /// # Errors
     /// The archive has nothing of the text, or what it has is not proved.
     pub(super) fn restore_all<'t>(&mut self, text: &'t [u8]) -> Result<Restored<'t>> {
+        match self.restore_if_any(text)? {
+            Some(restored) => Ok(restored),
+            None => Err(self.no_record(text)?.into()),
+        }
+    }
+
+    /// The same; nothing where the archive has nothing of the text.
+    ///
+    /// # Errors
+    /// What the archive has is not proved.
+    pub(super) fn restore_if_any<'t>(&mut self, text: &'t [u8]) -> Result<Option<Restored<'t>>> {
         let mut rounds = Rounds::at_most(self.most);
         let mut restored = Restored::of(text);
         loop {
@@ -216,7 +227,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         self.done.grown += rounds.grown;
         let missing = rounds.before_last().filter(|_| rounds.number < self.most);
         if restored.edits.is_empty() && *restored.text == *text {
-            return Err(self.no_record(text)?.into());
+            return Ok(None);
         }
         if rounds.number < self.most
             && let Some(id) = self.named_and_not_used(&mut restored, &rounds)?
@@ -238,7 +249,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         if rounds.number < self.most {
             self.done.notes_left = notes_in(&restored);
         }
-        Ok(restored)
+        Ok(Some(restored))
     }
 
     /// The id of a record that a note in the restored text names and that was not used.

@@ -1,6 +1,10 @@
 //! `slim`: removes from session files what no model is sent. Each file is read, made smaller in memory, and read again:
-//! only a file that holds the same context takes the place of the old one. What goes is in the archive before that.
+//! only a file that holds the same context takes the place of the old one. What goes is in the archive before that. A
+//! large file is read by its lines instead.
 
+mod by_lines;
+#[cfg(test)]
+mod by_lines_tests;
 mod file;
 mod totals;
 

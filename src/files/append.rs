@@ -168,29 +168,36 @@ pub fn write_section(out: &mut dyn Write, section: &Section, now: &str) -> io::R
 }
 
 /// The time in UTC, to the microsecond. A clock outside the years 1970 to 9999 counts as the first time within.
-fn now() -> String {
+pub(super) fn now() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = i64::try_from(since.as_micros()).ok().and_then(time::to_the_microsecond);
     now.unwrap_or_else(|| "1970-01-01T00:00:00.000000Z".to_owned()).replace('Z', "+00:00")
 }
 
 fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Appended> {
+    append_bytes(file, |archive| {
+        let compression = Compression::of_name(file);
+        let begin: &[u8] = if ends_a_line(archive, compression, false)? { b"" } else { b"\n" };
+        let mut out = BufWriter::with_capacity(1 << 16, archive);
+        let write = |out: &mut dyn Write| out.write_all(begin).and_then(|()| write(out));
+        let written = match compression {
+            Some(compression) => compression.write_member(&mut out, write),
+            None => write(&mut out),
+        };
+        let written = written.and_then(|()| out.flush());
+        // What a failed write has left is not written when the buffer goes.
+        drop(out.into_parts());
+        written
+    })
+}
+
+/// Appends what `write` writes to the file itself, all or nothing.
+pub(super) fn append_bytes(file: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<Appended> {
     make_folder_of(file)?;
     let is_new = fs::symlink_metadata(file).is_err();
     let archive = open_locked(file)?;
     let before = archive.metadata()?.len();
-    let compression = Compression::of_name(file);
-    let begin: &[u8] = if ends_a_line(&archive, compression, false)? { b"" } else { b"\n" };
-    let mut out = BufWriter::with_capacity(1 << 16, &archive);
-    let write = |out: &mut dyn Write| out.write_all(begin).and_then(|()| write(out));
-    let written = match compression {
-        Some(compression) => compression.write_member(&mut out, write),
-        None => write(&mut out),
-    };
-    let written = written.and_then(|()| out.flush());
-    // What a failed write has left is not written when the buffer goes.
-    drop(out.into_parts());
-    let written = written.and_then(|()| archive.sync_all());
+    let written = write(&archive).and_then(|()| archive.sync_all());
     let after = archive.metadata()?.len();
     let appended = Appended { archive, file: file.to_owned(), length_before: before, length_after: after, is_new };
     if let Err(error) = written {
@@ -238,7 +245,7 @@ fn accept_missing_locks(locked: io::Result<()>) -> io::Result<()> {
 /// # Errors
 /// It cannot be read; or its content is not of this compression, or is cut off or damaged, so that nothing behind it could
 /// be read.
-fn ends_a_line(mut archive: &File, compression: Option<Compression>, unpacks_all: bool) -> io::Result<bool> {
+pub(super) fn ends_a_line(mut archive: &File, compression: Option<Compression>, unpacks_all: bool) -> io::Result<bool> {
     let length = archive.metadata()?.len();
     if length == 0 {
         return Ok(true);
@@ -313,11 +320,11 @@ fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-fn make_folder_of(file: &Path) -> io::Result<()> {
+pub(super) fn make_folder_of(file: &Path) -> io::Result<()> {
     file.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-fn unwritable(file: &Path, error: &io::Error) -> Failure {
+pub(super) fn unwritable(file: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(wording::unwritable(file.display(), error) + "; --archive names another place")
 }
 

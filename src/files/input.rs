@@ -183,8 +183,21 @@ pub fn read(path: Option<&Path>) -> Result<Input> {
     }
 }
 
-/// A reader of the unpacked bytes of a file.
-fn unpacking(path: Option<&Path>, name: &str, hash: Option<RunningHash>) -> Result<(Reader, Option<Compression>)> {
+/// A reader of the unpacked bytes of a file, or of standard input if there is no path.
+///
+/// # Errors
+/// It cannot be opened.
+pub(crate) fn unpacked(path: Option<&Path>) -> Result<Reader> {
+    let name = path.map_or("-".to_owned(), |path| path.display().to_string());
+    Ok(unpacking(path, &name, None)?.0)
+}
+
+/// A reader of the unpacked bytes of a file, and how they are packed.
+pub(super) fn unpacking(
+    path: Option<&Path>,
+    name: &str,
+    hash: Option<RunningHash>,
+) -> Result<(Reader, Option<Compression>)> {
     let raw: Box<dyn Read + Send> = match path {
         Some(path) => {
             let file = File::open(path).map_err(|error| unreadable(name, &reason(&error)))?;
@@ -209,7 +222,7 @@ fn unpacking(path: Option<&Path>, name: &str, hash: Option<RunningHash>) -> Resu
     Ok((BufReader::with_capacity(AT_ONCE, reader), Some(compression)))
 }
 
-type Reader = BufReader<Box<dyn Read + Send>>;
+pub(crate) type Reader = BufReader<Box<dyn Read + Send>>;
 
 /// The lines in front of the first record within which a file is told to be an archive.
 const MOST_DAMAGED: usize = 16;
@@ -381,11 +394,11 @@ fn without_packing(name: &str) -> &str {
     [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
-fn unreadable(name: &str, what: &str) -> Failure {
+pub(super) fn unreadable(name: &str, what: &str) -> Failure {
     Failure::unreadable(format!("{} cannot be read: {what}", readable_source(name)))
 }
 
-fn damage(error: &io::Error, compression: Option<Compression>) -> String {
+pub(super) fn damage(error: &io::Error, compression: Option<Compression>) -> String {
     match compression {
         Some(_) if error.kind() == ErrorKind::FileTooLarge => reason(error),
         Some(compression) if error.kind() == ErrorKind::UnexpectedEof => {

@@ -8,6 +8,7 @@ mod attributes;
 mod attributes {
     pub(super) fn copy(_from: &std::path::Path, _to: &std::fs::File) {}
 }
+pub(crate) mod blocks;
 pub(crate) mod compression;
 pub(crate) mod hashed;
 pub(crate) mod input;
@@ -15,4 +16,5 @@ pub(crate) mod open_files;
 pub(crate) mod output;
 pub(crate) mod paths;
 pub(crate) mod replacing;
+pub(crate) mod spool;
 pub(crate) mod written;

@@ -377,7 +377,11 @@ pub fn messages<'a>(list: &'a Source<'a>, format: &Format) -> Result<Vec<Message
     values.enumerate().map(|(index, json)| message(&list.text, &Object::of(json), format, index)).collect()
 }
 
-fn message<'a>(source: &str, object: &Object<'a>, format: &Format, index: usize) -> Result<Message<'a>, ReadError> {
+/// Reads a message, which errors call by its `index`.
+///
+/// # Errors
+/// The value is not a message of this format.
+pub fn message<'a>(source: &str, object: &Object<'a>, format: &Format, index: usize) -> Result<Message<'a>, ReadError> {
     let no_message = |what| no_transcript(source, object.json, format!("as {}, message {index} {what}", format.name));
     let mut message = format.read(object).map_err(no_message)?;
     foreign::complete(&mut message, format.metadata_members);

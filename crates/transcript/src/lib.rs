@@ -21,6 +21,7 @@ pub mod formats;
 pub mod frame;
 pub mod framing;
 pub mod lazy_text;
+pub mod line_replay;
 pub mod list;
 pub mod marks;
 pub mod match_score;

@@ -93,7 +93,7 @@ pub fn carries_words_of_user<'t>(
 }
 
 /// Whether a tool may ask the user: a server can offer one of any name behind its own.
-fn may_ask_user(tool: &str) -> bool {
+pub fn may_ask_user(tool: &str) -> bool {
     let name = without_marks(tool);
     ASKING.iter().chain(MAY_ASK).any(|end| name.ends_with(end))
 }

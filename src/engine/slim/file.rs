@@ -1,19 +1,19 @@
 //! One file of `slim`: it is read, made smaller, read again, and replaced.
 
 use std::fs::{self, Metadata};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use anyhow::Result;
 
-use crate::compact::{Section, Slimmed, assign_record_ids, context_difference, is_lines, slim};
+use crate::compact::{Slimmed, assign_record_ids, context_difference, is_lines, slim};
 use crate::exit::Failure;
 use crate::files::append::{self, Appended, WaitingSections};
 use crate::files::atomic::Readers;
 use crate::files::compression::Compression;
 use crate::files::input::{self, Input, Opened, ReadOptions};
 use crate::files::open_files::OpenFiles;
-use crate::files::output;
+use crate::files::output::{self, CompleteFile};
 use crate::files::replacing::ReplacedFile;
 use crate::rewrite::pieces;
 use crate::settings::SlimSettings;
@@ -25,6 +25,7 @@ use crate::wording::reason;
 use crate::engine::inputs::{edited, read, source_name};
 use crate::engine::records::{is_record, refuse_other_file};
 use crate::engine::slim::ARCHIVE_END;
+use crate::engine::slim::by_lines::{is_large, slim_by_lines};
 
 /// A file to look at.
 pub(super) struct SessionFile {
@@ -95,6 +96,11 @@ pub(super) fn slim_file(settings: &SlimSettings, file: &SessionFile, open_files:
             open_files.refuse_writer(path, &there)?;
         }
         return Ok(Outcome::Left(format!("{writer} has it open for writing")));
+    }
+    if is_large(settings, path, &there)
+        && let Some(outcome) = slim_by_lines(&Place { settings, file, before: &there, open_files })?
+    {
+        return Ok(outcome);
     }
     let input = match opened(file)? {
         Ok(input) => input,
@@ -227,39 +233,71 @@ fn replace(
     open_files: &OpenFiles,
     saving: &mut Saving,
 ) -> Result<()> {
-    let path = &file.path;
-    let readers = Readers::of_result(Some(path));
-    let result = output::replacement(pieces(input.bytes(), &slimmed.edits), path, &readers)?;
-    let target = result.place().unwrap_or(path).to_owned();
-    let replaced = ReplacedFile { path, target, before: Some(before) };
-    // Nothing is archived for a file that changed already.
-    replaced.refuse_change()?;
-    saving.after = result.path().and_then(|path| fs::metadata(path).ok()).map_or(saving.after, |there| there.len());
-    saving.warning = open_files.warning(path, before).filter(|_| !settings.force);
-    let archived = if settings.archives { archive(&file.archive(), slimmed.archived.sections)? } else { None };
-    match replaced.replace(result, None) {
-        Ok(others) => saving.other_names = others,
-        Err(error) => {
-            if archived.is_some_and(|archived| !archived.take_back()) {
-                let message = format!("{error}; the archive keeps what was cut, since another run wrote to it too");
-                return Err(Failure::unreadable(message).into());
-            }
-            return Err(error);
+    let readers = Readers::of_result(Some(&file.path));
+    let result = output::replacement(pieces(input.bytes(), &slimmed.edits), &file.path, &readers)?;
+    let archive = || {
+        if !settings.archives {
+            return Ok(None);
         }
-    }
-    Ok(())
+        let mut waiting = WaitingSections::default();
+        waiting.add(&checked_archive(file)?, slimmed.archived.sections, false)?;
+        waiting.append(&file.archive())
+    };
+    let place = Place { settings, file, before, open_files };
+    place.put(result, archive, saving)
 }
 
-/// Appends records to the archive of a file.
-fn archive(archive: &Path, sections: Vec<Section>) -> Result<Option<Appended>> {
-    if fs::symlink_metadata(archive).is_ok_and(|there| there.is_symlink()) {
+/// The place of a file whose smaller form is written.
+pub(super) struct Place<'s> {
+    pub(super) settings: &'s SlimSettings,
+    pub(super) file: &'s SessionFile,
+    /// What the file was before it was read.
+    pub(super) before: &'s Metadata,
+    pub(super) open_files: &'s OpenFiles,
+}
+
+impl Place<'_> {
+    /// Appends what goes by `archive`, then puts the result in place. Where that fails, the archive is as it was.
+    pub(super) fn put(
+        &self,
+        result: CompleteFile,
+        archive: impl FnOnce() -> Result<Option<Appended>>,
+        saving: &mut Saving,
+    ) -> Result<()> {
+        let path = &self.file.path;
+        let target = result.place().unwrap_or(path).to_owned();
+        let replaced = ReplacedFile { path, target, before: Some(self.before) };
+        // Nothing is archived for a file that changed already.
+        replaced.refuse_change()?;
+        saving.after = result.path().and_then(|path| fs::metadata(path).ok()).map_or(saving.after, |there| there.len());
+        saving.warning = self.open_files.warning(path, self.before).filter(|_| !self.settings.force);
+        let archived = archive()?;
+        match replaced.replace(result, None) {
+            Ok(others) => saving.other_names = others,
+            Err(error) => {
+                if archived.is_some_and(|archived| !archived.take_back()) {
+                    let message = format!("{error}; the archive keeps what was cut, since another run wrote to it too");
+                    return Err(Failure::unreadable(message).into());
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The archive of a file, once nothing speaks against appending to it.
+///
+/// # Errors
+/// It is a link, holds something else, or cannot be written.
+pub(super) fn checked_archive(file: &SessionFile) -> Result<PathBuf> {
+    let archive = file.archive();
+    if fs::symlink_metadata(&archive).is_ok_and(|there| there.is_symlink()) {
         let name = archive.display();
         let message = format!("{name} is a link, and tcompact does not write through links; move it away");
         return Err(Failure::unreadable(message).into());
     }
-    append::check(archive, &[])?;
-    refuse_other_file(archive)?;
-    let mut waiting = WaitingSections::default();
-    waiting.add(archive, sections, false)?;
-    waiting.append(archive)
+    append::check(&archive, &[])?;
+    refuse_other_file(&archive)?;
+    Ok(archive)
 }

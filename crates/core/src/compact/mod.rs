@@ -31,6 +31,7 @@ mod policy;
 mod record_ids;
 mod rewriting;
 mod slim;
+mod slim_lines;
 mod summarize;
 
 use std::rc::Rc;
@@ -64,6 +65,7 @@ pub use policy::{
 pub use record_ids::assign_record_ids;
 pub use rewriting::certain_files;
 pub use slim::{Slimmed, context_difference, slim, unsent_bytes};
+pub use slim_lines::LineSlimmer;
 pub use summarize::{Summary, SummarySource};
 
 use compaction::Edits;

@@ -76,7 +76,7 @@ pub fn context_difference(before: &Transcript<'_>, after: &Transcript<'_>) -> Op
 }
 
 /// What is sent of a message, as its source spells it: its role, its pieces, and the ids of its calls and results.
-fn sent_of(message: &Message<'_>) -> Vec<String> {
+pub(super) fn sent_of(message: &Message<'_>) -> Vec<String> {
     let mut sent = vec![format!("{:?} {}", message.role, message.earlier)];
     message.pieces(&mut |result, piece| {
         let spelled = match &piece {

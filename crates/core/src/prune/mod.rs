@@ -28,7 +28,10 @@ pub use rule::{ProposedChange, Rule, RuleKind};
 pub use scene::Scene;
 #[cfg(any(test, feature = "tests"))]
 pub use unsent::prune_unsent;
-pub use unsent::{PrunedUnsent, UnsentChange, UnsentRules, find_unsent, unsent_beside, unsent_rule};
+pub use unsent::{
+    PrunedUnsent, SessionEnd, UnsentChange, UnsentLines, UnsentRules, find_unsent, reads_by_line, unsent_beside,
+    unsent_rule,
+};
 pub use way_back::{NotedArchive, SHOWN_BY};
 
 use pruner::Pruner;

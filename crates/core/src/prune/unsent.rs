@@ -5,6 +5,7 @@
 //! the changes of all entries; how a member becomes shorter and which entries go, its modules say.
 
 mod entries;
+mod lines;
 mod media;
 mod members;
 mod spared;
@@ -17,6 +18,7 @@ use crate::prune::{Rule, media as media_rule};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::{Edit, sort};
 use crate::transcript::entries::{Retention, no_longer_sent};
+use crate::transcript::format::Format;
 use crate::transcript::json::Json;
 use crate::transcript::pieces::Piece;
 use crate::transcript::{Message, Transcript};
@@ -24,6 +26,8 @@ use crate::transcript::{Message, Transcript};
 use entries::{EntryFate, fates};
 use members::{TakenValues, UnsentValue};
 use spared::SparedMessages;
+
+pub use lines::{SessionEnd, UnsentLines, reads_by_line};
 
 pub(super) const KIND: RuleKind = RuleKind {
     name: "unsent",
@@ -50,6 +54,19 @@ pub struct UnsentChange {
     saved: Vec<(&'static str, u64)>,
     /// Removed bytes that the archive keeps.
     files: Vec<OffloadedFile>,
+}
+
+/// The text that entries stand in, and the format that they have.
+#[derive(Debug, Clone, Copy)]
+struct FormattedText<'a> {
+    text: &'a str,
+    format: &'static Format,
+}
+
+impl<'a> FormattedText<'a> {
+    fn of(transcript: &Transcript<'a>) -> Self {
+        FormattedText { text: transcript.source, format: transcript.format }
+    }
 }
 
 /// What is pruned of a session that no model is sent.
@@ -100,7 +117,7 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
         let spared = SparedMessages::of(transcript, rules.except);
         for message in &transcript.messages {
             if !spared.has(transcript, message) {
-                changes.extend(change_of_message(transcript, message));
+                changes.extend(change_of_message(FormattedText::of(transcript), message));
             }
         }
     }
@@ -109,30 +126,30 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
         if note.retention == Retention::Copy {
             // The agent reads it in the place of the message.
             if takes_all {
-                changes.extend(change_of_copy(transcript, note.json));
+                changes.extend(change_of_copy(FormattedText::of(transcript), note.json));
             }
             continue;
         }
         let fate = fates.get(index).unwrap_or(&EntryFate::Stays);
         let by_media = is_old[index] && rules.has(media_rule::KIND.name);
-        changes.extend(change_of_note(transcript, note.json, fate, by_media, rules));
+        changes.extend(change_of_note(FormattedText::of(transcript), note.json, fate, by_media, rules));
     }
     changes.sort_by_key(|change| change.entry.start);
     changes
 }
 
 /// What a message holds beside what is sent.
-fn change_of_message(transcript: &Transcript<'_>, message: &Message<'_>) -> Option<UnsentChange> {
-    let values = members::unsent_values(&transcript.format.unsent, message.json);
+fn change_of_message(text: FormattedText<'_>, message: &Message<'_>) -> Option<UnsentChange> {
+    let values = members::unsent_values(&text.format.unsent, message.json);
     if values.is_empty() {
         return None;
     }
-    change_beside(message.json, values, &sent_spans(transcript, message))
+    change_beside(message.json, values, &sent_spans(text, message))
 }
 
 /// What a copy of a message holds beside what is sent.
-fn change_of_copy(transcript: &Transcript<'_>, copy: Json<'_>) -> Option<UnsentChange> {
-    change_beside(copy, members::unsent_values(&transcript.format.unsent, copy), &[])
+fn change_of_copy(text: FormattedText<'_>, copy: Json<'_>) -> Option<UnsentChange> {
+    change_beside(copy, members::unsent_values(&text.format.unsent, copy), &[])
 }
 
 /// Shortens the values of an entry, but for those that touch the places that are sent.
@@ -149,11 +166,11 @@ fn change_beside(entry: Json<'_>, values: Vec<UnsentValue<'_>>, sent: &[Range<us
 }
 
 /// The places of a message that are sent. A table that named one of them would be wrong, and nothing must be lost by it.
-fn sent_spans(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
+fn sent_spans(source: FormattedText<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     message.pieces(&mut |_, piece| {
         if let Some(text) = piece.text() {
-            spans.extend(text.span_in(transcript.source));
+            spans.extend(text.span_in(source.text));
         } else if let Piece::Media(_, json) = piece {
             spans.push(json.span());
         }
@@ -162,7 +179,7 @@ fn sent_spans(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<u
 }
 
 fn change_of_note(
-    transcript: &Transcript<'_>,
+    text: FormattedText<'_>,
     entry: Json<'_>,
     fate: &EntryFate,
     by_media: bool,
@@ -177,11 +194,11 @@ fn change_of_note(
         change.add(label, edit.clone());
         return Some(change);
     }
-    media::add_notes(transcript, entry, rules.offloads_media, &mut change);
+    media::add_notes(text, entry, rules.offloads_media, &mut change);
     let with_media = change.edits.len();
     if takes_all {
         let mut taken = TakenValues::default();
-        for value in members::unsent_values(&transcript.format.unsent, entry) {
+        for value in members::unsent_values(&text.format.unsent, entry) {
             taken.shorten(&value, &mut change);
         }
     }

@@ -9,6 +9,7 @@ pub mod growth;
 pub mod lists;
 mod masked;
 pub mod media;
+pub mod ranges;
 pub mod repair;
 pub mod restoring;
 pub mod state_updates;

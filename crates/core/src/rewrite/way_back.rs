@@ -316,7 +316,7 @@ fn continues(last: &mut RestoredPiece, what: StoredText, between: &[u8]) -> bool
     true
 }
 
-fn push_text(pieces: &mut Vec<RestoredPiece>, bytes: &[u8]) {
+pub(super) fn push_text(pieces: &mut Vec<RestoredPiece>, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
         let (text, other) = (chunk.valid(), chunk.invalid());
         if !text.is_empty() {

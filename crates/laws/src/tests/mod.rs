@@ -35,6 +35,7 @@ mod rounds;
 mod sealed_reasoning;
 mod short_histories;
 mod slim;
+mod slim_lines;
 mod targets;
 mod typed_words;
 mod unread_members;

@@ -21,7 +21,7 @@ use crate::walks::{AGENTS, sent};
 use crate::{FIXTURES, fixtures};
 
 /// A text without what is not sent, and the records that restore it.
-fn slimmed(source: &str, from: Option<&'static Format>, has_archive: bool) -> (String, Vec<Value>) {
+pub(super) fn slimmed(source: &str, from: Option<&'static Format>, has_archive: bool) -> (String, Vec<Value>) {
     with_document(source, from, |document| {
         let name = |_: &Transcript<'_>| "session".to_owned();
         let done = slim(document, source.as_bytes(), has_archive, &name);
@@ -36,7 +36,7 @@ fn slimmed(source: &str, from: Option<&'static Format>, has_archive: bool) -> (S
 }
 
 /// What is counted and shown of each conversation.
-fn counted(source: &str, from: Option<&'static Format>) -> Vec<String> {
+pub(super) fn counted(source: &str, from: Option<&'static Format>) -> Vec<String> {
     with_document(source, from, |document| {
         let mut all = Vec::new();
         for transcript in &document.transcripts {
@@ -52,7 +52,7 @@ fn counted(source: &str, from: Option<&'static Format>) -> Vec<String> {
 }
 
 /// Where entries that are sent hold what is not. A `*` stands for each element of a list.
-const BESIDE: [&[&str]; 8] = [
+const BESIDE: [&[&str]; 9] = [
     &["data", "result", "detailedContent"],
     &["data", "toolTelemetry"],
     &["info", "summary", "diffs"],
@@ -61,10 +61,11 @@ const BESIDE: [&[&str]; 8] = [
     &["toolCallResult"],
     &["toolCalls", "*", "resultDisplay"],
     &["toolUseResult"],
+    &["tool_use_result"],
 ];
 
 /// What the agent sends of the entries that it walks.
-fn walked(agent: &str, text: &str) -> Vec<Value> {
+pub(super) fn walked(agent: &str, text: &str) -> Vec<Value> {
     let mut walked = sent(agent, text);
     for entry in &mut walked {
         BESIDE.iter().for_each(|path| remove(entry, path));
@@ -136,7 +137,7 @@ fn long(choice: u8) -> String {
 }
 
 /// A session of Claude Code with copies of results and lines about progress, of which some lead on.
-fn with_copies(source: &str, choices: &[u8]) -> String {
+pub(super) fn with_copies(source: &str, choices: &[u8]) -> String {
     let mut lines = Vec::new();
     let mut stands_for: Option<(String, String)> = None;
     for (at, line) in serde_json::Deserializer::from_str(source).into_iter::<Value>().enumerate() {
@@ -176,7 +177,7 @@ fn with_copies(source: &str, choices: &[u8]) -> String {
 }
 
 /// A session of Codex with events, and compactions that replace all before them.
-fn with_events(source: &str, choices: &[u8]) -> String {
+pub(super) fn with_events(source: &str, choices: &[u8]) -> String {
     let event = |payload: Value| json!({"timestamp": "t", "type": "event_msg", "payload": payload}).to_string();
     let mut lines = Vec::new();
     for (at, line) in serde_json::Deserializer::from_str(source).into_iter::<Value>().enumerate() {

@@ -13,6 +13,7 @@ use crate::format::insertion::InsertionPoint;
 use crate::format::transcript::Transcript;
 use crate::formats::shared::links::LooseEntry;
 use crate::json::{Items, Json};
+use crate::line_replay::LineStep;
 use crate::message::Message;
 use crate::usage::SizeNote;
 
@@ -21,6 +22,18 @@ pub trait Session: Sync + Debug {
     /// Which values of a list are messages, and when to remove the others. An empty list means that all are messages.
     fn entries(&self, _values: Items<'_>) -> Vec<EntryKind> {
         Vec::new()
+    }
+
+    /// What a line does to the conversation, where that can be told of the line alone; none in formats whose files are
+    /// not read line by line. A line that is a message here may be on a branch that nobody sends.
+    fn line_step(&self, _line: Json<'_>) -> Option<LineStep> {
+        None
+    }
+
+    /// The word that every line with a compaction of the agent has as a string, in formats whose compactions replace
+    /// lines before them ([`LineStep::Compaction`]).
+    fn compaction_word(&self) -> Option<&'static str> {
+        None
     }
 
     /// The entries that were sent and no longer are, which the agent loads a session without: branches that the last entry

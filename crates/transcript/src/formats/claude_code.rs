@@ -31,6 +31,7 @@ use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::formats::shared::tool_use;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
+use crate::line_replay::LineStep;
 use crate::message::{Call, Content, Message, Part, ResultRef};
 use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::outputs::CallOutput;
@@ -202,6 +203,10 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Va
 }
 
 impl Session for ClaudeCode {
+    fn line_step(&self, line: Json<'_>) -> Option<LineStep> {
+        Some(if is_sent(&Object::of(line)) { LineStep::Message } else { LineStep::Note })
+    }
+
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let walk = Walk::of(&lines);

@@ -27,6 +27,7 @@ use crate::formats::shared::fields::{copied, non_null};
 use crate::formats::shared::items::{self, Item};
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
+use crate::line_replay::{LineReplay, LineStep};
 use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::outputs::{CallOutput, HostedResult};
@@ -211,9 +212,15 @@ fn order(_envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrd
 
 impl Session for Codex {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
-        let mut replay = replay::Replay::default();
-        values.for_each(|value| replay.add(value));
-        replay.entries
+        replay::entries(values)
+    }
+
+    fn line_step(&self, line: Json<'_>) -> Option<LineStep> {
+        Some(replay::step(line))
+    }
+
+    fn compaction_word(&self) -> Option<&'static str> {
+        Some("compacted")
     }
 
     /// Codex sets the last size that it recorded to what it now sends, and restores it when a session goes on.
@@ -240,7 +247,7 @@ impl Session for Codex {
         let notes = transcript.notes.iter().map(|note| note.json);
         let mut lines: Vec<Json<'a>> = notes.chain(transcript.messages.iter().map(|message| message.json)).collect();
         lines.sort_by_key(|line| line.span().start);
-        let mut replay = replay::Replay::default();
+        let mut replay = LineReplay::default();
         let mut requests = Vec::new();
         let mut found = Vec::new();
         for json in lines {
@@ -260,7 +267,7 @@ impl Session for Codex {
                 }
                 found.push(CompactionEntry { message, is_restorable });
             }
-            replay.add(json);
+            replay.add(replay::step(json));
             requests.push(number);
         }
         found

@@ -23,6 +23,7 @@ use crate::formats::shared::fields::{call_part, copied, id};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
+use crate::line_replay::LineStep;
 use crate::message::{Arguments, Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::order::{MessageOrder, ResultPlacement};
 use crate::outputs::CallOutput;
@@ -100,6 +101,15 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     } else {
         MatchScore::Mismatch
     }
+}
+
+/// Whether an entry of a kind holds a message that pi sends where the entry is on the way to the last one.
+fn holds_message(entry: &Object<'_>, kind: Text<'_>) -> bool {
+    let inner = entry.get("message");
+    let is_message = ["message", "compaction", "branch_summary", "custom_message"].iter().any(|is| kind.is(is))
+        || inner.is_some_and(|inner| inner.get_text("role").is_some());
+    let hides = inner.and_then(|inner| inner.get("excludeFromContext"));
+    is_message && hides.is_none_or(|hides| hides.is_falsy())
 }
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -195,6 +205,13 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Va
 }
 
 impl Session for Pi {
+    fn line_step(&self, line: Json<'_>) -> Option<LineStep> {
+        let line = Object::of(line);
+        let kind = line.get_text("type").unwrap_or_else(|| Text::plain(""));
+        let is_state = kind.is("session") || STATES.iter().any(|state| kind.is(state));
+        Some(if !is_state && holds_message(&line, kind) { LineStep::Message } else { LineStep::Note })
+    }
+
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let is_live = on_path(&lines);
@@ -202,11 +219,7 @@ impl Session for Pi {
         let kept = compaction.map_or(0, |at| first_kept(&lines, at).unwrap_or(at).min(at));
         let entry = |(index, line): (usize, &Object<'_>)| {
             let kind = line.get_text("type").unwrap_or_else(|| Text::plain(""));
-            let is_message = ["message", "compaction", "branch_summary", "custom_message"].iter().any(|is| kind.is(is))
-                || line.get("message").is_some_and(|inner| inner.get_text("role").is_some());
-            let is_hidden = line
-                .get("message")
-                .is_some_and(|inner| inner.get("excludeFromContext").is_some_and(|is| !is.is_falsy()));
+            let is_message = holds_message(line, kind);
             EntryKind::Note(match STATES.iter().find(|state| kind.is(state)) {
                 _ if !is_live[index] => Retention::Obsolete,
                 Some(state) if !kind.is("custom") => Retention::Latest(state),
@@ -214,7 +227,7 @@ impl Session for Pi {
                 None if kind.is("session") => Retention::Always,
                 None if Some(index) == compaction => return EntryKind::Message,
                 None if index < kept || is_compaction(line) => Retention::Obsolete,
-                None if is_message && !is_hidden => return EntryKind::Message,
+                None if is_message => return EntryKind::Message,
                 None => Retention::WithPrevious,
             })
         };

@@ -21,7 +21,7 @@ pub(super) enum EntryFate {
 }
 
 /// What people call entries that were sent and no longer are.
-const NO_LONGER_SENT: &str = "what is no longer sent";
+pub(super) const NO_LONGER_SENT: &str = "what is no longer sent";
 /// The bytes that an empty entry must save at least.
 const LEAST_SAVED: usize = 100;
 
@@ -79,7 +79,7 @@ fn mark(transcript: &Transcript<'_>, form: &UnsentEntry, goes: &mut [Option<&'st
 }
 
 /// Whether an entry has the value with which it stays.
-fn has_value(entry: Json<'_>, path: Option<&[&str]>) -> bool {
+pub(super) fn has_value(entry: Json<'_>, path: Option<&[&str]>) -> bool {
     let value = path.and_then(|path| entry.at(path));
     value.is_some_and(|value| value.kind() != JsonKind::Null)
 }
@@ -117,7 +117,7 @@ fn emptied(transcript: &Transcript<'_>, entry: Json<'_>) -> Option<Edit> {
 
 /// The edit that removes the line of an entry; none where something else stands on the line, or where the entry is an
 /// element of a list, whose commas would stay.
-fn removed_line(source: &str, span: &Range<usize>) -> Option<Edit> {
+pub(super) fn removed_line(source: &str, span: &Range<usize>) -> Option<Edit> {
     let start = source[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let end = source[span.end..].find('\n').map_or(source.len(), |at| span.end + at + 1);
     let is_alone = source[start..span.start].trim().is_empty() && source[span.end..end].trim().is_empty();

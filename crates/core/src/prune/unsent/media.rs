@@ -3,34 +3,33 @@
 
 use crate::prune::media;
 use crate::prune::rule::{inside_quotes, is_element, note};
-use crate::transcript::Transcript;
 use crate::transcript::edit::{Edit, is_inside};
 use crate::transcript::json::{Json, named_strings};
 use crate::transcript::media::{Medium, data_of, find, in_text};
 
-use super::UnsentChange;
+use super::{FormattedText, UnsentChange};
 
 /// What people call media.
 const PICTURES: &str = "pictures";
 
 /// Adds the edits that replace the media in an entry that is not a message.
-pub(super) fn add_notes(transcript: &Transcript<'_>, entry: Json<'_>, offloads: bool, change: &mut UnsentChange) {
+pub(super) fn add_notes(text: FormattedText<'_>, entry: Json<'_>, offloads: bool, change: &mut UnsentChange) {
     let found = find(entry);
     let spans: Vec<_> = found.iter().map(|(json, _)| json.span()).collect();
     for (json, kind) in found {
         let note = removal_note(&Medium::of(kind, json), offloads, change);
-        if let Some(edit) = replace(transcript, entry, json, &note) {
+        if let Some(edit) = replace(text, entry, json, &note) {
             change.add(PICTURES, edit);
         }
     }
-    for (_, text) in named_strings(entry) {
-        if is_inside(&spans, &text.span()) {
+    for (_, string) in named_strings(entry) {
+        if is_inside(&spans, &string.span()) {
             continue;
         }
-        let raw = text.raw();
+        let raw = string.raw();
         for data in in_text(raw) {
             let note = removal_note(&Medium::of_text(&raw[data.clone()]), offloads, change);
-            let start = text.span().start;
+            let start = string.span().start;
             let edit = Edit { range: start + data.start..start + data.end, text: inside_quotes(&note) };
             change.add(PICTURES, edit);
         }
@@ -67,14 +66,14 @@ fn removal_note(medium: &Medium<'_>, offloads: bool, change: &mut UnsentChange) 
 
 /// Replaces an object that is a medium: by a block of text where it is one of several, or else the data in it, so that the
 /// agent can still read what is around it.
-fn replace(transcript: &Transcript<'_>, entry: Json<'_>, json: Json<'_>, note: &str) -> Option<Edit> {
-    let is_element = is_element(transcript.source, json);
+fn replace(text: FormattedText<'_>, entry: Json<'_>, json: Json<'_>, note: &str) -> Option<Edit> {
+    let is_element = is_element(text.text, json);
     let is_item = json.get("role").is_some()
         || json.get_text("type").is_some_and(|kind| {
             let kind = kind.decode();
             ["_call", "_output", "_result"].iter().any(|end| kind.ends_with(end))
         });
-    let block = || transcript.format.write_text_block(json, note);
+    let block = || text.format.write_text_block(json, note);
     if is_element
         && !is_item
         && json.span() != entry.span()

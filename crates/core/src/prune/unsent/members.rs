@@ -145,9 +145,8 @@ fn first_lines(string: Json<'_>, most: usize) -> Option<Edit> {
     if is_mark(rest) {
         return None;
     }
-    let breaks = RawCharacters::of(rest).filter(|character| character.is_line_end).count();
     let more = if rest.starts_with("\\n") {
-        counted(breaks as u64, "line")
+        counted(RawLineEnds::of(rest).count() as u64, "line")
     } else {
         counted(RawCharacters::of(rest).count() as u64, "character")
     };
@@ -219,6 +218,34 @@ impl Iterator for RawCharacters<'_> {
     }
 }
 
+/// Finds the line ends of a string as it is spelled. Most of a long string is passed over at once.
+struct RawLineEnds<'a> {
+    raw: &'a str,
+    at: usize,
+}
+
+impl<'a> RawLineEnds<'a> {
+    fn of(raw: &'a str) -> Self {
+        RawLineEnds { raw, at: 0 }
+    }
+}
+
+impl Iterator for RawLineEnds<'_> {
+    /// Where the escape begins.
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let bytes = self.raw.as_bytes();
+        loop {
+            let escape = self.at + memchr::memchr(b'\\', bytes.get(self.at..)?)?;
+            self.at = escape + 2;
+            if bytes.get(escape + 1) == Some(&b'n') {
+                return Some(escape);
+            }
+        }
+    }
+}
+
 /// The edit that cuts a unified diff behind its first parts.
 fn first_hunks(diff: Json<'_>, most: usize) -> Option<Edit> {
     let inside = inside(diff);
@@ -242,11 +269,9 @@ fn first_hunks(diff: Json<'_>, most: usize) -> Option<Edit> {
 fn raw_lines(raw: &str) -> Vec<(&str, usize)> {
     let mut lines = Vec::new();
     let mut start = 0;
-    for character in RawCharacters::of(raw) {
-        if character.is_line_end {
-            lines.push((&raw[start..character.start], start));
-            start = character.start + 2;
-        }
+    for end in RawLineEnds::of(raw) {
+        lines.push((&raw[start..end], start));
+        start = end + 2;
     }
     lines.push((&raw[start..], start));
     lines

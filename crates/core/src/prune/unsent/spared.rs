@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::transcript::format::Format;
+use crate::transcript::message::ResultRef;
 use crate::transcript::users_words::carries_words_of_user;
 use crate::transcript::{Message, Transcript};
 
@@ -34,19 +36,20 @@ impl<'r, 'a> SparedMessages<'r, 'a> {
         }
         for result in &message.results {
             let tool = result.id.and_then(|id| self.names.get(&id.decode())).map(|name| &**name).unwrap_or_default();
-            if is_excepted(tool) {
-                return true;
-            }
-            let Some(output) = transcript.format.result_output(message, result) else { continue };
-            let bytes = output.value.raw().len();
-            let strings = output.strings();
-            let texts: Vec<Cow<'_, str>> =
-                strings.into_iter().filter_map(|string| Some(string.text()?.decode())).collect();
-            let text = texts.join("\n");
-            if carries_words_of_user(result, tool, bytes, || &text) {
+            if is_excepted(tool) || is_of_user(transcript.format, message, result, tool) {
                 return true;
             }
         }
         false
     }
+}
+
+/// Whether a result of a tool carries words of the user.
+pub(super) fn is_of_user(format: &Format, message: &Message<'_>, result: &ResultRef<'_>, tool: &str) -> bool {
+    let Some(output) = format.result_output(message, result) else { return false };
+    let bytes = output.value.raw().len();
+    let strings = output.strings();
+    let texts: Vec<Cow<'_, str>> = strings.into_iter().filter_map(|string| Some(string.text()?.decode())).collect();
+    let text = texts.join("\n");
+    carries_words_of_user(result, tool, bytes, || &text)
 }

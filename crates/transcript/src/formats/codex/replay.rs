@@ -1,103 +1,68 @@
-//! Which lines of a session remain when Codex resumes it.
+//! What each line of a session does when Codex resumes it.
 
 use crate::format::{EntryKind, Retention};
 use crate::formats::codex::{CodexLine, is_foreign, is_from_agent, is_injected, line};
 use crate::formats::shared::items::{self, Item};
-use crate::json::{Json, JsonKind, Object};
+use crate::json::{Items, Json, JsonKind, Object};
+use crate::line_replay::{LineReplay, LineStep};
 use crate::message::Role;
 
-/// Replays the lines of a session to find those that remain when it is resumed.
-#[derive(Default)]
-pub(super) struct Replay {
-    /// The kind of each line so far.
-    pub(super) entries: Vec<EntryKind>,
-    /// The lines that are messages so far.
-    live: Vec<usize>,
-    /// The indices of the live lines that begin a user turn.
-    turns: Vec<usize>,
-    /// The number of leading live lines that compactions kept; each is a turn.
-    compacted_len: usize,
-    /// The lines that Codex wrote in the user's name.
-    injected: Vec<usize>,
+/// Which lines remain as messages when Codex resumes a session, and how long the others stay.
+pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
+    let mut replay = LineReplay::default();
+    let mut retentions = Vec::new();
+    for value in values {
+        let step = step(value);
+        replay.add(step);
+        retentions.push(retention(value, step));
+    }
+    let mut entries = Vec::with_capacity(retentions.len());
+    for (index, retention) in retentions.into_iter().enumerate() {
+        entries.push(if replay.is_message(index) { EntryKind::Message } else { EntryKind::Note(retention) });
+    }
+    entries
 }
 
-impl Replay {
-    pub(super) fn add(&mut self, value: Json<'_>) {
-        let object = Object::of(value);
-        let entry = match line(&object) {
-            Some(CodexLine::Meta) => EntryKind::Note(Retention::Always),
-            Some(CodexLine::Item(item, None)) if !is_from_agent(item) && !is_foreign(item) => {
-                EntryKind::Note(Retention::WithPrevious)
-            }
-            Some(CodexLine::Item(item, Some(Item::Message))) => {
-                let read = items::item(&Object::of(item));
-                if read.as_ref().is_ok_and(is_injected) {
-                    // A compaction without a list keeps it, because Codex writes it anew.
-                    self.injected.push(self.entries.len());
-                    self.entries.push(EntryKind::Message);
-                    return;
-                }
-                if read.is_ok_and(|item| item.role == Role::User) {
-                    self.turns.push(self.live.len());
-                }
-                EntryKind::Message
-            }
-            Some(CodexLine::Item(..)) | None => EntryKind::Message,
-            Some(CodexLine::Compacted(payload)) => self.compacted(payload),
-            Some(CodexLine::Context) => EntryKind::Note(Retention::Latest("turn_context")),
-            Some(CodexLine::Event(event)) => self.event(event),
-            Some(CodexLine::Other) => EntryKind::Note(Retention::Always),
-        };
-        if entry == EntryKind::Message {
-            self.live.push(self.entries.len());
-        }
-        self.entries.push(entry);
+/// How long a line stays that is not a message, or no longer is.
+fn retention(value: Json<'_>, step: LineStep) -> Retention {
+    // A rollback becomes obsolete with the turns that it removes: alone it would remove others.
+    if step.is_message() || matches!(step, LineStep::Rollback(_)) {
+        return Retention::Obsolete;
     }
-
-    /// The lines so far that are messages.
-    pub(super) fn remaining(&self) -> impl Iterator<Item = usize> {
-        self.live.iter().chain(&self.injected).copied()
+    match line(&Object::of(value)) {
+        Some(CodexLine::Item(..) | CodexLine::Event(_)) => Retention::WithPrevious,
+        Some(CodexLine::Context) => Retention::Latest("turn_context"),
+        _ => Retention::Always,
     }
+}
 
-    /// Removes the live lines from index `from` on, except some.
-    fn remove_from(&mut self, from: usize, except: &[usize]) {
-        for place in self.live.drain(from..) {
-            if except.binary_search(&place).is_err() {
-                self.entries[place] = EntryKind::Note(Retention::Obsolete);
-            }
-        }
+/// What a line does.
+pub(super) fn step(value: Json<'_>) -> LineStep {
+    match line(&Object::of(value)) {
+        Some(CodexLine::Item(item, None)) if !is_from_agent(item) && !is_foreign(item) => LineStep::Note,
+        Some(CodexLine::Item(item, Some(Item::Message))) => step_of_message(item),
+        Some(CodexLine::Item(..)) | None => LineStep::Message,
+        Some(CodexLine::Compacted(payload)) => LineStep::Compaction { has_list: has_list(payload) },
+        Some(CodexLine::Event(event)) => step_of_event(event),
+        Some(CodexLine::Meta | CodexLine::Context | CodexLine::Other) => LineStep::Note,
     }
+}
 
-    fn compacted(&mut self, payload: Json<'_>) -> EntryKind {
-        if has_list(payload) {
-            self.remove_from(0, &[]);
-            self.turns.clear();
-            self.injected.drain(..).for_each(|place| self.entries[place] = EntryKind::Note(Retention::Obsolete));
-        } else {
-            let users: Vec<usize> = self.turns[self.compacted_len..].iter().map(|&turn| self.live[turn]).collect();
-            self.remove_from(self.compacted_len, &users);
-            self.live.extend(users);
-            self.turns.truncate(self.compacted_len);
-            self.turns.extend(self.compacted_len..self.live.len());
-        }
-        self.compacted_len = self.live.len();
-        EntryKind::Message
+fn step_of_message(item: Json<'_>) -> LineStep {
+    match items::item(&Object::of(item)) {
+        // A compaction without a list keeps it, because Codex writes it anew.
+        Ok(read) if is_injected(&read) => LineStep::Standing,
+        Ok(read) if read.role == Role::User => LineStep::Turn,
+        _ => LineStep::Message,
     }
+}
 
-    /// Applies a rollback. It becomes obsolete with the turns that it removes: alone it would remove others.
-    fn event(&mut self, event: Json<'_>) -> EntryKind {
-        let is_rollback = event.member_is("type", "thread_rolled_back");
-        let turns = event.get("num_turns").and_then(|turns| turns.raw().parse::<usize>().ok());
-        let Some(turns) = turns.filter(|turns| is_rollback && *turns > 0) else {
-            return EntryKind::Note(Retention::WithPrevious);
-        };
-        let first = self.turns.len().saturating_sub(turns);
-        if let Some(&from) = self.turns.get(first) {
-            self.remove_from(from, &[]);
-            self.turns.truncate(first);
-            self.compacted_len = self.compacted_len.min(from);
-        }
-        EntryKind::Note(Retention::Obsolete)
+fn step_of_event(event: Json<'_>) -> LineStep {
+    let is_rollback = event.member_is("type", "thread_rolled_back");
+    let turns = event.get("num_turns").and_then(|turns| turns.raw().parse::<usize>().ok());
+    match turns.filter(|turns| is_rollback && *turns > 0) {
+        Some(turns) => LineStep::Rollback(turns),
+        None => LineStep::Note,
     }
 }
 
