@@ -383,7 +383,7 @@ pub(super) fn masked_bytes(bytes: &[u8]) -> Vec<u8> {
 /// name the embedded summarizer. The rows of its conversations are added to `rows`, also where a later one fails.
 ///
 /// # Errors
-/// As [`Task::add_to`].
+/// The input is not read as a transcript, or a conversation in it has no result.
 pub fn run_alone(
     settings: &Settings,
     input: &Input,

@@ -172,7 +172,7 @@ fn reserve_length(head: &mut Vec<u8>, path: Option<&Path>) {
 /// Reads a file, or standard input if there is no path, as one text of any content.
 ///
 /// # Errors
-/// As for [`open`].
+/// It cannot be read, is damaged or is not UTF-8; or it is a terminal.
 pub fn read(path: Option<&Path>) -> Result<Input> {
     let reading =
         ReadOptions { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false, is_record: None };
