@@ -27,6 +27,7 @@
 
 mod checks;
 mod compacting;
+mod conversations;
 pub(crate) mod inputs;
 pub(crate) mod journal;
 mod lookup;
