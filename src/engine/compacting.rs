@@ -1,4 +1,4 @@
-//! The compaction of the conversations of one input, and the report row of each.
+//! The compaction of the conversations of one input, and what comes of each.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::compact::{
     Changes, Compaction, CompactionContext, CompactionEvent, Conversation, EXTRACTIVE, Emit, Fitted, SummarizerKind,
     Summary, SummarySource, archive_line, estimated_economy,
 };
-use crate::events::{Drawn, Ending, Event, Listener, NO_SUMMARY, PlanRow, ReportRow, Saving, Status};
+use crate::events::{Drawn, Ending, Event, Listener, NO_SUMMARY, Outcome, PlanRow, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, ProgramPart};
 use crate::presets::langgraph;
@@ -22,12 +22,22 @@ use crate::settings::{Destination, Volume};
 use crate::transcript::view::Arena;
 use crate::transcript::{Transcript, fence};
 
-use crate::engine::conversations::{Conversations, without_plan};
+use crate::engine::conversations::{Conversations, named_in};
 use crate::engine::inputs::source_name;
 use crate::engine::prepare::Preparation;
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::shown::draw_page;
 use crate::engine::unsent_sentence;
+
+/// A conversation that is being compacted.
+struct Begun<'s> {
+    source: &'s str,
+    /// Its index in the document.
+    index: usize,
+    at: Instant,
+    /// Its row in the table of savings, as planned.
+    saving: Option<Saving>,
+}
 
 impl Conversations<'_> {
     /// Compacts all conversations.
@@ -68,10 +78,10 @@ impl Conversations<'_> {
         Ok(())
     }
 
-    /// Compacts one of the conversations, reports what comes of it, and adds its row to the result.
+    /// Compacts one of the conversations, reports what comes of it, and adds that to the result.
     ///
     /// # Errors
-    /// It has no plan, the plan is refused, or its summary failed. The row has the error.
+    /// It has no plan, the plan is refused, or its summary failed. The result has the error, too.
     pub(super) fn compact<'t>(
         &self,
         context: &CompactionContext<'t>,
@@ -82,9 +92,9 @@ impl Conversations<'_> {
     ) -> Result<Compaction<'t>> {
         let began = Instant::now();
         let planned = context.plan(conversation, source, arena);
-        let planned = planned.map_err(|error| without_plan(source, error)).inspect_err(|error| {
+        let planned = planned.map_err(|error| named_in(source, error)).inspect_err(|error| {
             let why = Some(error.to_string());
-            result.rows.push(self.row_without_plan(source, conversation.index, Status::Failed, why));
+            result.outcomes.push(self.outcome_without_plan(source, conversation.index, Status::Failed, why));
         })?;
         self.report_planned(source, &planned.fitted);
         let saving = self.planned_saving(source, &planned.fitted);
@@ -100,8 +110,8 @@ impl Conversations<'_> {
             self.note_unchanged(source, &done.fitted, done.left.clone(), result);
         }
         self.note_secrets_left(source, conversation.index, &done);
-        let row = self.row(source, conversation.index, &done, began);
-        result.rows.push(ReportRow { saving: saving.map(|one| Saving { saved: row.saved, ..one }), ..row });
+        let begun = Begun { source, index: conversation.index, at: began, saving };
+        result.outcomes.push(self.outcome(begun, &done));
         done.into_result().map_err(|error| match error.downcast::<Failure>() {
             Ok(failure) => failure.reported(true).into(),
             Err(error) => error,
@@ -239,20 +249,21 @@ impl Conversations<'_> {
         })
     }
 
-    /// The row of a conversation without a plan, and why it has this status.
-    pub(super) fn row_without_plan(
+    /// What comes of a conversation without a plan, and why it has this status.
+    pub(super) fn outcome_without_plan(
         &self,
         source: &str,
         index: usize,
         status: Status,
         why: Option<String>,
-    ) -> ReportRow {
+    ) -> Outcome {
         let Preparation { repaired, updated, .. } = self.prepared.of_conversation(index);
-        ReportRow { repaired, updated, ..ReportRow::without_plan(source, status, why) }
+        Outcome { repaired, updated, ..Outcome::without_plan(source, status, why) }
     }
 
-    /// What the report says of a compaction.
-    fn row(&self, source: &str, index: usize, compaction: &Compaction<'_>, began: Instant) -> ReportRow {
+    /// What comes of a conversation: what was done to it before, and its compaction.
+    fn outcome(&self, begun: Begun<'_>, compaction: &Compaction<'_>) -> Outcome {
+        let Begun { source, index, at: began, saving } = begun;
         let policy = self.policy;
         let Compaction { bill, summary, failure, .. } = compaction;
         let has_failed = failure.is_some();
@@ -281,7 +292,9 @@ impl Conversations<'_> {
         let keeps_rows = self.run.settings.output.keeps_rows();
         let plan = keeps_rows.then(|| PlanRow::new(&compaction.fitted, &compaction.earlier, &compaction.resets));
         let page = self.draw_page(source, compaction);
-        ReportRow {
+        let saved_by_summary = summary.as_ref().and_then(|summary| summary.saved).unwrap_or_default();
+        let saved = saved_by_summary + compaction.pruned_tokens();
+        Outcome {
             source: source.to_owned(),
             reason: compaction.left.clone().or_else(|| compaction.fitted.plan.reason.clone()),
             status,
@@ -299,9 +312,9 @@ impl Conversations<'_> {
             updated: preparation.updated,
             elapsed_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             error: compaction.error.clone(),
-            saved: summary.as_ref().and_then(|summary| summary.saved).unwrap_or_default() + compaction.pruned_tokens(),
+            saved,
             ending: self.ending(compaction, index, tokens_after.filter(|_| is_compacted)),
-            saving: None,
+            saving: saving.map(|planned| Saving { saved, ..planned }),
             page,
             plan,
         }

@@ -64,8 +64,8 @@ impl<'r> Task<'r> {
         Task { run: sink.run, sink, input, backend }
     }
 
-    /// Adds to `result` what comes of the input, once its updates are applied and its violations are repaired. The rows of
-    /// the conversations before one that fails are added as well.
+    /// Adds to `result` what comes of the input, once its updates are applied and its violations are repaired. What came
+    /// of the conversations before one that fails is added as well.
     ///
     /// # Errors
     /// The input cannot be read, updated or repaired; or a summary failed, and `--on-error` says to fail.
@@ -190,7 +190,7 @@ pub(super) fn masked_bytes(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Runs one input in memory, for tests and laws: nothing is written. `backend` writes the summaries, unless the settings
-/// name the embedded summarizer. The rows of its conversations are added to `rows`, also where a later one fails.
+/// name the embedded summarizer. What came of its conversations is added to `outcomes`, also where a later one fails.
 ///
 /// # Errors
 /// As [`Task::add_to`].
@@ -199,7 +199,7 @@ pub(crate) fn run_alone(
     settings: &Settings,
     input: &Input,
     backend: &dyn SummaryBackend,
-    rows: &mut Vec<crate::events::ReportRow>,
+    outcomes: &mut Vec<crate::events::Outcome>,
 ) -> Result<TaskResult> {
     use crate::engine::inputs::Inputs;
     use crate::engine::run::Run;
@@ -210,6 +210,6 @@ pub(crate) fn run_alone(
     let sink = Sink::new(&run, 0);
     let mut result = TaskResult::default();
     let done = Task::new(&sink, input, backend).add_to(&mut result);
-    rows.append(&mut result.rows);
+    outcomes.append(&mut result.outcomes);
     done.map(|()| result)
 }

@@ -13,7 +13,7 @@ use std::thread::{Builder, Scope, scope};
 use anyhow::Result;
 
 use crate::compact::{Emit, OnError, Redaction};
-use crate::events::{Event, Listener, ReportRow, Status};
+use crate::events::{Event, Listener, Outcome, Status};
 use crate::exit::{Exit, Failure};
 use crate::files::input::{Input, InputPiece, LineReader, Opened};
 use crate::interrupt;
@@ -279,8 +279,8 @@ impl<'r> Workers<'r> {
         let Some(failure) = failure.filter(|failure| passes && failure.exit == Exit::Unreadable) else { return failed };
         let error = failure.to_string();
         self.run.listeners.handle(&Event::InputFailed(&format!("{error}; the line stays unchanged")));
-        let rows = vec![ReportRow::without_plan(name, Status::Failed, Some(error))];
-        TaskResult { rows, content: ResultContent::Whole(self.unread(line)), ..TaskResult::default() }
+        let outcomes = vec![Outcome::without_plan(name, Status::Failed, Some(error))];
+        TaskResult { outcomes, content: ResultContent::Whole(self.unread(line)), ..TaskResult::default() }
     }
 }
 

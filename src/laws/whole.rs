@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::cli::retry::Typed;
 use crate::compact::Archived;
 use crate::engine;
-use crate::events::{ReportRow, Status};
+use crate::events::{Outcome, Status};
 use crate::files::append::{self, Section};
 use crate::files::input::Input;
 use crate::hash::sha256;
@@ -43,8 +43,8 @@ pub(crate) struct Processed {
     /// Whether any conversation was compacted.
     pub(crate) compacted: bool,
     pub(crate) archived: Archived,
-    /// The report of each conversation.
-    pub(crate) conversations: Vec<ReportRow>,
+    /// What came of each conversation.
+    pub(crate) conversations: Vec<Outcome>,
 }
 
 /// Runs the program on a text.
