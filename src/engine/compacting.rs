@@ -10,7 +10,7 @@ use crate::compact::{
     Changes, Compaction, CompactionContext, CompactionEvent, Conversation, EXTRACTIVE, Emit, Fitted, SummarizerKind,
     Summary, SummarySource, archive_line, estimated_economy,
 };
-use crate::events::{Drawn, Ending, Event, Listener, NO_SUMMARY, Outcome, PlanRow, Saving, Status};
+use crate::events::{ConversationOutcome, Drawn, Ending, Event, Listener, NO_SUMMARY, PlanRow, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, ProgramPart};
 use crate::presets::langgraph;
@@ -22,7 +22,7 @@ use crate::settings::{Destination, Volume};
 use crate::transcript::view::Arena;
 use crate::transcript::{Transcript, fence};
 
-use crate::engine::conversations::{Conversations, named_in};
+use crate::engine::conversations::{Conversations, name_in_error};
 use crate::engine::inputs::source_name;
 use crate::engine::prepare::Preparation;
 use crate::engine::result::{ResultContent, TaskResult};
@@ -92,7 +92,7 @@ impl Conversations<'_> {
     ) -> Result<Compaction<'t>> {
         let began = Instant::now();
         let planned = context.plan(conversation, source, arena);
-        let planned = planned.map_err(|error| named_in(source, error)).inspect_err(|error| {
+        let planned = planned.map_err(|error| name_in_error(source, error)).inspect_err(|error| {
             let why = Some(error.to_string());
             result.outcomes.push(self.outcome_without_plan(source, conversation.index, Status::Failed, why));
         })?;
@@ -256,13 +256,13 @@ impl Conversations<'_> {
         index: usize,
         status: Status,
         why: Option<String>,
-    ) -> Outcome {
+    ) -> ConversationOutcome {
         let Preparation { repaired, updated, .. } = self.prepared.of_conversation(index);
-        Outcome { repaired, updated, ..Outcome::without_plan(source, status, why) }
+        ConversationOutcome { repaired, updated, ..ConversationOutcome::without_plan(source, status, why) }
     }
 
     /// What comes of a conversation: what was done to it before, and its compaction.
-    fn outcome(&self, begun: Begun<'_>, compaction: &Compaction<'_>) -> Outcome {
+    fn outcome(&self, begun: Begun<'_>, compaction: &Compaction<'_>) -> ConversationOutcome {
         let Begun { source, index, at: began, saving } = begun;
         let policy = self.policy;
         let Compaction { bill, summary, failure, .. } = compaction;
@@ -294,7 +294,7 @@ impl Conversations<'_> {
         let page = self.draw_page(source, compaction);
         let saved_by_summary = summary.as_ref().and_then(|summary| summary.saved).unwrap_or_default();
         let saved = saved_by_summary + compaction.pruned_tokens();
-        Outcome {
+        ConversationOutcome {
             source: source.to_owned(),
             reason: compaction.left.clone().or_else(|| compaction.fitted.plan.reason.clone()),
             status,

@@ -259,7 +259,7 @@ impl Conversations<'_> {
 }
 
 /// Names the conversation in the error that it has no plan.
-pub(super) fn named_in(source: &str, error: anyhow::Error) -> anyhow::Error {
+pub(super) fn name_in_error(source: &str, error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<Failure>() {
         Ok(failure) => failure.of(readable_source(source)).into(),
         Err(error) => error,

@@ -1,5 +1,5 @@
 //! What is done to an input before it is compacted: updates in its lists of messages are applied (`RemoveMessage` of
-//! `LangGraph`), and `--repair` repairs violations of the provider's rules. `check` only reports these.
+//! `LangGraph`), and `--repair` repairs violations of the provider's rules.
 
 use std::borrow::Cow;
 use std::mem::{replace, take};
@@ -14,9 +14,8 @@ use crate::diagnostic::Advice;
 use crate::events::{Event, Listener, RepairedBy, UnchangedReasons, UpdatedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
-use crate::plan::breaches::{Breach, ProviderRule, behind_broken_line, breaches};
-use crate::plan::{steps, undecipherable};
-use crate::redact::Redactor;
+use crate::plan::breaches::{Breach, breaches};
+use crate::plan::undecipherable;
 use crate::rewrite::Edit;
 use crate::rewrite::repair::{Repair, drop_compactions, repair_round, unrepairable_calls};
 use crate::rewrite::state_updates::{StateUpdates, UnknownId, may_have_updates, state_updates};
@@ -30,7 +29,6 @@ use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
-use crate::engine::conversations::Conversations;
 use crate::engine::inputs::{edited, read, source_name, unreadable};
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
@@ -239,51 +237,6 @@ impl<'r> Task<'r> {
     }
 }
 
-impl Conversations<'_> {
-    /// Reports every violation, and returns whether there is any.
-    pub(super) fn check(&self) -> bool {
-        let (input, policy) = (self.input, self.policy);
-        self.report_broken_lines(self.document);
-        self.report_unread_text();
-        self.report_versions();
-        let mut found = false;
-        for transcript in &self.document.transcripts {
-            let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
-            let thinking = thinking.map(|message| Breach { message, rule: ProviderRule::Thinking, id: None });
-            let unreasoned = steps::missing_reasoning(transcript, policy.reader_name());
-            let mut breaches: Vec<Breach> =
-                breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
-            breaches.extend(undecipherable(policy, transcript));
-            breaches.extend(behind_broken_line(transcript));
-            breaches.sort_by_key(|breach| breach.message);
-            let ids = breaches.iter_mut().filter_map(|breach| breach.id.as_mut());
-            ids.filter(|_| policy.redact.is_on()).for_each(|id| *id = Redactor::default().mask(id).into_owned());
-            for breach in &breaches {
-                self.run.listeners.handle(&Event::Breach { source: &source_name(input, transcript), breach });
-                found = true;
-            }
-        }
-        found
-    }
-
-    /// The conversations that still have violations once they are changed, with the number of these.
-    pub(super) fn violations_left(&self, changed: &[&Transcript<'_>], edits: &[Edit]) -> Vec<(String, usize)> {
-        let reader = self.policy.reader_name();
-        let count = |one: &Transcript<'_>| breaches(one).len() + steps::missing_reasoning(one, reader).len();
-        // A change causes no violation.
-        if !changed.iter().any(|one| count(one) > 0) {
-            return Vec::new();
-        }
-        let (result, arena) = (edited(self.input, edits), Arena::default());
-        let Ok(result) = read(&self.run.settings.input, self.policy, &result, &arena) else { return Vec::new() };
-        let mut changed = changed.iter().peekable();
-        let mut is_changed = |one: &Transcript<'_>| changed.next_if(|changed| std::ptr::eq(**changed, one)).is_some();
-        let left = self.document.transcripts.iter().zip(&result.transcripts).filter(|(before, _)| is_changed(before));
-        let left = left.map(|(before, after)| (source_name(self.input, before), count(after)));
-        left.filter(|(_, violations)| *violations > 0).collect()
-    }
-}
-
 /// What there is to repair in an input.
 #[derive(Default)]
 struct Findings {
@@ -325,7 +278,7 @@ fn leaves_nothing(source: &str, has_others: bool) -> anyhow::Error {
 }
 
 /// The compactions of a conversation that its reader cannot decrypt.
-fn undecipherable(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Vec<Breach> {
+pub(super) fn undecipherable(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Vec<Breach> {
     let drops_all = policy.thinking == Thinking::Drop;
     undecipherable::undecipherable(transcript, policy.reader_name(), drops_all)
 }
@@ -348,7 +301,11 @@ fn violations(policy: &CompactionPolicy, transcript: &Transcript<'_>, how: Repai
 }
 
 /// The thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
-fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, changed: Option<usize>) -> Removal {
+pub(super) fn stale_thinking(
+    policy: &CompactionPolicy,
+    transcript: &Transcript<'_>,
+    changed: Option<usize>,
+) -> Removal {
     let compacted = thinking::compacted(transcript);
     let changed = [changed, compacted.map(|compacted| compacted + 1)].into_iter().flatten().min();
     let messages = transcript.messages.len();

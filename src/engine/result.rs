@@ -1,7 +1,7 @@
 //! What comes of a piece, a document or lines of a file, before anything is written.
 
 use crate::compact::Archived;
-use crate::events::{Outcome, Status, Totals};
+use crate::events::{ConversationOutcome, Status, Totals};
 use crate::rewrite::{self, Edit};
 
 /// What comes of a piece.
@@ -20,7 +20,7 @@ pub(crate) struct TaskResult {
     /// The messages to append to the archive, and files to write beside it.
     pub(crate) archived: Archived,
     /// What came of the conversations.
-    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<ConversationOutcome>,
     /// What was counted, and which conversations stay unchanged. The costs and savings are those of the outcomes.
     pub(crate) totals: Totals,
     /// Why there is no result.

@@ -12,11 +12,11 @@ use crate::compact::{
     Compaction, CompactionEvent, CompactionPolicy, Decided, EarlierSummary, Fitted, Planned, certain_files, decide,
     estimated_economy, masked, redactor, unsent_bytes,
 };
-use crate::engine::conversations::{Conversations, named_in};
+use crate::engine::conversations::{Conversations, name_in_error};
 use crate::engine::inputs::{read, source_name};
 use crate::engine::result::TaskResult;
 use crate::engine::task::Task;
-use crate::events::{Drawn, Event, Listener, Outcome, PlanRow, PrunedOnly, Status};
+use crate::events::{ConversationOutcome, Drawn, Event, Listener, PlanRow, PrunedOnly, Status};
 use crate::exit::Failure;
 use crate::files::append;
 use crate::files::input::Input;
@@ -44,7 +44,7 @@ impl Conversations<'_> {
         for conversation in self.each() {
             let (source, arena) = (source_name(self.input, conversation.transcript), Arena::default());
             let planned = self.context(&|_, _| ()).plan(conversation, &source, &arena);
-            let planned = planned.map_err(|error| named_in(&source, error))?;
+            let planned = planned.map_err(|error| name_in_error(&source, error))?;
             let fitted = &planned.fitted;
             result.note_compacted(fitted.is_change());
             self.note_masks(&source, conversation.index, result);
@@ -65,7 +65,7 @@ impl Conversations<'_> {
                 earlier = self.context(&|_, _| ()).earlier_of_plan(fitted);
                 let saving = self.explain_plan(explain, &source, fitted, &earlier, worth.as_ref());
                 let outcome = self.outcome_without_plan(&source, conversation.index, Status::Unchanged, None);
-                result.outcomes.push(Outcome { saving, ..outcome });
+                result.outcomes.push(ConversationOutcome { saving, ..outcome });
             }
             fitted.check(&source)?;
             self.check_state(&source, fitted)?;

@@ -12,7 +12,7 @@ use std::{io, mem};
 use anyhow::Result;
 
 use crate::compact::CompactionPolicy;
-use crate::events::{Event, Largest, Listener, Outcome, ReportRow, Status, Totals, UnchangedReasons};
+use crate::events::{ConversationOutcome, Event, Largest, Listener, ReportRow, Status, Totals, UnchangedReasons};
 use crate::exit::{Exit, Failure};
 use crate::files::append::WaitingSections;
 use crate::files::atomic::Readers;
@@ -68,7 +68,7 @@ struct Written {
     /// Whether any result differs from the input.
     changed: bool,
     /// What came of the conversations that are not reported yet.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<ConversationOutcome>,
     /// The indices of those that are drawn for a page.
     drawn: Vec<usize>,
     /// The rows of conversations behind an error: their results are not written.
@@ -88,7 +88,7 @@ struct Written {
 
 /// How an input ended.
 #[derive(Default)]
-struct Ended {
+struct EndedInput {
     status: Status,
     /// The rows that are not reported yet.
     rows: Vec<ReportRow>,
@@ -143,7 +143,7 @@ impl<'b> Sink<'b> {
         if rows.is_empty() {
             rows.push(self.row(status, status.sentence().to_owned()));
         }
-        self.report_end(Ended { status, rows, ..Ended::default() });
+        self.report_end(EndedInput { status, rows, ..EndedInput::default() });
         true
     }
 
@@ -283,7 +283,7 @@ impl<'b> Sink<'b> {
         })
     }
 
-    fn add_outcomes(&self, written: &mut Written, outcomes: Vec<Outcome>) {
+    fn add_outcomes(&self, written: &mut Written, outcomes: Vec<ConversationOutcome>) {
         written.totals.add(&outcomes, true);
         written.passed_through |= outcomes.iter().any(|one| one.error.is_some() && one.status != Status::Compacted);
         if self.has_room_for_rows(written) {
@@ -353,7 +353,7 @@ impl<'b> Sink<'b> {
 
     /// The end of an input that failed: it has costs, and saves nothing unless lines of it were printed. One that the user
     /// did not name need not be a transcript.
-    fn failed(&self, written: Written, error: anyhow::Error) -> Ended {
+    fn failed(&self, written: Written, error: anyhow::Error) -> EndedInput {
         let Written { outcomes, unwritten, mut totals, has_result, .. } = written;
         if self.output.is_some() {
             (totals.saved, totals.ending, totals.largest) = (0, None, Largest::default());
@@ -362,7 +362,12 @@ impl<'b> Sink<'b> {
         let other = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_deref());
         if let Some(why) = other.filter(|_| !self.entry.named) {
             let status = Status::LeftOut;
-            return Ended { status, rows: vec![self.row(status, format!("left out: it {why}"))], totals, error: None };
+            return EndedInput {
+                status,
+                rows: vec![self.row(status, format!("left out: it {why}"))],
+                totals,
+                error: None,
+            };
         }
         let (status, why) = (Status::Failed, error.to_string());
         let mut rows: Vec<ReportRow> =
@@ -374,18 +379,18 @@ impl<'b> Sink<'b> {
         if needs_row && !has_row {
             rows.push(self.row(status, why));
         }
-        Ended { status, rows, totals, error: Some(error) }
+        EndedInput { status, rows, totals, error: Some(error) }
     }
 
     /// The row of the input itself, and why it has the status.
     fn row(&self, status: Status, why: String) -> ReportRow {
-        ReportRow::written(Outcome::without_plan(&self.entry.name(), status, Some(why)))
+        ReportRow::written(ConversationOutcome::without_plan(&self.entry.name(), status, Some(why)))
     }
 
     /// Counts and reports how the input ended.
-    fn report_end(&self, ended: Ended) {
+    fn report_end(&self, ended: EndedInput) {
         let Run { settings, inputs, listeners, .. } = self.run;
-        let Ended { status, rows, totals, error } = ended;
+        let EndedInput { status, rows, totals, error } = ended;
         let reported = listeners.report(&rows, &self.destination_name(status));
         let mut state = lock(&self.run.state);
         if let Err(error) = reported {
@@ -435,10 +440,10 @@ impl<'b> Sink<'b> {
 
 impl Written {
     /// The end of an input with a result.
-    fn ended(self) -> Ended {
+    fn ended(self) -> EndedInput {
         let status = self.status();
         let rows = self.outcomes.into_iter().map(ReportRow::written).collect();
-        Ended { status, rows, totals: self.totals, error: None }
+        EndedInput { status, rows, totals: self.totals, error: None }
     }
 
     /// How the input ended so far.

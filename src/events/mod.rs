@@ -19,7 +19,9 @@ use crate::rewrite::repair::Repair;
 use crate::transcript::foreign::UnreadText;
 
 pub(crate) use ending::{Ending, NO_SUMMARY, UnchangedReasons};
-pub(crate) use row::{Drawn, FinishedRow, Outcome, PlanRow, RepairedBy, ReportRow, Saving, Status, UpdatedBy};
+pub(crate) use row::{
+    ConversationOutcome, Drawn, FinishedRow, PlanRow, RepairedBy, ReportRow, Saving, Status, UpdatedBy,
+};
 pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
 
 /// An event of a run. `source` is the name of a conversation or of an input.

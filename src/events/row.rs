@@ -59,7 +59,7 @@ impl Status {
 
 /// What came of a conversation or an input, before its result is written. It is made while the conversation is in memory.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct ConversationOutcome {
     /// The name of the conversation.
     pub(crate) source: String,
     /// The plan, if there is one.
@@ -106,11 +106,11 @@ pub(crate) struct Outcome {
     pub(crate) page: Option<Arc<Drawn>>,
 }
 
-impl Outcome {
+impl ConversationOutcome {
     /// That of an input, or of a conversation without a plan, and why it has the status.
     pub(crate) fn without_plan(source: &str, status: Status, why: Option<String>) -> Self {
         let (reason, error) = if status == Status::Failed { (None, why) } else { (why, None) };
-        Outcome { source: source.to_owned(), status, reason, error, ..Outcome::default() }
+        ConversationOutcome { source: source.to_owned(), status, reason, error, ..ConversationOutcome::default() }
     }
 
     /// The tokens before and after; none without a result, and where one of them is not known.
@@ -140,19 +140,19 @@ impl Outcome {
 /// The report row of a conversation or an input: what came of it, and of writing its result.
 #[derive(Debug, Clone)]
 pub(crate) struct ReportRow {
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: ConversationOutcome,
     /// Why its result was not written.
     unwritten: Option<String>,
 }
 
 impl ReportRow {
     /// The row of an outcome whose result is written, or that has none to write.
-    pub(crate) fn written(outcome: Outcome) -> Self {
+    pub(crate) fn written(outcome: ConversationOutcome) -> Self {
         ReportRow { outcome, unwritten: None }
     }
 
     /// The row of an outcome whose result could not be written. One that failed keeps its own error.
-    pub(crate) fn unwritten(outcome: Outcome, why: &str) -> Self {
+    pub(crate) fn unwritten(outcome: ConversationOutcome, why: &str) -> Self {
         let has_result = outcome.status != Status::Failed;
         let unwritten = has_result.then(|| format!("nothing was written: {why}"));
         ReportRow { outcome, unwritten }
@@ -209,11 +209,20 @@ pub(crate) struct FinishedRow {
 
 impl FinishedRow {
     /// What comes of the conversation in the run that skips it.
-    pub(crate) fn skipped(self) -> Outcome {
+    pub(crate) fn skipped(self) -> ConversationOutcome {
         let FinishedRow { source, plan, summary_tokens, tokens_after, provider, .. } = self;
         let status = Status::Finished;
         let reason = Some(status.sentence().to_owned());
-        Outcome { source, plan, status, reason, summary_tokens, tokens_after, provider, ..Outcome::default() }
+        ConversationOutcome {
+            source,
+            plan,
+            status,
+            reason,
+            summary_tokens,
+            tokens_after,
+            provider,
+            ..ConversationOutcome::default()
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::tokens::Categories;
 use crate::wording::{counted, self_recorded};
 
-use crate::events::{Ending, Outcome, Saving, Status, UnchangedReasons};
+use crate::events::{ConversationOutcome, Ending, Saving, Status, UnchangedReasons};
 
 /// The most conversations in the table of savings.
 const MOST: usize = 10;
@@ -138,7 +138,7 @@ impl Counted {
 
 impl Totals {
     /// Adds the costs of conversations, and their savings where their results can still be written.
-    pub(crate) fn add(&mut self, conversations: &[Outcome], can_be_written: bool) {
+    pub(crate) fn add(&mut self, conversations: &[ConversationOutcome], can_be_written: bool) {
         for conversation in conversations {
             self.summaries += u64::from(conversation.summary_tokens.is_some());
             self.requests += conversation.requests;

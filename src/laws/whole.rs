@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::cli::retry::Typed;
 use crate::compact::Archived;
 use crate::engine;
-use crate::events::{Outcome, Status};
+use crate::events::{ConversationOutcome, Status};
 use crate::files::append::{self, Section};
 use crate::files::input::Input;
 use crate::hash::sha256;
@@ -44,7 +44,7 @@ pub(crate) struct Processed {
     pub(crate) compacted: bool,
     pub(crate) archived: Archived,
     /// What came of each conversation.
-    pub(crate) conversations: Vec<Outcome>,
+    pub(crate) conversations: Vec<ConversationOutcome>,
 }
 
 /// Runs the program on a text.

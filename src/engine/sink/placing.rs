@@ -16,7 +16,7 @@ use crate::engine::inputs::copy_of;
 use crate::engine::journal::FinishedFile;
 use crate::engine::run::{Run, write_page};
 use crate::engine::sink::{MOST_NOTED, Sink, Written};
-use crate::events::{Event, Listener, Outcome, ReportRow};
+use crate::events::{ConversationOutcome, Event, Listener, ReportRow};
 use crate::exit::Failure;
 use crate::files::append::{self, Appended};
 use crate::files::hashed::RunningHash;
@@ -238,7 +238,7 @@ impl Sink<'_> {
         // Part of a file would pass for all of it.
         let all = if written.outcomes.len() < MOST_NOTED { &*written.outcomes } else { &[] };
         let file = FinishedFile { real_path, read, result };
-        let noted = journal.note(&file, all.iter().map(Outcome::finished).collect(), certain);
+        let noted = journal.note(&file, all.iter().map(ConversationOutcome::finished).collect(), certain);
         Ok(noted.map_err(|error| output::unwritable(self.entry.output.as_deref().unwrap_or(real_path), &error))?)
     }
 }

@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::events::{Event, Listener, Outcome, ReportRow, Status};
+use crate::events::{ConversationOutcome, Event, Listener, ReportRow, Status};
 use crate::sync::{lock, unpoisoned};
 
 pub(crate) use picture::{Shown, picture};
@@ -194,7 +194,7 @@ impl Page {
 }
 
 /// Keeps the drawings of at most [`MOST_DRAWN`] conversations; `drawn` has the indices of those with one.
-pub(crate) fn keep_largest(conversations: &mut [Outcome], drawn: &mut Vec<usize>) {
+pub(crate) fn keep_largest(conversations: &mut [ConversationOutcome], drawn: &mut Vec<usize>) {
     if drawn.len() > MOST_DRAWN {
         drawn.sort_by_key(|&at| Reverse(conversations[at].lost()));
         drawn.drain(MOST_DRAWN..).for_each(|at| conversations[at].page = None);

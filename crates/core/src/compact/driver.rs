@@ -42,13 +42,6 @@ pub struct Conversation<'t> {
     has_masks: bool,
 }
 
-impl<'t> Conversation<'t> {
-    /// A conversation of which nothing was masked.
-    pub(super) fn unmasked(index: usize, transcript: &'t Transcript<'t>) -> Self {
-        Conversation { index, transcript, unmasked: transcript, has_masks: false }
-    }
-}
-
 /// The conversations of a document, in order; with `original`, of the same with its secrets masked.
 pub fn conversations<'t>(
     document: &'t Document<'t>,
@@ -61,7 +54,7 @@ pub fn conversations<'t>(
             unmasked: &document.transcripts[index],
             has_masks: !masks.places(index).is_empty(),
         },
-        None => Conversation::unmasked(index, transcript),
+        None => Conversation { index, transcript, unmasked: transcript, has_masks: false },
     })
 }
 
