@@ -74,7 +74,7 @@ impl Prepared<'_> {
     pub(super) fn of_conversation(&self, index: usize) -> Preparation {
         let repaired = self.repaired.get(index).copied().filter(|repaired| repaired.violations > 0);
         let updates = self.updates.iter().filter(|updates| updates.conversation == index);
-        let updated = updates.map(|updates| updates.by).last();
+        let updated = updates.map(|updates| updates.by).next_back();
         let is_change = repaired.is_some() && self.unrepaired.is_some() || updated.is_some();
         Preparation { repaired, updated, is_change }
     }

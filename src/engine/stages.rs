@@ -12,10 +12,7 @@ use crate::exit::Failure;
 use crate::fault::{self, ProgramPart};
 use crate::files::input::Input;
 use crate::redact::Redactor;
-#[cfg(any(test, feature = "laws"))]
-use crate::settings::Settings;
 use crate::settings::{Action, InputSettings};
-use crate::summary::exchange::SummaryBackend;
 use crate::transcript::formats::Format;
 use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
@@ -182,9 +179,9 @@ pub(super) fn masked_bytes(bytes: &[u8]) -> Vec<u8> {
 /// As [`Task::add_to`].
 #[cfg(any(test, feature = "laws"))]
 pub(crate) fn run_alone(
-    settings: &Settings,
+    settings: &crate::settings::Settings,
     input: &Input,
-    backend: &dyn SummaryBackend,
+    backend: &dyn crate::summary::exchange::SummaryBackend,
     outcomes: &mut Vec<crate::events::ConversationOutcome>,
 ) -> Result<TaskResult> {
     use crate::engine::inputs::Inputs;
