@@ -4,15 +4,16 @@
 //! its result. Opening an entry yields a document, which is read whole, or lines, which are read as workers ask for them.
 //!
 //! **A piece** is what one worker works on at a time, an [`Input`](crate::files::input::Input): a document, or some lines
-//! of a file. It is known by the index of its entry and its own index there. [`task::result_of`] makes its
-//! [`result::TaskResult`]: the input is prepared (updates applied, violations repaired, secrets masked), its conversations
-//! go through [`crate::compact`], and what the run shows of them is drawn. No result is written there, so a piece can fail
-//! or panic without a trace; its error is a part of its result.
+//! of a file. It is known by the index of its entry and its own index there. [`stages::result_of`] takes it through its
+//! stages, a type for each: a [`task::Task`] is [`prepare::Prepared`] (updates applied, violations repaired), read as
+//! [`conversations::Conversations`] (masked, with `--redact=all`), and ends as a [`result::TaskResult`]: its conversations are
+//! compacted, and what the run shows of them is drawn. No result is written there, so a piece can fail or panic without a
+//! trace; its error is a part of its result.
 //!
 //! **A sink** is where the results of one entry go, in the order of its pieces. A stream (standard output, a pipe) gets each
 //! at once, after what stands beside it: report, page, archive. A file is written beside its place, line by line where it
 //! has lines, and takes the place at the end, after the same. A result is freed once it is written; what a sink keeps of it
-//! are rows and totals. What an error comes to, the sink decides: later results of the entry are not written, and other
+//! are outcomes and totals. What an error comes to, the sink decides: later results of the entry are not written, and other
 //! entries go on.
 //!
 //! **Threads** share four things, each behind one lock, since each is asked by any worker at any time:
@@ -27,6 +28,7 @@
 
 mod checks;
 mod compacting;
+mod conversations;
 pub(crate) mod inputs;
 pub(crate) mod journal;
 mod lookup;
@@ -44,10 +46,12 @@ mod show_command;
 mod shown;
 mod sink;
 mod slim;
+mod stages;
 pub(crate) mod summaries;
 mod task;
 #[cfg(test)]
 mod tests;
+mod violations;
 mod workers;
 
 use std::path::PathBuf;
@@ -69,7 +73,7 @@ use crate::tokens::Counter;
 use crate::wording::in_bytes;
 
 pub use restore::restore;
-pub use {result::TaskResult, task::run_alone};
+pub use {result::TaskResult, stages::run_alone};
 
 use inputs::Inputs;
 use journal::Journal;

@@ -4,7 +4,7 @@ pub use crate::cli::retry::Typed;
 pub use crate::engine::inputs::real;
 pub use crate::engine::journal::{FinishedFile, Journal};
 pub use crate::engine::{TaskResult, restore, run_alone};
-pub use crate::events::{ReportRow, Status};
+pub use crate::events::{ConversationOutcome, Status};
 pub use crate::files::append::{WaitingSections, write_section};
 pub use crate::files::input::{Input, read as read_input};
 pub use crate::llm::providers::{Endpoint, PROVIDERS};

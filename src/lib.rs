@@ -25,6 +25,40 @@
 //! `tcompact_core` tells the story of a compaction, from the text to its edits. Nothing is written until all steps that can
 //! fail have succeeded.
 //!
+//! # The way of one chat
+//!
+//! From `main` to the first byte of the result. Each line is a file, and what it makes. The value of a line is handed to the
+//! next: only summarizers and listeners are called on the way, and nothing changes a value that was made.
+//!
+//! ```text
+//! src/main.rs                            calls the program
+//! src/program.rs                         parses the arguments; at the end, the exit code
+//! src/settings/invocation.rs             Invocation: the command with its settings
+//! src/engine.rs                          runs the command
+//! src/engine/inputs.rs                   Inputs: the entries, each with the place of its result
+//! src/engine/run.rs                      Run: what all inputs share
+//! src/engine/workers.rs                  takes the next entry, and gives its result to the sink
+//! src/engine/sink.rs                     Sink: opens the entry
+//! src/files/input.rs                     Input: the text
+//! src/engine/task.rs                     Task: the text, and all that determines its result
+//! src/engine/stages.rs                   takes the task through the next stages
+//! src/engine/prepare.rs                  Prepared: with updates applied and violations repaired
+//! src/engine/conversations.rs            Conversations: read, and masked with --redact=all
+//! src/engine/compacting.rs               loops over the conversations
+//! crates/core/src/compact/driver.rs      Conversation, then Planned
+//! crates/core/src/compact/decide.rs      Decided: where --keep cuts
+//! crates/core/src/compact/fit.rs         Fitted: what is pruned, and where it is cut
+//! src/engine/checks.rs                   refuses a plan whose result could not be written
+//! crates/core/src/compact/summarize.rs   Summary
+//! crates/core/src/compact/rewriting.rs   the edits of the messages that stay
+//! crates/core/src/compact/compaction.rs  Compaction, and the edits of the conversation
+//! src/events/row.rs                      ConversationOutcome: what came of the conversation, as plain data
+//! crates/core/src/compact/archive.rs     Archived: what leads back
+//! src/engine/result.rs                   TaskResult: the edits of the text, what leads back, the outcomes
+//! src/engine/sink/placing.rs             ReportRow: the outcome, and whether the result is written; report, page, archive
+//! src/files/output.rs                    OutputFile: the first byte
+//! ```
+//!
 //! # The modules
 //!
 //! A module imports only modules above it in this list. No two modules import each other, except a registry and its rows.

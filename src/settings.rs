@@ -91,6 +91,11 @@ pub(crate) enum Action {
 }
 
 impl Action {
+    /// Whether the run writes or shows changes, so that a repair is one.
+    pub(crate) fn shows_changes(self) -> bool {
+        matches!(self, Action::Compact | Action::Mend | Action::Diff)
+    }
+
     /// Whether it writes no results, and prints something else.
     pub(crate) fn is_read_only(self) -> bool {
         !matches!(self, Action::Compact | Action::Mend)

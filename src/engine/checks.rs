@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::compact::{CompactionPolicy, Emit, Fitted, certain_files};
+use crate::engine::conversations::Conversations;
 use crate::engine::inputs::{self, Inputs};
 use crate::engine::records::refuse_other_file;
-use crate::engine::task::Task;
-use crate::events::Event;
+use crate::engine::sink::Sink;
+use crate::events::{Event, Listener};
 use crate::exit::Failure;
 use crate::files::{append, output};
 use crate::presets::langgraph;
 use crate::report::json;
 use crate::settings::{Action, Destination, Settings};
-use crate::transcript::framing::Document;
 use crate::wording::readable_source;
 
-impl Task<'_> {
+impl Conversations<'_> {
     /// Refuses options that the format cannot hold and, in the presets of `LangChain`, messages that `LangChain`
     /// refuses.
-    pub(super) fn check_document(&self, document: &Document<'_>) -> Result<()> {
+    pub(super) fn check_document(&self) -> Result<()> {
         let CompactionPolicy { summary, emit, habits, .. } = self.policy;
-        for transcript in &document.transcripts {
+        for transcript in &self.document.transcripts {
             let (format, roles) = (transcript.format, transcript.format.summary_roles);
             if !roles.contains(&summary.role) {
                 let names: Vec<&str> = roles.iter().map(|role| role.name()).collect();
@@ -58,24 +58,14 @@ impl Task<'_> {
     /// Refuses, before a summary is paid for, what could not be written or emitted afterwards.
     pub(super) fn check_plan(&self, source: &str, planned: &Fitted<'_>) -> Result<()> {
         if !planned.is_change() {
-            return if planned.decided.edits.is_empty() { Ok(()) } else { self.check_places(false) };
+            return if planned.decided.edits.is_empty() { Ok(()) } else { self.sink.check_places(false) };
         }
         if planned.plan.cutoff > 0 {
-            self.listener.handle(&Event::Split { source, plan: &planned.plan, pairs: self.policy.cut.pairs });
+            self.run.listeners.handle(&Event::Split { source, plan: &planned.plan, pairs: self.policy.cut.pairs });
             append::check_files(&certain_files(self.policy, planned))?;
         }
-        self.check_places(true)?;
+        self.sink.check_places(true)?;
         self.check_state(source, planned)
-    }
-
-    /// Refuses a result that could not be written, or an archive of a preset. One that the user chose is checked before
-    /// anything is read.
-    pub(super) fn check_places(&self, is_archived: bool) -> Result<()> {
-        self.sink.check()?;
-        if is_archived && !self.settings.output.archive_chosen {
-            check_archive(self.settings, self.policy, &[])?;
-        }
-        Ok(())
     }
 
     /// Refuses the update of messages that no `LangGraph` state accepts, before a summary is paid for.
@@ -86,6 +76,18 @@ impl Task<'_> {
         let advice = "a LangGraph state does not accept it; leave out --emit update";
         let message = format!("{}: message {index} {why}, so that {advice}", readable_source(source));
         Err(Failure::unreadable(message).into())
+    }
+}
+
+impl Sink<'_> {
+    /// Refuses a result that could not be written, or an archive of a preset. One that the user chose is checked before
+    /// anything is read.
+    pub(super) fn check_places(&self, is_archived: bool) -> Result<()> {
+        self.check()?;
+        if is_archived && !self.run.settings.output.archive_chosen {
+            check_archive(self.run.settings, &self.policy, &[])?;
+        }
+        Ok(())
     }
 }
 

@@ -1,16 +1,16 @@
-//! The compaction of the conversations of one input, and the report row of each.
+//! The compaction of the conversations of one input, and what comes of each.
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 
 use crate::compact::{
-    Changes, Compaction, CompactionEvent, EXTRACTIVE, Emit, Fitted, SummarizerKind, Summary, SummarySource, Watch,
-    archive_line, estimated_economy,
+    Changes, Compaction, CompactionContext, CompactionEvent, Conversation, EXTRACTIVE, Emit, Fitted, SummarizerKind,
+    Summary, SummarySource, archive_line, estimated_economy,
 };
-use crate::events::{Drawn, Ending, Event, NO_SUMMARY, PlanRow, ReportRow, Saving, Status};
+use crate::events::{ConversationOutcome, Drawn, Ending, Event, Listener, NO_SUMMARY, PlanRow, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, ProgramPart};
 use crate::presets::langgraph;
@@ -19,50 +19,51 @@ use crate::report::{json, terminal};
 use crate::rewrite::Edit;
 use crate::sanitize::{sanitize, sanitize_json};
 use crate::settings::{Destination, Volume};
-use crate::transcript::framing::Document;
+use crate::transcript::view::Arena;
 use crate::transcript::{Transcript, fence};
 
+use crate::engine::conversations::{Conversations, name_in_error};
 use crate::engine::inputs::source_name;
+use crate::engine::prepare::Preparation;
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::shown::draw_page;
-use crate::engine::task::{Task, without_plan};
 use crate::engine::unsent_sentence;
 
-/// Reports the compaction of each conversation of a document.
-struct Reported<'w, 'r> {
-    task: &'w Task<'r>,
-    document: &'w Document<'w>,
-    result: &'w mut TaskResult,
-    /// Takes what is written or shown of a conversation, with its number and name.
-    each: Each<'w>,
-    /// When the conversation began.
-    began: Instant,
-    /// Its row in the table of savings.
+/// A conversation that is being compacted.
+struct Begun<'s> {
+    source: &'s str,
+    /// Its index in the document.
+    index: usize,
+    at: Instant,
+    /// Its row in the table of savings, as planned.
     saving: Option<Saving>,
 }
 
-type Each<'w> = &'w mut dyn FnMut(&mut TaskResult, usize, &str, &mut Compaction<'_>) -> Result<()>;
-
-impl Task<'_> {
-    /// Compacts all conversations of a document.
-    pub(super) fn compact_all(&self, document: &Document<'_>, result: &mut TaskResult) -> Result<()> {
-        let mut text = String::new();
-        let mut unsent = 0;
-        let changes = self.compact_each(document, result, &mut |result, at, _, done| {
-            if self.policy.fit.is_some() && self.settings.stderr.volume > Volume::Quiet {
+impl Conversations<'_> {
+    /// Compacts all conversations.
+    ///
+    /// # Errors
+    /// As [`Conversations::compact`].
+    pub(super) fn compact_all(&self, result: &mut TaskResult) -> Result<()> {
+        let (mut changes, mut text, mut unsent) = (Changes::default(), String::new(), 0);
+        let listen = |source: &str, what: CompactionEvent<'_>| self.report(source, what);
+        let context = self.context(&listen);
+        for conversation in self.each() {
+            let (source, arena) = (source_name(self.input, conversation.transcript), Arena::default());
+            let done = self.compact(&context, conversation, &source, &arena, result)?;
+            if self.policy.fit.is_some() && self.run.settings.stderr.volume > Volume::Quiet {
                 unsent += done.fitted.unsent_left();
             }
-            let has_change = done.is_change() || self.masked_places(at).is_some();
+            let has_change = done.is_change() || self.masked_places(conversation.index).is_some();
             if has_change {
                 result.note_compacted(done.summary.is_some() || done.is_pruned());
             }
-            text.push_str(&self.emitted(&document.transcripts[at], at, done, has_change));
-            Ok(())
-        })?;
+            text.push_str(&self.emitted(conversation, &done, has_change));
+            changes.add(conversation, &source, done);
+        }
         if self.policy.emit == Emit::Messages {
-            let changed: Vec<&Transcript<'_>> = changes.0.iter().map(|(_, one)| one.transcript).collect();
-            for (source, violations) in self.violations_left(document, &changed, &changes.edits()) {
-                self.listener.handle(&Event::StillBroken { source: &source, violations });
+            for (source, violations) in self.violations_left(&changes.transcripts(), &changes.edits()) {
+                self.run.listeners.handle(&Event::StillBroken { source: &source, violations });
             }
         }
         let original = self.unmasked.map(|unmasked| &unmasked.original);
@@ -77,9 +78,65 @@ impl Task<'_> {
         Ok(())
     }
 
+    /// Compacts one of the conversations, reports what comes of it, and adds that to the result.
+    ///
+    /// # Errors
+    /// It has no plan, the plan is refused, or its summary failed. The result has the error, too.
+    pub(super) fn compact<'t>(
+        &self,
+        context: &CompactionContext<'t>,
+        conversation: Conversation<'t>,
+        source: &'t str,
+        arena: &'t Arena<'t>,
+        result: &mut TaskResult,
+    ) -> Result<Compaction<'t>> {
+        let began = Instant::now();
+        let planned = context.plan(conversation, source, arena);
+        let planned = planned.map_err(|error| name_in_error(source, error)).inspect_err(|error| {
+            let why = Some(error.to_string());
+            result.outcomes.push(self.outcome_without_plan(source, conversation.index, Status::Failed, why));
+        })?;
+        self.report_planned(source, &planned.fitted);
+        let saving = self.planned_saving(source, &planned.fitted);
+        let done = match self.check_plan(source, &planned.fitted) {
+            Ok(()) => planned.carry_out(),
+            Err(failure) => planned.refuse(failure),
+        };
+        let has_masks = done.failure.is_none() && self.masked_places(conversation.index).is_some();
+        if has_masks {
+            self.note_masks(source, conversation.index, result);
+        }
+        if done.failure.is_none() && !done.is_change() && !has_masks {
+            self.note_unchanged(source, &done.fitted, done.left.clone(), result);
+        }
+        self.note_secrets_left(source, conversation.index, &done);
+        let begun = Begun { source, index: conversation.index, at: began, saving };
+        result.outcomes.push(self.outcome(begun, &done));
+        done.into_result().map_err(|error| match error.downcast::<Failure>() {
+            Ok(failure) => failure.reported(true).into(),
+            Err(error) => error,
+        })
+    }
+
+    /// Reports a plan that is going to be carried out.
+    fn report_planned(&self, source: &str, planned: &Fitted<'_>) {
+        self.run.listeners.handle(&Event::Planned { source, plan: planned });
+        if let Some(reason) = planned.plan.reason.as_deref().filter(|_| planned.plan.refused) {
+            self.run.listeners.handle(&Event::Refused { source, reason });
+        }
+        self.warn_of_unknown_tools(source, planned);
+    }
+
+    /// Draws a plan with `--explain`, or returns its row in the table of several conversations.
+    fn planned_saving(&self, source: &str, planned: &Fitted<'_>) -> Option<Saving> {
+        let explain = self.explain()?;
+        let earlier = self.context(&|_, _| ()).earlier_of_plan(planned);
+        self.explain_plan(explain, source, planned, &earlier, estimated_economy(planned).as_ref())
+    }
+
     /// Reports that most of a result is sent to no model, although it fits a limit of tokens.
     fn report_unsent(&self, unsent: u64, bytes: &[u8], edits: &[Edit]) {
-        let place = match &self.settings.output.destination {
+        let place = match &self.run.settings.output.destination {
             Destination::File(file) => Some(file.clone()),
             Destination::Folder(_) | Destination::InPlace(_) => self.sink.entry.output.clone(),
             Destination::Stdout => None,
@@ -90,38 +147,23 @@ impl Task<'_> {
             length = (length + edit.text.len() as u64).saturating_sub(edit.range.len() as u64);
         }
         if let Some(sentence) = unsent_sentence(&[place], unsent, length) {
-            self.listener.handle(&Event::Notice(&sentence));
+            self.run.listeners.handle(&Event::Notice(&sentence));
         }
     }
 
-    /// Compacts each conversation of a document, and reports it.
-    pub(super) fn compact_each<'t>(
-        &'t self,
-        document: &'t Document<'t>,
-        result: &mut TaskResult,
-        each: Each<'_>,
-    ) -> Result<Changes<'t>> {
-        let reader = self.policy.reader_name();
-        let listen = |source: &str, what: CompactionEvent<'_>| {
-            self.listener.handle(&Event::Compacting { source, what, reader });
-        };
-        let mut reported = Reported { task: self, document, result, each, began: Instant::now(), saving: None };
-        let original = self.unmasked.map(|unmasked| &unmasked.original);
-        self.context(&listen).compact(document, original, &mut reported)
-    }
-
     /// What is written of a conversation in place of its messages.
-    fn emitted(&self, transcript: &Transcript<'_>, at: usize, done: &mut Compaction<'_>, has_change: bool) -> String {
+    fn emitted(&self, conversation: Conversation<'_>, done: &Compaction<'_>, has_change: bool) -> String {
+        let transcript = conversation.transcript;
         match self.policy.emit {
             Emit::Messages => String::new(),
             Emit::Handoff => {
-                let follows_another = at > 0 || transcript.line.is_some_and(|line| line > 1);
-                let separator = if follows_another && done.handoff.is_some() { "\n" } else { "" };
-                separator.to_owned() + &done.handoff.take().unwrap_or_default()
+                let Some(text) = &done.handoff else { return String::new() };
+                let follows_another = conversation.index > 0 || transcript.line.is_some_and(|line| line > 1);
+                if follows_another { format!("\n{text}") } else { text.clone() }
             }
-            Emit::Summary => self.summary_line(transcript, Some(&*done).filter(|_| has_change)),
+            Emit::Summary => self.summary_line(transcript, Some(done).filter(|_| has_change)),
             // A state needs all messages of a repaired conversation.
-            Emit::Update if has_change || self.repaired => {
+            Emit::Update if has_change || self.prepared.is_changed() => {
                 let placed = done.summary.as_ref().map(|summary| &summary.placed);
                 let update = langgraph::update(transcript, &done.plan, placed, &done.edits);
                 if self.is_shown() { sanitize_json(&update) } else { update }
@@ -133,7 +175,7 @@ impl Task<'_> {
     /// The output for a conversation with `--emit summary`.
     fn summary_line(&self, transcript: &Transcript<'_>, compaction: Option<&Compaction<'_>>) -> String {
         let summary = compaction.and_then(|compaction| Some((compaction, compaction.summary.as_ref()?)));
-        match (self.settings.output.json, summary) {
+        match (self.run.settings.output.json, summary) {
             (false, None) => String::new(),
             (false, Some((_, summary))) => {
                 let mut text = self.fenceless(summary);
@@ -170,16 +212,16 @@ impl Task<'_> {
 
     /// Whether the result goes to a terminal.
     fn is_shown(&self) -> bool {
-        terminal::shows(match &self.settings.output.destination {
+        terminal::shows(match &self.run.settings.output.destination {
             Destination::File(file) => Some(file),
             _ => None,
         })
     }
 
-    /// What a person is told of a conversation that was changed.
-    fn ending(&self, compaction: &Compaction<'_>, row: &ReportRow, masked: u64) -> Option<Ending> {
-        let tokens = compaction.tokens_before.zip(row.tokens_after);
-        let tokens = tokens.filter(|_| self.settings.stderr.closes && row.status == Status::Compacted)?;
+    /// What a person is told of a conversation that was changed, and has so many tokens now.
+    fn ending(&self, compaction: &Compaction<'_>, index: usize, tokens_after: Option<u64>) -> Option<Ending> {
+        let tokens = compaction.tokens_before.zip(tokens_after).filter(|_| self.run.settings.stderr.closes)?;
+        let masked = self.masked_secrets(index).map_or(0, |secrets| secrets.values().sum());
         let name = self.policy.summary.name.as_str();
         let is_command = self.policy.summary.summarizer == SummarizerKind::Command;
         let has_sections = !compaction.archived.sections.is_empty();
@@ -195,112 +237,86 @@ impl Task<'_> {
     }
 
     /// Draws a conversation for the page, if the page has room for it.
-    fn draw_page(&self, source: &str, compaction: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
-        self.sink
-            .run
-            .listeners
-            .page
-            .as_ref()
-            .filter(|page| compaction.failure.is_none() && page.may_draw(compaction.lost()))?;
+    fn draw_page(&self, source: &str, compaction: &Compaction<'_>) -> Option<Arc<Drawn>> {
+        let page = self.run.listeners.page.as_ref()?;
+        if compaction.failure.is_some() || !page.may_draw(compaction.lost()) {
+            return None;
+        }
         // A bug in the drawing must not cost the result.
         fault::caught(ProgramPart::Page, || draw_page(self.policy, source, compaction)).unwrap_or_else(|fault| {
-            self.listener.handle(&Event::NotDrawn { source, fault: &fault });
+            self.run.listeners.handle(&Event::NotDrawn { source, fault: &fault });
             None
         })
     }
 
-    fn row(&self, source: &str, compaction: &Compaction<'_>, elapsed: Duration) -> ReportRow {
+    /// What comes of a conversation without a plan, and why it has this status.
+    pub(super) fn outcome_without_plan(
+        &self,
+        source: &str,
+        index: usize,
+        status: Status,
+        why: Option<String>,
+    ) -> ConversationOutcome {
+        let Preparation { repaired, updated, .. } = self.prepared.of_conversation(index);
+        ConversationOutcome { repaired, updated, ..ConversationOutcome::without_plan(source, status, why) }
+    }
+
+    /// What comes of a conversation: what was done to it before, and its compaction.
+    fn outcome(&self, begun: Begun<'_>, compaction: &Compaction<'_>) -> ConversationOutcome {
+        let Begun { source, index, at: began, saving } = begun;
         let policy = self.policy;
         let Compaction { bill, summary, failure, .. } = compaction;
         let has_failed = failure.is_some();
+        let masks = self.masked_places(index).filter(|_| !has_failed);
+        let preparation = self.prepared.of_conversation(index);
         let asked = bill.requests > 0 || bill.cached > 0;
         let name = policy.summary.name.as_str();
-        let by = summary.as_ref().map(|summary| summary.by);
-        let provider = match by {
+        let provider = match summary.as_ref().map(|summary| summary.by) {
             Some(SummarySource::Embedded) => Some(EXTRACTIVE),
             Some(SummarySource::Summarizer) => Some(name),
             Some(SummarySource::ErrorText | SummarySource::Note) | None => Some(name).filter(|_| asked),
         };
-        let status = match (has_failed, by) {
-            (true, _) => Status::Failed,
-            (false, Some(_)) => Status::Compacted,
-            (false, None) if compaction.is_pruned() || compaction.masked > 0 => Status::Compacted,
-            (false, None) => Status::Unchanged,
+        let is_compacted = !has_failed && (summary.is_some() || compaction.is_pruned() || masks.is_some());
+        let status = if has_failed {
+            Status::Failed
+        } else if is_compacted || preparation.is_change && self.run.settings.action.shows_changes() {
+            Status::Compacted
+        } else {
+            Status::Unchanged
         };
-        let keeps_rows = self.settings.output.keeps_rows();
+        let mut redacted = compaction.redacted.clone();
+        for (kind, count) in masks.into_iter().flatten() {
+            *redacted.get_or_insert_default().entry(kind).or_default() += count;
+        }
+        let tokens_after = compaction.tokens_after.or(compaction.tokens_before).filter(|_| !has_failed);
+        let keeps_rows = self.run.settings.output.keeps_rows();
         let plan = keeps_rows.then(|| PlanRow::new(&compaction.fitted, &compaction.earlier, &compaction.resets));
-        ReportRow {
+        let page = self.draw_page(source, compaction);
+        let saved_by_summary = summary.as_ref().and_then(|summary| summary.saved).unwrap_or_default();
+        let saved = saved_by_summary + compaction.pruned_tokens();
+        ConversationOutcome {
             source: source.to_owned(),
             reason: compaction.left.clone().or_else(|| compaction.fitted.plan.reason.clone()),
             status,
-            skipped_lines: 0,
+            skipped_lines: self.document.broken_lines.len(),
             summary_tokens: summary.as_ref().map(|summary| summary.tokens),
-            tokens_after: compaction.tokens_after.or(compaction.tokens_before).filter(|_| !has_failed),
+            tokens_after,
             provider: provider.map(str::to_owned),
             usage: bill.usage.map(|usage| policy.summary.model.billed(usage)),
             requests: bill.requests,
             retries: bill.retries,
             cached: bill.cached,
             economy: compaction.economy.filter(|_| !has_failed),
-            redacted: compaction.redacted.clone(),
-            repaired: None,
-            updated: None,
-            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            redacted,
+            repaired: preparation.repaired,
+            updated: preparation.updated,
+            elapsed_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             error: compaction.error.clone(),
-            saved: summary.as_ref().and_then(|summary| summary.saved).unwrap_or_default() + compaction.pruned_tokens(),
-            ending: None,
-            saving: None,
-            page: None,
+            saved,
+            ending: self.ending(compaction, index, tokens_after.filter(|_| is_compacted)),
+            saving: saving.map(|planned| Saving { saved, ..planned }),
+            page,
             plan,
-        }
-    }
-}
-
-impl Watch for Reported<'_, '_> {
-    fn begin(&mut self, _: usize, transcript: &Transcript<'_>) -> String {
-        self.began = Instant::now();
-        source_name(self.task.input, transcript)
-    }
-
-    fn planned(&mut self, _: usize, source: &str, planned: &Fitted<'_>) -> Result<()> {
-        let task = self.task;
-        task.listener.handle(&Event::Planned { source, plan: planned });
-        if let Some(reason) = planned.plan.reason.as_deref().filter(|_| planned.plan.refused) {
-            task.listener.handle(&Event::Refused { source, reason });
-        }
-        task.warn_of_unknown_tools(source, planned);
-        self.saving = task.explain(self.document).and_then(|explain| {
-            let earlier = task.context(&|_, _| ()).earlier_of_plan(planned);
-            task.explain_plan(Some(explain), source, planned, &earlier, estimated_economy(planned).as_ref())
-        });
-        task.check_plan(source, planned)
-    }
-
-    fn end(&mut self, at: usize, source: &str, done: Result<&mut Compaction<'_>>) -> Result<()> {
-        let (task, result) = (self.task, &mut *self.result);
-        let done = done.map_err(|error| without_plan(source, error)).inspect_err(|error| {
-            result.rows.push(ReportRow::without_plan(source, Status::Failed, Some(error.to_string())));
-        })?;
-        let masked = task.masked_places(at).filter(|_| done.failure.is_none());
-        if masked.is_some() {
-            task.note_masks(source, at, result);
-            done.note_masked(masked);
-        }
-        if done.failure.is_none() && !done.is_change() && masked.is_none() {
-            task.note_unchanged(self.document, source, &done.fitted, done.left.clone(), result);
-        }
-        task.note_secrets_left(self.document, source, at, done);
-        let page = task.draw_page(source, done);
-        let row = task.row(source, done, self.began.elapsed());
-        let saving = self.saving.take().map(|one| Saving { saved: row.saved, ..one });
-        let masked = masked.and_then(|_| task.masked_secrets(at)).map_or(0, |secrets| secrets.values().sum());
-        let ending = task.ending(done, &row, masked);
-        let skipped_lines = self.document.broken_lines.len();
-        result.rows.push(ReportRow { saving, page, ending, skipped_lines, ..row });
-        match done.failure.take().map(anyhow::Error::downcast::<Failure>) {
-            None => (self.each)(result, at, source, done),
-            Some(Ok(failure)) => Err(failure.reported(true).into()),
-            Some(Err(error)) => Err(error),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What is done to an input before it is compacted: updates in its lists of messages are applied (`RemoveMessage` of
-//! `LangGraph`), and `--repair` repairs violations of the provider's rules. `check` only reports these.
+//! `LangGraph`), and `--repair` repairs violations of the provider's rules.
 
 use std::borrow::Cow;
-use std::mem::replace;
+use std::mem::{replace, take};
 
 use anyhow::Result;
 
@@ -11,12 +11,11 @@ use crate::compact::{
     assign_record_ids,
 };
 use crate::diagnostic::Advice;
-use crate::events::{Event, RepairedBy, Status, UnchangedReasons, UpdatedBy};
+use crate::events::{Event, Listener, RepairedBy, UnchangedReasons, UpdatedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
-use crate::plan::breaches::{Breach, ProviderRule, behind_broken_line, breaches};
-use crate::plan::{steps, undecipherable};
-use crate::redact::Redactor;
+use crate::plan::breaches::{Breach, breaches};
+use crate::plan::undecipherable;
 use crate::rewrite::Edit;
 use crate::rewrite::repair::{Repair, drop_compactions, repair_round, unrepairable_calls};
 use crate::rewrite::state_updates::{StateUpdates, UnknownId, may_have_updates, state_updates};
@@ -61,7 +60,25 @@ pub(super) struct AppliedUpdates {
     by: UpdatedBy,
 }
 
+/// What was done to a conversation before it was compacted.
+#[derive(Default)]
+pub(super) struct Preparation {
+    pub(super) repaired: Option<RepairedBy>,
+    pub(super) updated: Option<UpdatedBy>,
+    /// Whether any of it changed the text.
+    pub(super) is_change: bool,
+}
+
 impl Prepared<'_> {
+    /// What was done to the conversation with this index.
+    pub(super) fn of_conversation(&self, index: usize) -> Preparation {
+        let repaired = self.repaired.get(index).copied().filter(|repaired| repaired.violations > 0);
+        let updates = self.updates.iter().filter(|updates| updates.conversation == index);
+        let updated = updates.map(|updates| updates.by).next_back();
+        let is_change = repaired.is_some() && self.unrepaired.is_some() || updated.is_some();
+        Preparation { repaired, updated, is_change }
+    }
+
     /// Whether the input was changed.
     pub(super) fn is_changed(&self) -> bool {
         !self.updates.is_empty() || self.unrepaired.is_some()
@@ -75,7 +92,7 @@ impl<'r> Task<'r> {
     /// The input cannot be read; a message is to be removed that it does not have; or a violation remains because the
     /// format has no way to repair it.
     pub(super) fn prepare(&self) -> Result<Prepared<'r>> {
-        let Task { input, settings, policy, .. } = *self;
+        let (input, settings, policy) = (self.input, self.run.settings, &*self.sink.policy);
         let updates = updates_of(input, &settings.input)?;
         let of_one = |one: &StateUpdates| {
             let by = UpdatedBy { removed: one.removed, replaced: one.replaced };
@@ -99,8 +116,7 @@ impl<'r> Task<'r> {
         }
         if let Some(how) = settings.repair.filter(|_| settings.action != Action::Check) {
             let mut repaired = prepared.input.clone().into_owned();
-            let task = Task { input: &prepared.input, ..*self };
-            let (archived, found) = task.repair(&mut repaired, how)?;
+            let (archived, found) = self.repair(&mut repaired, how)?;
             prepared.repaired = found;
             if repaired.bytes() != prepared.input.bytes() {
                 prepared.archived.extend(archived);
@@ -110,34 +126,27 @@ impl<'r> Task<'r> {
         Ok(prepared)
     }
 
-    /// Notes in the rows of a result what was done to their conversations before.
-    pub(super) fn note_prepared(&self, prepared: &Prepared<'_>, result: &mut TaskResult) {
-        let shows = self.shows_changes();
-        let is_repaired = prepared.unrepaired.is_some();
-        for (row, repaired) in result.rows.iter_mut().zip(&prepared.repaired).filter(|(_, one)| one.violations > 0) {
-            row.repaired = Some(*repaired);
-            if is_repaired && row.status == Status::Unchanged && shows {
-                row.status = Status::Compacted;
-            }
+    /// Completes a result that was made of the prepared input, and reports what updates did.
+    ///
+    /// # Errors
+    /// The result cannot be written, or what a repair changed cannot be drawn.
+    pub(super) fn complete(&self, prepared: Prepared<'_>, result: &mut TaskResult) -> Result<()> {
+        if self.run.settings.action != Action::Check {
+            self.complete_content(&prepared, result)?;
         }
-        for AppliedUpdates { conversation, by, .. } in &prepared.updates {
-            let Some(row) = result.rows.get_mut(*conversation) else { continue };
-            row.updated = Some(*by);
-            if row.status == Status::Unchanged && shows {
-                row.status = Status::Compacted;
-            }
-        }
+        let Prepared { mut archived, updates, .. } = prepared;
+        archived.extend(take(&mut result.archived));
+        result.archived = archived;
+        self.report_updates(&updates);
+        Ok(())
     }
 
-    /// Completes a result that was made of the prepared input; `archived` leads back to the text before.
-    pub(super) fn complete(&self, prepared: &Prepared<'_>, archived: Archived, result: &mut TaskResult) -> Result<()> {
+    fn complete_content(&self, prepared: &Prepared<'_>, result: &mut TaskResult) -> Result<()> {
         let whole = prepared.input.bytes();
         if prepared.is_changed() {
-            self.check_places(true)?;
-            let of_compaction = replace(&mut result.archived, archived);
-            result.archived.extend(of_compaction);
+            self.sink.check_places(true)?;
             result.totals.unchanged_reasons = UnchangedReasons::default();
-            result.note_compacted(self.shows_changes());
+            result.note_compacted(self.run.settings.action.shows_changes());
         }
         // The writer has neither the changed text nor the lines, so edits of them are applied here.
         let has_edits = matches!(result.content, ResultContent::Edited(_));
@@ -148,7 +157,7 @@ impl<'r> Task<'r> {
             result.content = blank.clone().into();
         }
         result.changed = result.content.changes(self.input.bytes());
-        if let Some(before) = prepared.unrepaired.as_ref().filter(|_| self.settings.action == Action::Diff) {
+        if let Some(before) = prepared.unrepaired.as_ref().filter(|_| self.run.settings.action == Action::Diff) {
             let mut text = self.draw_repair(before, &prepared.input)?.into_bytes();
             text.extend(result.content.pieces(&[]).flatten());
             result.content = ResultContent::Whole(text);
@@ -157,70 +166,17 @@ impl<'r> Task<'r> {
     }
 
     /// Reports what updates did. A piece of a stream that fails is read again line by line, so this comes last.
-    pub(super) fn report_updates(&self, done: &[AppliedUpdates]) {
-        let is_planned = self.settings.action.is_read_only();
+    fn report_updates(&self, done: &[AppliedUpdates]) {
+        let is_planned = self.run.settings.action.is_read_only();
         for AppliedUpdates { source, by, .. } in done {
-            self.listener.handle(&Event::Updated { source, updated: *by, is_planned });
+            self.run.listeners.handle(&Event::Updated { source, updated: *by, is_planned });
         }
-    }
-
-    /// Reports every violation in the input, and returns whether there is any.
-    ///
-    /// # Errors
-    /// The input cannot be read.
-    pub(super) fn check(&self) -> Result<bool> {
-        let Task { input, settings, policy, .. } = *self;
-        let arena = Arena::default();
-        let document = read(&settings.input, policy, input, &arena)?;
-        self.report_broken_lines(&document);
-        self.report_unread_text(&document);
-        self.report_versions(&document);
-        let mut found = false;
-        for transcript in &document.transcripts {
-            let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
-            let thinking = thinking.map(|message| Breach { message, rule: ProviderRule::Thinking, id: None });
-            let unreasoned = steps::missing_reasoning(transcript, policy.reader_name());
-            let mut breaches: Vec<Breach> =
-                breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
-            breaches.extend(undecipherable(policy, transcript));
-            breaches.extend(behind_broken_line(transcript));
-            breaches.sort_by_key(|breach| breach.message);
-            let ids = breaches.iter_mut().filter_map(|breach| breach.id.as_mut());
-            ids.filter(|_| policy.redact.is_on()).for_each(|id| *id = Redactor::default().mask(id).into_owned());
-            for breach in &breaches {
-                self.listener.handle(&Event::Breach { source: &source_name(input, transcript), breach });
-                found = true;
-            }
-        }
-        Ok(found)
-    }
-
-    /// The conversations that still have violations once they are changed, with the number of these.
-    pub(super) fn violations_left(
-        &self,
-        document: &Document<'_>,
-        changed: &[&Transcript<'_>],
-        edits: &[Edit],
-    ) -> Vec<(String, usize)> {
-        let reader = self.policy.reader_name();
-        let count = |one: &Transcript<'_>| breaches(one).len() + steps::missing_reasoning(one, reader).len();
-        // A change causes no violation.
-        if !changed.iter().any(|one| count(one) > 0) {
-            return Vec::new();
-        }
-        let (result, arena) = (edited(self.input, edits), Arena::default());
-        let Ok(result) = read(&self.settings.input, self.policy, &result, &arena) else { return Vec::new() };
-        let mut changed = changed.iter().peekable();
-        let mut is_changed = |one: &Transcript<'_>| changed.next_if(|changed| std::ptr::eq(**changed, one)).is_some();
-        let left = document.transcripts.iter().zip(&result.transcripts).filter(|(before, _)| is_changed(before));
-        let left = left.map(|(before, after)| (source_name(self.input, before), count(after)));
-        left.filter(|(_, violations)| *violations > 0).collect()
     }
 
     /// Repairs every violation in an input, and replaces its text. Returns the removed messages, for the archive, and what
     /// was found in each conversation.
     fn repair(&self, input: &mut Input, how: Repair) -> Result<(Archived, Vec<RepairedBy>)> {
-        let Task { settings, policy, .. } = *self;
+        let (settings, policy) = (self.run.settings, &*self.sink.policy);
         let (mut archived, mut progress) = (Archived::default(), RepairProgress::default());
         let mut findings = Findings::default();
         for round in 0.. {
@@ -231,7 +187,7 @@ impl<'r> Task<'r> {
                 read => read?,
             };
             if round == 0 {
-                findings = Findings::of(self, &document, how);
+                findings = Findings::of(policy, input, &document, how);
             }
             if let Some((source, _)) = findings.emptied_in(&document) {
                 return Err(leaves_nothing(source, input.as_lines));
@@ -240,7 +196,7 @@ impl<'r> Task<'r> {
             if round == 1 {
                 self.report_repair(&findings, how);
             }
-            let edits = progress.next_edits(self, &document, how);
+            let edits = progress.next_edits(self, input, &document, how);
             if policy.has_records() && edits.iter().any(|edits| !edits.is_empty()) {
                 assign_record_ids(&mut document, input.bytes(), input.lines_before);
             }
@@ -270,14 +226,13 @@ impl<'r> Task<'r> {
 
     /// Reports what was found and repaired.
     fn report_repair(&self, findings: &Findings, how: Repair) {
-        let Task { input, listener, .. } = *self;
-        let is_planned = self.settings.action.is_read_only();
+        let is_planned = self.run.settings.action.is_read_only();
         for (source, repaired) in findings.conversations.iter().filter(|(_, one)| one.violations > 0) {
-            listener.handle(&Event::Repaired { source, repaired, how, is_planned });
+            self.run.listeners.handle(&Event::Repaired { source, repaired, how, is_planned });
         }
         let calls = findings.unrepairable_calls;
         if how == Repair::Synthesize && calls > 0 {
-            listener.handle(&Event::CallsRemoved { source: &input.name, calls, is_planned });
+            self.run.listeners.handle(&Event::CallsRemoved { source: &self.input.name, calls, is_planned });
         }
     }
 }
@@ -292,12 +247,12 @@ struct Findings {
 }
 
 impl Findings {
-    fn of(task: &Task<'_>, document: &Document<'_>, how: Repair) -> Self {
+    fn of(policy: &CompactionPolicy, input: &Input, document: &Document<'_>, how: Repair) -> Self {
         let mut conversations = Vec::new();
         for one in &document.transcripts {
-            let violations = violations(task.policy, one, how);
+            let violations = violations(policy, one, how);
             let repaired = RepairedBy { violations, messages: one.messages.len() };
-            conversations.push((source_name(task.input, one), repaired));
+            conversations.push((source_name(input, one), repaired));
         }
         let unrepairable_calls = document.transcripts.iter().map(unrepairable_calls).sum();
         Findings { conversations, unrepairable_calls }
@@ -323,7 +278,7 @@ fn leaves_nothing(source: &str, has_others: bool) -> anyhow::Error {
 }
 
 /// The compactions of a conversation that its reader cannot decrypt.
-fn undecipherable(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Vec<Breach> {
+pub(super) fn undecipherable(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Vec<Breach> {
     let drops_all = policy.thinking == Thinking::Drop;
     undecipherable::undecipherable(transcript, policy.reader_name(), drops_all)
 }
@@ -346,7 +301,11 @@ fn violations(policy: &CompactionPolicy, transcript: &Transcript<'_>, how: Repai
 }
 
 /// The thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
-fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, changed: Option<usize>) -> Removal {
+pub(super) fn stale_thinking(
+    policy: &CompactionPolicy,
+    transcript: &Transcript<'_>,
+    changed: Option<usize>,
+) -> Removal {
     let compacted = thinking::compacted(transcript);
     let changed = [changed, compacted.map(|compacted| compacted + 1)].into_iter().flatten().min();
     let messages = transcript.messages.len();
@@ -364,12 +323,12 @@ struct RepairProgress {
 
 impl RepairProgress {
     /// The edits of the next round, for each conversation of a document.
-    fn next_edits(&mut self, task: &Task<'_>, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
-        let transcripts = &document.transcripts;
+    fn next_edits(&mut self, task: &Task<'_>, input: &Input, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
+        let (policy, transcripts) = (&*task.sink.policy, &document.transcripts);
         let mut edits: Vec<Vec<Edit>> = Vec::new();
         for one in transcripts {
             // What comes back without a compaction can have violations, too.
-            let dropped = if how == Repair::Drop { without_undecipherable(task.policy, one) } else { Vec::new() };
+            let dropped = if how == Repair::Drop { without_undecipherable(policy, one) } else { Vec::new() };
             edits.push(if dropped.is_empty() { repair_round(one, how) } else { dropped });
         }
         self.first_repaired.resize(edits.len(), None);
@@ -383,9 +342,9 @@ impl RepairProgress {
         // Thinking was signed for the messages before it, and providers refuse it once these changed.
         self.has_removed_thinking = true;
         let removal_of = |(transcript, first): (&Transcript<'_>, &Option<usize>)| {
-            let removal = stale_thinking(task.policy, transcript, *first);
-            let (source, what) = (source_name(task.input, transcript), CompactionEvent::Thinking(&removal));
-            task.listener.handle(&Event::Compacting { source: &source, what, reader: None });
+            let removal = stale_thinking(policy, transcript, *first);
+            let (source, what) = (source_name(input, transcript), CompactionEvent::Thinking(&removal));
+            task.run.listeners.handle(&Event::Compacting { source: &source, what, reader: None });
             removal.all_edits(transcript)
         };
         transcripts.iter().zip(&self.first_repaired).map(removal_of).collect()

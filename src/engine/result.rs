@@ -1,7 +1,7 @@
 //! What comes of a piece, a document or lines of a file, before anything is written.
 
 use crate::compact::Archived;
-use crate::events::{ReportRow, Status, Totals};
+use crate::events::{ConversationOutcome, Status, Totals};
 use crate::rewrite::{self, Edit};
 
 /// What comes of a piece.
@@ -19,9 +19,9 @@ pub struct TaskResult {
     pub(crate) breaches: bool,
     /// The messages to append to the archive, and files to write beside it.
     pub archived: Archived,
-    /// The report rows of the conversations.
-    pub(crate) rows: Vec<ReportRow>,
-    /// What was counted, and which conversations stay unchanged. The costs and savings are those of the rows.
+    /// What came of the conversations.
+    pub(crate) outcomes: Vec<ConversationOutcome>,
+    /// What was counted, and which conversations stay unchanged. The costs and savings are those of the outcomes.
     pub(crate) totals: Totals,
     /// Why there is no result.
     pub(crate) error: Option<anyhow::Error>,
@@ -43,7 +43,7 @@ impl TaskResult {
     pub(super) fn is_small(&self) -> bool {
         const SMALL: usize = 1 << 16;
         let Archived { sections, files } = &self.archived;
-        let has_more = !sections.is_empty() || !files.is_empty() || self.rows.iter().any(|row| row.page.is_some());
+        let has_more = !sections.is_empty() || !files.is_empty() || self.outcomes.iter().any(|one| one.page.is_some());
         let content = match &self.content {
             ResultContent::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
             ResultContent::Whole(bytes) => bytes.len(),

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use anyhow::Result;
 
-use crate::events::{Event, Listener, ReportRow, Status, Totals};
+use crate::events::{ConversationOutcome, Event, Listener, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::atomic::Readers;
 use crate::files::open_files::OpenFiles;
@@ -80,15 +80,19 @@ impl<'b> Run<'b> {
         for path in &inputs.passed_over {
             let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or not a file");
             run.listeners.handle(&Event::InputStatus { source: &name, what: why });
-            let row = ReportRow::without_plan(&name, Status::LeftOut, Some(why.to_owned()));
-            run.listeners.report(&[row], NOWHERE)?;
+            run.report_unread(ConversationOutcome::without_plan(&name, Status::LeftOut, Some(why.to_owned())))?;
         }
         for (name, why) in &inputs.unsearched {
             run.listeners.handle(&Event::InputFailed(&format!("{name} cannot be searched: {why}")));
-            run.listeners.report(&[ReportRow::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
+            run.report_unread(ConversationOutcome::without_plan(name, Status::Failed, Some(why.clone())))?;
         }
         run.prepare_for_interrupt(&lock(&run.state).totals);
         Ok(run)
+    }
+
+    /// Reports what is not read.
+    fn report_unread(&self, outcome: ConversationOutcome) -> Result<()> {
+        self.listeners.report(&[ReportRow::written(outcome)], NOWHERE)
     }
 
     /// Makes an interrupt report how far a batch came, and how to go on.

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use crate::compact::{
-    Compaction, CompactionEvent, CompactionPolicy, Decided, EarlierSummary, Fitted, certain_files, decide,
+    Compaction, CompactionEvent, CompactionPolicy, Decided, EarlierSummary, Fitted, Planned, certain_files, decide,
     estimated_economy, masked, redactor, unsent_bytes,
 };
+use crate::engine::conversations::{Conversations, name_in_error};
 use crate::engine::inputs::{read, source_name};
 use crate::engine::result::TaskResult;
-use crate::engine::task::{Task, without_plan};
-use crate::events::{Drawn, Event, PlanRow, PrunedOnly, ReportRow, Status};
+use crate::engine::task::Task;
+use crate::events::{ConversationOutcome, Drawn, Event, Listener, PlanRow, PrunedOnly, Status};
 use crate::exit::Failure;
 use crate::files::append;
 use crate::files::input::Input;
@@ -32,67 +33,59 @@ use crate::rewrite::{Placed, edited, remaining};
 use crate::settings::Volume;
 use crate::tokens::Categories;
 use crate::transcript::formats::read_entry;
-use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
 use crate::wording::counted;
 
-impl Task<'_> {
+impl Conversations<'_> {
     /// Prints the cutoff of each conversation, as an object with `json`. With `preview`, requests and shows the summary.
-    pub(super) fn dry_run(
-        &self,
-        document: &Document<'_>,
-        json: bool,
-        preview: bool,
-        result: &mut TaskResult,
-    ) -> Result<()> {
+    pub(super) fn dry_run(&self, json: bool, preview: bool, result: &mut TaskResult) -> Result<()> {
         let mut text = String::new();
-        for (at, transcript) in document.transcripts.iter().enumerate() {
-            let arena = Arena::default();
-            let source = source_name(self.input, transcript);
-            let unmasked = self.unmasked.map_or(transcript, |unmasked| &unmasked.original.document.transcripts[at]);
-            let planned = self.context(&|_, _| ()).plan(transcript, unmasked, &arena);
-            let planned = planned.map_err(|error| without_plan(&source, error))?;
-            result.note_compacted(planned.is_change());
-            self.note_masks(&source, at, result);
-            let masked = self.masked_places(at);
-            if planned.is_change() && planned.plan.cutoff == 0 && !json {
-                let saved = planned.tokens().saturating_sub(planned.tokens_without_summary());
-                result.totals.pruned_only.join(&PrunedOnly::one(&source, saved, planned.pruned.unsent.saved()));
+        for conversation in self.each() {
+            let (source, arena) = (source_name(self.input, conversation.transcript), Arena::default());
+            let planned = self.context(&|_, _| ()).plan(conversation, &source, &arena);
+            let planned = planned.map_err(|error| name_in_error(&source, error))?;
+            let fitted = &planned.fitted;
+            result.note_compacted(fitted.is_change());
+            self.note_masks(&source, conversation.index, result);
+            let masked = self.masked_places(conversation.index);
+            if fitted.is_change() && fitted.plan.cutoff == 0 && !json {
+                let saved = fitted.tokens().saturating_sub(fitted.tokens_without_summary());
+                result.totals.pruned_only.join(&PrunedOnly::one(&source, saved, fitted.pruned.unsent.saved()));
             }
             if masked.is_none() {
-                self.note_unchanged(document, &source, &planned, None, result);
+                self.note_unchanged(&source, fitted, None, result);
             }
-            let explain = self.explain(document);
-            let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
-            let mut worth = estimate.then(|| estimated_economy(&planned)).flatten();
-            self.report_plan(&source, &planned, worth.as_ref());
+            let explain = self.explain();
+            let estimate = json || self.run.settings.stderr.volume == Volume::Verbose || explain.is_some();
+            let mut worth = estimate.then(|| estimated_economy(fitted)).flatten();
+            self.report_plan(&source, fitted, worth.as_ref());
             let mut earlier = Vec::new();
-            if explain.is_some() {
-                earlier = self.context(&|_, _| ()).earlier_of_plan(&planned);
-                let mut row = ReportRow::without_plan(&source, Status::Unchanged, None);
-                row.saving = self.explain_plan(explain, &source, &planned, &earlier, worth.as_ref());
-                result.rows.push(row);
+            if let Some(explain) = explain {
+                earlier = self.context(&|_, _| ()).earlier_of_plan(fitted);
+                let saving = self.explain_plan(explain, &source, fitted, &earlier, worth.as_ref());
+                let outcome = self.outcome_without_plan(&source, conversation.index, Status::Unchanged, None);
+                result.outcomes.push(ConversationOutcome { saving, ..outcome });
             }
-            planned.check(&source)?;
-            self.check_state(&source, &planned)?;
-            let line = |planned: &Fitted<'_>, earlier: &[EarlierSummary], economy, summary: Option<&str>| {
+            fitted.check(&source)?;
+            self.check_state(&source, fitted)?;
+            let line = |fitted: &Fitted<'_>, earlier: &[EarlierSummary], economy, summary: Option<&str>| {
                 if json {
-                    let (plan, reason) = (PlanRow::new(planned, earlier, &[]), planned.plan.reason.as_deref());
+                    let (plan, reason) = (PlanRow::new(fitted, earlier, &[]), fitted.plan.reason.as_deref());
                     DryRun { source: &source, plan, economy, summary, redacted: masked, reason }.to_line()
                 } else {
-                    self.line(&source, transcript, planned.plan.cutoff)
+                    self.line(&source, conversation.transcript, fitted.plan.cutoff)
                 }
             };
             if !preview {
-                text.push_str(&line(&planned, &earlier, worth, None));
+                text.push_str(&line(fitted, &earlier, worth, None));
                 continue;
             }
-            let compaction = self.preview(&source, planned)?;
+            let compaction = self.preview(planned)?;
             let summary = compaction.summary.as_ref().map(|summary| summary.text.as_str());
             if let Some(summary) = summary {
                 worth = compaction.economy.or(worth);
-                self.listener.handle(&Event::Previewed { source: &source, summary });
+                self.run.listeners.handle(&Event::Previewed { source: &source, summary });
             }
             text.push_str(&line(&compaction.fitted, &compaction.earlier, worth, summary));
         }
@@ -102,12 +95,12 @@ impl Task<'_> {
 
     fn report_plan(&self, source: &str, planned: &Fitted<'_>, worth: Option<&Economy>) {
         let reader = self.policy.reader_name();
-        self.listener.handle(&Event::Planned { source, plan: planned });
+        self.run.listeners.handle(&Event::Planned { source, plan: planned });
         if let Some(economy) = worth {
-            self.listener.handle(&Event::Estimated { source, economy, reader });
+            self.run.listeners.handle(&Event::Estimated { source, economy, reader });
         }
-        self.listener.handle(&Event::Split { source, plan: &planned.plan, pairs: self.policy.cut.pairs });
-        let notify = |what: CompactionEvent<'_>| self.listener.handle(&Event::Compacting { source, what, reader });
+        self.run.listeners.handle(&Event::Split { source, plan: &planned.plan, pairs: self.policy.cut.pairs });
+        let notify = |what: CompactionEvent<'_>| self.run.listeners.handle(&Event::Compacting { source, what, reader });
         notify(CompactionEvent::Thinking(&planned.thinking));
         planned.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| notify(CompactionEvent::Capped(tokens)));
         if let Some(window) = self.policy.cut.context_window {
@@ -120,39 +113,31 @@ impl Task<'_> {
     }
 
     /// Compacts a conversation as a real run would; writes nothing.
-    fn preview<'t>(&self, source: &str, planned: Fitted<'t>) -> Result<Compaction<'t>> {
-        let reader = self.policy.reader_name();
-        let is_cut = planned.plan.cutoff > 0;
+    fn preview<'t>(&self, planned: Planned<'t>) -> Result<Compaction<'t>> {
+        let is_cut = planned.fitted.plan.cutoff > 0;
         let listen = |source: &str, what: CompactionEvent<'_>| {
             // `report_plan` has reported the thinking already.
             if !(is_cut && matches!(what, CompactionEvent::Thinking(_))) {
-                self.listener.handle(&Event::Compacting { source, what, reader });
+                self.report(source, what);
             }
         };
         if is_cut {
-            append::check_files(&certain_files(self.policy, &planned))?;
+            append::check_files(&certain_files(self.policy, &planned.fitted))?;
         }
-        let mut compaction = self.context(&listen).carry_out(source, planned);
-        compaction.failure.take().map_or(Ok(compaction), Err)
+        planned.carry_out_for(&listen).into_result()
     }
 
     /// Prints the tokens of each conversation.
-    pub(super) fn count(
-        &self,
-        document: &Document<'_>,
-        json: bool,
-        sorted: bool,
-        result: &mut TaskResult,
-    ) -> Result<()> {
+    pub(super) fn count(&self, json: bool, sorted: bool, result: &mut TaskResult) -> Result<()> {
         let mut text = String::new();
         let counted = &mut result.totals.counted;
-        if self.settings.stderr.volume > Volume::Quiet
-            && document.transcripts.iter().any(|transcript| !transcript.format.unsent.is_empty())
+        if self.run.settings.stderr.volume > Volume::Quiet
+            && self.document.transcripts.iter().any(|transcript| !transcript.format.unsent.is_empty())
         {
             counted.session_bytes += self.input.bytes().len() as u64;
-            counted.unsent_bytes += document.transcripts.iter().map(unsent_bytes).sum::<u64>();
+            counted.unsent_bytes += self.document.transcripts.iter().map(unsent_bytes).sum::<u64>();
         }
-        for transcript in &document.transcripts {
+        for transcript in &self.document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let decided = decide(transcript, transcript, self.policy, &arena)?;
@@ -162,7 +147,7 @@ impl Task<'_> {
             // It names tools.
             let masked = self.policy.redact.is_on().then(|| Redactor::default().mask(&line).into_owned());
             let line = masked.unwrap_or(line);
-            if self.settings.stderr.explain {
+            if self.run.settings.stderr.explain {
                 counted.categories.join(&Categories::of(decided.view, &decided.tally, decided.plan.start));
             }
             let recorded = || RecordedSize::of(decided.view, &decided.tally);
@@ -182,53 +167,53 @@ impl Task<'_> {
     }
 
     /// Draws what compacting removes from each conversation and what it adds.
-    pub(super) fn diff(&self, document: &Document<'_>, result: &mut TaskResult) -> Result<()> {
+    pub(super) fn diff(&self, result: &mut TaskResult) -> Result<()> {
         let mut diffs = String::new();
-        self.compact_each(document, result, &mut |result, at, source, done| {
-            let (transcript, masked_secrets) = (&document.transcripts[at], self.masked_secrets(at));
+        let listen = |source: &str, what: CompactionEvent<'_>| self.report(source, what);
+        let context = self.context(&listen);
+        for conversation in self.each() {
+            let (source, arena) = (source_name(self.input, conversation.transcript), Arena::default());
+            let done = self.compact(&context, conversation, &source, &arena, result)?;
+            let (transcript, masked_secrets) = (conversation.transcript, self.masked_secrets(conversation.index));
             if !done.is_change() && masked_secrets.is_none() {
-                return Ok(());
+                continue;
             }
             let arena = Arena::default();
-            let masks = done.redactor.take();
-            let masked = self.policy.redact.is_on().then(|| mask_both(done, masks, &arena)).transpose()?;
-            let Compaction { plan, summary, edits, fitted, .. } = &*done;
+            let masked = self.policy.redact.is_on().then(|| mask_both(&done, self.policy, &arena)).transpose()?;
+            let Compaction { plan, summary, edits, fitted, .. } = &done;
             let pruned = &fitted.pruned;
             let summary = summary.as_ref().map(|summary| &summary.placed);
             result.note_compacted(summary.is_some() || done.is_pruned());
             let tally = &self.policy.tally(transcript);
+            let source = &source;
             let diff = Diff { source, transcript, masked, tally, plan, summary, edits, pruned, masked_secrets };
             diffs.push_str(&diff.draw());
-            Ok(())
-        })?;
+        }
         result.content = terminal::for_stdout(diffs).into();
         Ok(())
     }
+}
 
+impl Task<'_> {
     /// Draws what a repair changed in each conversation.
     pub(super) fn draw_repair(&self, before: &Input, after: &Input) -> Result<String> {
         let arena = Arena::default();
-        let read = |input| read(&self.settings.input, self.policy, input, &arena);
+        let policy = &*self.sink.policy;
+        let read = |input| read(&self.run.settings.input, policy, input, &arena);
         let (before, after) = (read(before)?, read(after)?);
         let mut diffs = String::new();
         for (before, after) in before.transcripts.iter().zip(&after.transcripts) {
             let arena = Arena::default();
             let mut shown = None;
-            if self.policy.redact.is_on() {
+            if policy.redact.is_on() {
                 let mut masks = redactor(before);
                 let before = masked(before, &[], Some(&mut masks), &arena)?;
                 shown = Some((before, masked(after, &[], Some(&mut masks), &arena)?));
             }
             let source = source_name(self.input, before);
             diffs.push_str(
-                &RepairDiff {
-                    source: &source,
-                    before,
-                    after,
-                    masked: shown,
-                    counter: self.policy.message_counter(before),
-                }
-                .draw(),
+                &RepairDiff { source: &source, before, after, masked: shown, counter: policy.message_counter(before) }
+                    .draw(),
             );
         }
         Ok(terminal::for_stdout(diffs))
@@ -237,30 +222,23 @@ impl Task<'_> {
 
 /// Draws a conversation and its compaction, by the plan and the counts of the compaction; nothing if it cannot be read
 /// again with its secrets masked.
-pub(super) fn draw_page(
-    policy: &CompactionPolicy,
-    source: &str,
-    compaction: &mut Compaction<'_>,
-) -> Option<Arc<Drawn>> {
-    let transcript = compaction.fitted.decided.transcript;
-    let mut masks = compaction.redactor.take().or_else(|| policy.redact.is_on().then(|| redactor(transcript)));
+pub(super) fn draw_page(policy: &CompactionPolicy, source: &str, compaction: &Compaction<'_>) -> Option<Arc<Drawn>> {
+    let mut masks = compaction.redactor_of_shown(policy);
     let arena = Arena::default();
     let (before, after) = before_and_after(compaction, masks.as_mut(), &arena).ok()?;
     Some(Arc::new(draw_compaction(policy, source, compaction, before, after)))
 }
 
-/// A conversation before and after its edits, with the secrets masked in both. `masks` has the placeholders that the
-/// history got.
+/// A conversation before and after its edits, with the secrets masked in both.
 ///
 /// # Errors
 /// It cannot be read again with its secrets masked.
 fn mask_both<'t>(
     compaction: &Compaction<'t>,
-    masks: Option<Redactor>,
+    policy: &CompactionPolicy,
     arena: &'t Arena<'t>,
 ) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
-    let mut masks = masks.unwrap_or_else(|| redactor(compaction.fitted.decided.transcript));
-    before_and_after(compaction, Some(&mut masks), arena)
+    before_and_after(compaction, compaction.redactor_of_shown(policy).as_mut(), arena)
 }
 
 /// A conversation before and after its edits, masked if there are `masks`. Messages that the edits remove whole stand

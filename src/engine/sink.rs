@@ -12,7 +12,7 @@ use std::{io, mem};
 use anyhow::Result;
 
 use crate::compact::CompactionPolicy;
-use crate::events::{Event, Largest, Listener, ReportRow, Status, Totals, UnchangedReasons};
+use crate::events::{ConversationOutcome, Event, Largest, Listener, ReportRow, Status, Totals, UnchangedReasons};
 use crate::exit::{Exit, Failure};
 use crate::files::append::WaitingSections;
 use crate::files::atomic::Readers;
@@ -67,10 +67,12 @@ struct Written {
     status: Status,
     /// Whether any result differs from the input.
     changed: bool,
-    /// The rows that are not reported yet.
-    rows: Vec<ReportRow>,
-    /// The indices of the rows that are drawn for a page.
+    /// What came of the conversations that are not reported yet.
+    outcomes: Vec<ConversationOutcome>,
+    /// The indices of those that are drawn for a page.
     drawn: Vec<usize>,
+    /// The rows of conversations behind an error: their results are not written.
+    unwritten: Vec<ReportRow>,
     totals: Totals,
     /// What waits for the archive, and for files beside it.
     sections: WaitingSections,
@@ -81,6 +83,16 @@ struct Written {
     printed: bool,
     /// Whether all of it is processed, so that only writing can still fail.
     has_result: bool,
+    error: Option<anyhow::Error>,
+}
+
+/// How an input ended.
+#[derive(Default)]
+struct EndedInput {
+    status: Status,
+    /// The rows that are not reported yet.
+    rows: Vec<ReportRow>,
+    totals: Totals,
     error: Option<anyhow::Error>,
 }
 
@@ -127,11 +139,11 @@ impl<'b> Sink<'b> {
         };
         let Some(finished) = journal.find(path, output, real_output) else { return false };
         let status = Status::Finished;
-        let mut rows: Vec<ReportRow> = finished.rows.into_iter().map(|row| row.skipped()).collect();
+        let mut rows: Vec<ReportRow> = finished.rows.into_iter().map(|row| ReportRow::written(row.skipped())).collect();
         if rows.is_empty() {
-            rows.push(ReportRow::without_plan(&self.entry.name(), status, Some(status.sentence().to_owned())));
+            rows.push(self.row(status, status.sentence().to_owned()));
         }
-        self.report_end(Written { status, rows, ..Written::default() });
+        self.report_end(EndedInput { status, rows, ..EndedInput::default() });
         true
     }
 
@@ -232,13 +244,16 @@ impl<'b> Sink<'b> {
     /// Writes a result, and returns whether the output still has a reader. Nothing is written behind one that failed.
     pub(super) fn write(&self, result: TaskResult) -> bool {
         let written = &mut *lock(&self.written);
-        let TaskResult { content, input, rows, error, .. } = result;
+        let TaskResult { content, input, outcomes, error, .. } = result;
         if let Some(why) = written.error.as_ref().map(ToString::to_string) {
             // What it cost is counted all the same.
-            self.add_rows(written, rows.into_iter().map(|row| row.not_written(&why)).collect());
+            written.totals.add(&outcomes, false);
+            if self.has_room_for_rows(written) {
+                written.unwritten.extend(outcomes.into_iter().map(|outcome| ReportRow::unwritten(outcome, &why)));
+            }
             return true;
         }
-        self.add_rows(written, rows);
+        self.add_outcomes(written, outcomes);
         written.has_result = error.is_none();
         if error.is_none() {
             lock(&self.run.state).breaches |= result.breaches;
@@ -268,17 +283,22 @@ impl<'b> Sink<'b> {
         })
     }
 
-    fn add_rows(&self, written: &mut Written, rows: Vec<ReportRow>) {
-        let output = &self.run.settings.output;
-        written.totals.add(&rows);
-        written.passed_through |= rows.iter().any(|row| row.error.is_some() && row.status != Status::Compacted);
-        let all = &mut written.rows;
-        if output.has_report() || output.keeps_rows() && all.len() < MOST_NOTED {
+    fn add_outcomes(&self, written: &mut Written, outcomes: Vec<ConversationOutcome>) {
+        written.totals.add(&outcomes, true);
+        written.passed_through |= outcomes.iter().any(|one| one.error.is_some() && one.status != Status::Compacted);
+        if self.has_room_for_rows(written) {
+            let all = &mut written.outcomes;
             let from = all.len();
-            all.extend(rows);
+            all.extend(outcomes);
             written.drawn.extend((from..all.len()).filter(|&at| all[at].page.is_some()));
             html::keep_largest(all, &mut written.drawn);
         }
+    }
+
+    /// Whether anybody needs the rows of further conversations.
+    fn has_room_for_rows(&self, written: &Written) -> bool {
+        let output = &self.run.settings.output;
+        output.has_report() || output.keeps_rows() && written.outcomes.len() + written.unwritten.len() < MOST_NOTED
     }
 
     /// Whether a result must be written: any of lines, since later ones can differ, and that of a document. A file that
@@ -325,43 +345,52 @@ impl<'b> Sink<'b> {
             None if is_read_only => Ok(()),
             None => self.place(&mut written),
         };
-        written.status = written.status();
-        if let Err(error) = placed {
-            self.fail(&mut written, error);
-        }
-        self.report_end(written);
+        self.report_end(match placed {
+            Ok(()) => written.ended(),
+            Err(error) => self.failed(written, error),
+        });
     }
 
-    /// Makes of an input one that failed: it has costs, and saves nothing unless lines of it were printed. One that the
-    /// user did not name need not be a transcript.
-    fn fail(&self, written: &mut Written, error: anyhow::Error) {
+    /// The end of an input that failed: it has costs, and saves nothing unless lines of it were printed. One that the user
+    /// did not name need not be a transcript.
+    fn failed(&self, written: Written, error: anyhow::Error) -> EndedInput {
+        let Written { outcomes, unwritten, mut totals, has_result, .. } = written;
         if self.output.is_some() {
-            let totals = &mut written.totals;
             (totals.saved, totals.ending, totals.largest) = (0, None, Largest::default());
             totals.unchanged_reasons = UnchangedReasons::default();
         }
         let other = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_deref());
-        let row = |status, why| ReportRow::without_plan(&self.entry.name(), status, Some(why));
         if let Some(why) = other.filter(|_| !self.entry.named) {
-            written.status = Status::LeftOut;
-            written.rows = vec![row(Status::LeftOut, format!("left out: it {why}"))];
-            return;
+            let status = Status::LeftOut;
+            return EndedInput {
+                status,
+                rows: vec![self.row(status, format!("left out: it {why}"))],
+                totals,
+                error: None,
+            };
         }
-        let why = error.to_string();
-        written.rows = mem::take(&mut written.rows).into_iter().map(|row| row.not_written(&why)).collect();
-        let needs_row = self.run.inputs.many || !written.rows.is_empty();
+        let (status, why) = (Status::Failed, error.to_string());
+        let mut rows: Vec<ReportRow> =
+            outcomes.into_iter().map(|outcome| ReportRow::unwritten(outcome, &why)).collect();
+        rows.extend(unwritten);
+        let needs_row = self.run.inputs.many || !rows.is_empty();
         // If the result cannot be written, each of its conversations has the reason.
-        let has_row = is_reported(&error) || written.has_result && !written.rows.is_empty();
+        let has_row = is_reported(&error) || has_result && !rows.is_empty();
         if needs_row && !has_row {
-            written.rows.push(row(Status::Failed, why));
+            rows.push(self.row(status, why));
         }
-        (written.status, written.error) = (Status::Failed, Some(error));
+        EndedInput { status, rows, totals, error: Some(error) }
+    }
+
+    /// The row of the input itself, and why it has the status.
+    fn row(&self, status: Status, why: String) -> ReportRow {
+        ReportRow::written(ConversationOutcome::without_plan(&self.entry.name(), status, Some(why)))
     }
 
     /// Counts and reports how the input ended.
-    fn report_end(&self, ended: Written) {
+    fn report_end(&self, ended: EndedInput) {
         let Run { settings, inputs, listeners, .. } = self.run;
-        let Written { status, rows, totals, error, .. } = ended;
+        let EndedInput { status, rows, totals, error } = ended;
         let reported = listeners.report(&rows, &self.destination_name(status));
         let mut state = lock(&self.run.state);
         if let Err(error) = reported {
@@ -410,6 +439,13 @@ impl<'b> Sink<'b> {
 }
 
 impl Written {
+    /// The end of an input with a result.
+    fn ended(self) -> EndedInput {
+        let status = self.status();
+        let rows = self.outcomes.into_iter().map(ReportRow::written).collect();
+        EndedInput { status, rows, totals: self.totals, error: None }
+    }
+
     /// How the input ended so far.
     fn status(&self) -> Status {
         match self.status {

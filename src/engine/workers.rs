@@ -13,7 +13,7 @@ use std::thread::{Builder, Scope, scope};
 use anyhow::Result;
 
 use crate::compact::{Emit, OnError, Redaction};
-use crate::events::{Event, Listener, ReportRow, Status};
+use crate::events::{ConversationOutcome, Event, Listener, Status};
 use crate::exit::{Exit, Failure};
 use crate::files::input::{Input, InputPiece, LineReader, Opened};
 use crate::interrupt;
@@ -24,7 +24,7 @@ use crate::transcript::source::is_cut_off;
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::run::Run;
 use crate::engine::sink::Sink;
-use crate::engine::task::{masked_bytes, result_of};
+use crate::engine::stages::{masked_bytes, result_of};
 
 /// What the workers share.
 struct Workers<'r> {
@@ -279,8 +279,8 @@ impl<'r> Workers<'r> {
         let Some(failure) = failure.filter(|failure| passes && failure.exit == Exit::Unreadable) else { return failed };
         let error = failure.to_string();
         self.run.listeners.handle(&Event::InputFailed(&format!("{error}; the line stays unchanged")));
-        let rows = vec![ReportRow::without_plan(name, Status::Failed, Some(error))];
-        TaskResult { rows, content: ResultContent::Whole(self.unread(line)), ..TaskResult::default() }
+        let outcomes = vec![ConversationOutcome::without_plan(name, Status::Failed, Some(error))];
+        TaskResult { outcomes, content: ResultContent::Whole(self.unread(line)), ..TaskResult::default() }
     }
 }
 

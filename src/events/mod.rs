@@ -19,8 +19,8 @@ use crate::rewrite::repair::Repair;
 use crate::transcript::foreign::UnreadText;
 
 pub(crate) use ending::{Ending, NO_SUMMARY, UnchangedReasons};
-pub(crate) use row::{Drawn, FinishedRow, PlanRow, RepairedBy, Saving, UpdatedBy};
-pub use row::{ReportRow, Status};
+pub use row::{ConversationOutcome, Status};
+pub(crate) use row::{Drawn, FinishedRow, PlanRow, RepairedBy, ReportRow, Saving, UpdatedBy};
 pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
 
 /// An event of a run. `source` is the name of a conversation or of an input.

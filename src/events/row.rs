@@ -1,5 +1,5 @@
-//! The report row of a conversation, as plain data. It is made while the conversation is in memory, and reported in its
-//! turn.
+//! What came of a conversation, as plain data, and its report row, which is made once it is known whether the result could
+//! be written.
 //!
 //! Also: the plan for a conversation as plain data: what `--dry-run --json`, `--report` and the page say of it.
 
@@ -57,18 +57,16 @@ impl Status {
     }
 }
 
-/// The report row of a conversation or an input, as `--report` writes it: its plan, and the outcome.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct ReportRow {
+/// What came of a conversation or an input, before its result is written. It is made while the conversation is in memory.
+#[derive(Debug, Clone, Default)]
+pub struct ConversationOutcome {
     /// The name of the conversation.
     pub(crate) source: String,
     /// The plan, if there is one.
-    #[serde(flatten)]
     pub plan: Option<PlanRow>,
     /// Why nothing was changed, or why it was skipped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The status at the end.
+    /// How it ended.
     pub status: Status,
     /// The number of lines that are not JSON, which are not read.
     pub(crate) skipped_lines: usize,
@@ -87,60 +85,46 @@ pub struct ReportRow {
     /// The number of answers from the cache.
     pub(crate) cached: u64,
     /// The savings and costs; only if a summary replaced the history.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) economy: Option<Economy>,
     /// The number of masked secrets, by their kind; only with `--redact`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) redacted: Option<BTreeMap<&'static str, u64>>,
     /// What `--repair` found before all else; only where it found something.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) repaired: Option<RepairedBy>,
     /// What the `RemoveMessage` entries of the list did before all else; only where it has some.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) updated: Option<UpdatedBy>,
     /// Milliseconds from reading the conversation to the end.
     pub(crate) elapsed_ms: u64,
     /// The error.
     pub error: Option<String>,
     /// Tokens saved.
-    #[serde(skip)]
     pub(crate) saved: u64,
     /// What became of it, if a person is told.
-    #[serde(skip)]
     pub(crate) ending: Option<Ending>,
     /// The row in the table of savings.
-    #[serde(skip)]
     pub(crate) saving: Option<Saving>,
     /// The drawing for the page.
-    #[serde(skip)]
     pub(crate) page: Option<Arc<Drawn>>,
 }
 
-impl ReportRow {
+impl ConversationOutcome {
+    /// That of an input, or of a conversation without a plan, and why it has the status.
+    pub(crate) fn without_plan(source: &str, status: Status, why: Option<String>) -> Self {
+        let (reason, error) = if status == Status::Failed { (None, why) } else { (why, None) };
+        ConversationOutcome { source: source.to_owned(), status, reason, error, ..ConversationOutcome::default() }
+    }
+
     /// The tokens before and after; none without a result, and where one of them is not known.
-    pub(crate) fn sizes(&self) -> Option<(u64, u64)> {
+    fn sizes(&self) -> Option<(u64, u64)> {
         let after = self.tokens_after.filter(|_| self.status != Status::Failed);
         self.plan.as_ref().map(|plan| plan.tokens).zip(after)
     }
 
     /// In tokens; 0 where the sizes are not known.
     pub(crate) fn lost(&self) -> u64 {
-        self.sizes().map_or(0, |(before, after)| before.saturating_sub(after))
+        lost(self.sizes())
     }
 
-    /// The row of an input, or of a conversation without a plan, and why it has the status.
-    pub(crate) fn without_plan(source: &str, status: Status, why: Option<String>) -> Self {
-        let (reason, error) = if status == Status::Failed { (None, why) } else { (why, None) };
-        ReportRow { source: source.to_owned(), status, reason, error, ..ReportRow::default() }
-    }
-
-    /// Why it has no result of this run: the error, or why it was skipped.
-    pub(crate) fn why(&self) -> Option<&str> {
-        let reason = || self.reason.as_deref().filter(|_| self.status.is_skipped());
-        self.error.as_deref().or_else(reason)
-    }
-
-    /// What the journal keeps of the row, for a later run.
+    /// What the journal keeps, for a later run.
     pub(crate) fn finished(&self) -> FinishedRow {
         FinishedRow {
             source: self.source.clone(),
@@ -151,18 +135,62 @@ impl ReportRow {
             provider: self.provider.clone(),
         }
     }
+}
 
-    /// The row of a conversation whose result could not be written.
-    #[must_use]
-    pub(crate) fn not_written(self, why: &str) -> Self {
-        match self.status {
-            Status::Failed => self,
-            _ => {
-                let error = Some(format!("nothing was written: {why}"));
-                ReportRow { status: Status::Failed, error, economy: None, ..self }
-            }
-        }
+/// The report row of a conversation or an input: what came of it, and of writing its result.
+#[derive(Debug, Clone)]
+pub(crate) struct ReportRow {
+    pub(crate) outcome: ConversationOutcome,
+    /// Why its result was not written.
+    unwritten: Option<String>,
+}
+
+impl ReportRow {
+    /// The row of an outcome whose result is written, or that has none to write.
+    pub(crate) fn written(outcome: ConversationOutcome) -> Self {
+        ReportRow { outcome, unwritten: None }
     }
+
+    /// The row of an outcome whose result could not be written. One that failed keeps its own error.
+    pub(crate) fn unwritten(outcome: ConversationOutcome, why: &str) -> Self {
+        let has_result = outcome.status != Status::Failed;
+        let unwritten = has_result.then(|| format!("nothing was written: {why}"));
+        ReportRow { outcome, unwritten }
+    }
+
+    /// The status at the end.
+    pub(crate) fn status(&self) -> Status {
+        if self.unwritten.is_some() { Status::Failed } else { self.outcome.status }
+    }
+
+    pub(crate) fn error(&self) -> Option<&str> {
+        self.unwritten.as_deref().or(self.outcome.error.as_deref())
+    }
+
+    /// The savings and costs; nothing is saved where nothing was written.
+    pub(crate) fn economy(&self) -> Option<Economy> {
+        self.outcome.economy.filter(|_| self.unwritten.is_none())
+    }
+
+    /// The tokens before and after; none without a result, and where one of them is not known.
+    pub(crate) fn sizes(&self) -> Option<(u64, u64)> {
+        self.outcome.sizes().filter(|_| self.unwritten.is_none())
+    }
+
+    /// In tokens; 0 where the sizes are not known.
+    pub(crate) fn lost(&self) -> u64 {
+        lost(self.sizes())
+    }
+
+    /// Why it has no result of this run: the error, or why it was skipped.
+    pub(crate) fn why(&self) -> Option<&str> {
+        let reason = || self.outcome.reason.as_deref().filter(|_| self.status().is_skipped());
+        self.error().or_else(reason)
+    }
+}
+
+fn lost(sizes: Option<(u64, u64)>) -> u64 {
+    sizes.map_or(0, |(before, after)| before.saturating_sub(after))
 }
 
 /// What the journal keeps of a row, for a later run that skips the input. What the conversation cost is not among it: a
@@ -180,12 +208,21 @@ pub struct FinishedRow {
 }
 
 impl FinishedRow {
-    /// The report row of the run that skips the conversation.
-    pub(crate) fn skipped(self) -> ReportRow {
+    /// What comes of the conversation in the run that skips it.
+    pub(crate) fn skipped(self) -> ConversationOutcome {
         let FinishedRow { source, plan, summary_tokens, tokens_after, provider, .. } = self;
         let status = Status::Finished;
         let reason = Some(status.sentence().to_owned());
-        ReportRow { source, plan, status, reason, summary_tokens, tokens_after, provider, ..ReportRow::default() }
+        ConversationOutcome {
+            source,
+            plan,
+            status,
+            reason,
+            summary_tokens,
+            tokens_after,
+            provider,
+            ..ConversationOutcome::default()
+        }
     }
 }
 

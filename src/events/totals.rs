@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::tokens::Categories;
 use crate::wording::{counted, self_recorded};
 
-use crate::events::{Ending, ReportRow, Saving, Status, UnchangedReasons};
+use crate::events::{ConversationOutcome, Ending, Saving, Status, UnchangedReasons};
 
 /// The most conversations in the table of savings.
 const MOST: usize = 10;
@@ -137,18 +137,21 @@ impl Counted {
 }
 
 impl Totals {
-    /// Adds the costs and savings of conversations.
-    pub(crate) fn add(&mut self, conversations: &[ReportRow]) {
+    /// Adds the costs of conversations, and their savings where their results can still be written.
+    pub(crate) fn add(&mut self, conversations: &[ConversationOutcome], can_be_written: bool) {
         for conversation in conversations {
             self.summaries += u64::from(conversation.summary_tokens.is_some());
             self.requests += conversation.requests;
             self.cached += conversation.cached;
             self.cost += conversation.usage.and_then(|usage| usage.cost_usd).unwrap_or(0.0);
-            if conversation.status == Status::Compacted {
+            if can_be_written && conversation.status == Status::Compacted {
                 self.saved += conversation.saved;
             }
             self.add_ending(conversation.ending.as_ref());
-            if let Some(saving) = conversation.saving.as_ref().filter(|_| conversation.status != Status::Failed) {
+            if let Some(saving) = &conversation.saving
+                && can_be_written
+                && conversation.status != Status::Failed
+            {
                 self.largest.add(saving);
             }
         }

@@ -12,10 +12,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::compact::Decided;
-use crate::events::{PlanRow, ReportRow};
+use crate::events::{PlanRow, RepairedBy, ReportRow, Status, UpdatedBy};
 use crate::exit::Failure;
 use crate::plan::Plan;
-use crate::plan::economy::Economy;
+use crate::plan::economy::{Billed, Economy};
 use crate::plan::recorded::RecordedSize;
 use crate::sanitize::sanitize_json;
 use crate::sync::lock;
@@ -110,6 +110,63 @@ impl<'r> Count<'r> {
     }
 }
 
+/// A line of `--report`.
+#[derive(Debug, Serialize)]
+struct ReportLine<'r> {
+    source: &'r str,
+    #[serde(flatten)]
+    plan: Option<&'r PlanRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'r str>,
+    status: Status,
+    skipped_lines: usize,
+    summary_tokens: Option<u64>,
+    tokens_after: Option<u64>,
+    provider: Option<&'r str>,
+    usage: Option<Billed>,
+    requests: u64,
+    retries: u64,
+    cached: u64,
+    /// Only if a summary replaced the history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    economy: Option<Economy>,
+    /// Only with `--redact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redacted: Option<&'r BTreeMap<&'static str, u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repaired: Option<RepairedBy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated: Option<UpdatedBy>,
+    elapsed_ms: u64,
+    error: Option<&'r str>,
+}
+
+impl<'r> ReportLine<'r> {
+    fn of(row: &'r ReportRow) -> Self {
+        let outcome = &row.outcome;
+        ReportLine {
+            source: &outcome.source,
+            plan: outcome.plan.as_ref(),
+            reason: outcome.reason.as_deref(),
+            status: row.status(),
+            skipped_lines: outcome.skipped_lines,
+            summary_tokens: outcome.summary_tokens,
+            tokens_after: outcome.tokens_after,
+            provider: outcome.provider.as_deref(),
+            usage: outcome.usage,
+            requests: outcome.requests,
+            retries: outcome.retries,
+            cached: outcome.cached,
+            economy: row.economy(),
+            redacted: outcome.redacted.as_ref(),
+            repaired: outcome.repaired,
+            updated: outcome.updated,
+            elapsed_ms: outcome.elapsed_ms,
+            error: row.error(),
+        }
+    }
+}
+
 /// A summary that is printed alone.
 pub(crate) struct EmittedSummary<'s> {
     pub(crate) text: &'s str,
@@ -187,7 +244,7 @@ impl Report {
     /// They cannot be written.
     pub(crate) fn add(&self, conversations: &[ReportRow]) -> Result<Added> {
         let Some(path) = self.path.as_ref().filter(|_| !conversations.is_empty()) else { return Ok(0..0) };
-        let lines: String = conversations.iter().map(json_line).collect();
+        let lines: String = conversations.iter().map(|row| json_line(&ReportLine::of(row))).collect();
         let write = || {
             let mut report = lock(&self.file);
             let report = match &mut *report {

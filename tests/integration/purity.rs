@@ -188,6 +188,24 @@ fn assert_no_circle(imports: &BTreeMap<String, BTreeSet<String>>) {
     }
 }
 
+/// The list of the files that a chat goes through, at the top of the program, names files that exist.
+#[test]
+fn the_way_of_one_chat_names_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("src/lib.rs")).expect("a source");
+    let (_, list) = text.split_once("//! # The way of one chat\n").expect("the list");
+    let (list, _) = list.split_once("//! # ").expect("another heading");
+    let mut files = 0;
+    for line in list.lines() {
+        let path = line.trim_start_matches("//! ").split(' ').next().unwrap_or_default();
+        if path.ends_with(".rs") {
+            files += 1;
+            assert!(root.join(path).is_file(), "{path} does not exist");
+        }
+    }
+    assert!(files > 20, "{files}");
+}
+
 /// What a package makes public has a use somewhere. The compiler says so only of what is private to a package.
 #[test]
 fn every_public_item_of_a_package_is_used() {

@@ -30,8 +30,9 @@
 //! 5. **rewrite** (`compact::rewriting`, `rewrite`): a `Compaction` has the edits of the source, the contents of the archive,
 //!    and all numbers that a report, a picture or a page shows. They are drawn from it and from nothing else.
 //!
-//! `compact::driver` is the only loop that compacts the conversations of a document. [`Compactor`] and the program go through
-//! it; the program looks on, and may refuse a plan before a summary is paid for.
+//! `compact::driver` has a type for each stage of one conversation of a document: a `Conversation` is planned, its `Planned` is
+//! carried out or refused, and `Changes` takes the `Compaction`. [`Compactor`] and the program loop over the conversations; the
+//! program refuses a plan whose result could not be written, before a summary is paid for.
 //!
 //! # The modules
 //!

@@ -12,7 +12,7 @@ use crate::transcript::formats::by_name;
 use crate::transcript::framing;
 use crate::transcript::source::Source;
 use serde_json::Value;
-use tcompact::internals::{self, CommandLine, Input, ReportRow, RestoreSettings, Settings, Status, Typed};
+use tcompact::internals::{self, CommandLine, ConversationOutcome, Input, RestoreSettings, Settings, Status, Typed};
 use tcompact_base::hash::sha256;
 
 use crate::choices::{Choices, split};
@@ -37,8 +37,8 @@ pub(crate) struct Processed {
     /// Whether any conversation was compacted.
     pub(crate) compacted: bool,
     pub(crate) archived: Archived,
-    /// The report of each conversation.
-    pub(crate) conversations: Vec<ReportRow>,
+    /// What came of each conversation.
+    pub(crate) conversations: Vec<ConversationOutcome>,
 }
 
 /// Runs the program on a text.

@@ -16,7 +16,7 @@ use crate::engine::inputs::copy_of;
 use crate::engine::journal::FinishedFile;
 use crate::engine::run::{Run, write_page};
 use crate::engine::sink::{MOST_NOTED, Sink, Written};
-use crate::events::{Event, Listener, ReportRow};
+use crate::events::{ConversationOutcome, Event, Listener, ReportRow};
 use crate::exit::Failure;
 use crate::files::append::{self, Appended};
 use crate::files::hashed::RunningHash;
@@ -92,7 +92,7 @@ impl Sink<'_> {
         write: impl FnOnce(&mut Written) -> Result<T>,
     ) -> Result<T> {
         let Run { listeners, state, .. } = self.run;
-        let rows = mem::take(&mut written.rows);
+        let rows: Vec<ReportRow> = mem::take(&mut written.outcomes).into_iter().map(ReportRow::written).collect();
         let to = self.destination_name(written.status());
         let mut sides = Sides::default();
         let done = self.write_sides(written, &rows, &to, &mut sides).and_then(|()| write(written));
@@ -111,7 +111,8 @@ impl Sink<'_> {
                 }
                 reported.iter().for_each(|added| listeners.report.take_back(added));
                 page.into_iter().for_each(PlacedPage::take_back);
-                written.rows = rows;
+                // These rows are taken back.
+                written.outcomes = rows.into_iter().map(|row| row.outcome).collect();
                 Err(error)
             }
         }
@@ -235,9 +236,9 @@ impl Sink<'_> {
         let in_place = matches!(self.run.settings.output.destination, Destination::InPlace(_));
         let certain = in_place && read != result;
         // Part of a file would pass for all of it.
-        let all = if written.rows.len() < MOST_NOTED { &*written.rows } else { &[] };
+        let all = if written.outcomes.len() < MOST_NOTED { &*written.outcomes } else { &[] };
         let file = FinishedFile { real_path, read, result };
-        let noted = journal.note(&file, all.iter().map(ReportRow::finished).collect(), certain);
+        let noted = journal.note(&file, all.iter().map(ConversationOutcome::finished).collect(), certain);
         Ok(noted.map_err(|error| output::unwritable(self.entry.output.as_deref().unwrap_or(real_path), &error))?)
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Sums {
 impl Sums {
     pub(super) fn add(&mut self, row: &PageRow) {
         self.conversations += 1;
-        match row.conversation.status {
+        match row.conversation.status() {
             Status::Compacted => self.compacted += 1,
             Status::Unchanged | Status::PassedThrough => self.unchanged += 1,
             Status::Finished | Status::LeftOut => self.skipped += 1,
@@ -36,8 +36,8 @@ impl Sums {
             self.before += before;
             self.after += after;
         }
-        self.requests += row.conversation.requests;
-        self.cached += row.conversation.cached;
+        self.requests += row.conversation.outcome.requests;
+        self.cached += row.conversation.outcome.cached;
         self.cost += cost(row).unwrap_or(0.0);
     }
 
@@ -56,7 +56,7 @@ impl Sums {
 }
 
 fn cost(row: &PageRow) -> Option<f64> {
-    row.conversation.usage?.cost_usd
+    row.conversation.outcome.usage?.cost_usd
 }
 
 impl Page {
@@ -105,7 +105,7 @@ impl Page {
     fn largest(&self) -> String {
         let mut out = String::new();
         for (at, row) in self.rows.iter().enumerate() {
-            let Some(drawn) = &row.conversation.page else { continue };
+            let Some(drawn) = &row.conversation.outcome.page else { continue };
             let size = row.conversation.sizes().map(|(before, after)| less(before, after)).unwrap_or_default();
             out.push_str(&format!(
                 "<details class=\"conversation\"><summary><h3><bdi>{}</bdi></h3> <span>{size}</span></summary>\n\
@@ -159,11 +159,11 @@ struct RowContext<'r> {
 
 /// Draws a row of the table.
 fn table_row(row: &PageRow, &RowContext { at, costs, above }: &RowContext<'_>, out: &mut String) {
-    let name = match row.conversation.page {
+    let name = match row.conversation.outcome.page {
         Some(_) => format!("<a href=\"#conversation-{at}\"><bdi>{}</bdi></a>", row.name()),
         None => format!("<bdi>{}</bdi>", row.name()),
     };
-    let (word, class) = match row.conversation.status {
+    let (word, class) = match row.conversation.status() {
         Status::Compacted => ("compacted", "done"),
         Status::Unchanged | Status::PassedThrough => ("unchanged", "left"),
         Status::Failed => ("failed", "failed"),
@@ -176,14 +176,14 @@ fn table_row(row: &PageRow, &RowContext { at, costs, above }: &RowContext<'_>, o
         Some(error) => format!("<br><bdi>{}</bdi>", escaped(error)),
     };
     let number = |number: Option<u64>| number.map(grouped).unwrap_or_default();
-    let plan = row.conversation.plan.as_ref();
+    let plan = row.conversation.outcome.plan.as_ref();
     let saved = row.conversation.sizes().map(|(before, after)| percent(before, after));
     let mut cells = vec![
         number(plan.map(|plan| plan.messages as u64)),
         number(plan.map(|plan| plan.tokens)),
         number(row.conversation.sizes().map(|(_, after)| after)),
         saved.unwrap_or_default(),
-        number(Some(row.conversation.requests).filter(|requests| *requests > 0)),
+        number(Some(row.conversation.outcome.requests).filter(|requests| *requests > 0)),
     ];
     if costs {
         cells.push(cost(row).map(dollars).unwrap_or_default());

@@ -38,7 +38,7 @@ impl Page {
     pub(super) fn parts(&self, row: &PageRow, drawn: &Drawn) -> Vec<PagePart> {
         let mut parts = vec![PagePart { anchor: "picture", title: "The picture", markup: drawn.picture.clone() }];
         if !drawn.spent.is_empty() {
-            let window = row.conversation.plan.as_ref().and_then(|plan| plan.context_window);
+            let window = row.conversation.outcome.plan.as_ref().and_then(|plan| plan.context_window);
             let title = if window.is_some() { "What filled the window" } else { "What filled the conversation" };
             parts.push(PagePart { anchor: "spent", title, markup: categories(&drawn.spent, window) });
         }
@@ -56,13 +56,13 @@ impl Page {
             cards.push(sizes("Tokens", before, after));
             cards.extend(self.reader.as_ref().map(|reader| money(reader, before, after)));
         }
-        if let Some((plan, drawn)) = row.conversation.plan.as_ref().zip(drawn) {
+        if let Some((plan, drawn)) = row.conversation.outcome.plan.as_ref().zip(drawn) {
             let (before, after) = (grouped(plan.messages as u64), grouped(drawn.messages as u64));
             let few = format!("{} ({})", plan.format, plan.counter);
             cards.push(card("Messages", &format!("{before} → {after}"), &escaped(&few), ""));
         }
-        if let Some(tokens) = row.conversation.summary_tokens {
-            let by = row.conversation.provider.as_deref().unwrap_or_default();
+        if let Some(tokens) = row.conversation.outcome.summary_tokens {
+            let by = row.conversation.outcome.provider.as_deref().unwrap_or_default();
             let tokens = grouped_and_counted(tokens, "token");
             cards.push(card("Summary", &tokens, &escaped(&format!("by {by}{}", summary_costs(row))), ""));
         }
@@ -81,22 +81,22 @@ impl Page {
         if drawn.files > 0 {
             places.push(("Beside the archive", grouped_and_counted(drawn.files as u64, "file")));
         }
-        if let Some(economy) = &row.conversation.economy {
+        if let Some(economy) = row.conversation.economy() {
             let sentence = economy.sentence(false, self.reader.as_ref().map(|reader| reader.name.as_str()));
             places.push(("Savings", escaped(&sentence)));
         }
-        if let Some(masked) = row.conversation.redacted.as_ref() {
+        if let Some(masked) = row.conversation.outcome.redacted.as_ref() {
             let counts: Vec<String> = masked.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             let counts = if counts.is_empty() { "none was found".to_owned() } else { counts.join(", ") };
             places.push(("Secrets masked", escaped(&counts)));
         }
-        if let Some(repaired) = &row.conversation.repaired {
+        if let Some(repaired) = &row.conversation.outcome.repaired {
             let (violations, messages) =
                 (counted(repaired.violations as u64, "violation"), counted(repaired.messages as u64, "message"));
             let what = if self.is_planned { "Would be repaired" } else { "Repaired" };
             places.push((what, format!("{violations} of the provider's rules, in an input of {messages}")));
         }
-        if let Some(error) = &row.conversation.error {
+        if let Some(error) = row.conversation.error() {
             places.push(("Error", escaped(error)));
         }
         let rows = places.iter().map(|(what, place)| format!("<dt>{what}</dt><dd><bdi>{place}</bdi></dd>\n"));
@@ -107,10 +107,10 @@ impl Page {
     pub(super) fn lead(&self, row: &PageRow, drawn: &Drawn) -> String {
         let conversation = &row.conversation;
         let is_left = drawn.decision.contains("unchanged");
-        let is_only_repaired = is_left && conversation.repaired.is_some();
+        let is_only_repaired = is_left && conversation.outcome.repaired.is_some();
         // The history of such a conversation stays, and its masks were set before all else.
-        let is_only_masked = is_left && conversation.status == Status::Compacted;
-        let result = match (conversation.status, conversation.sizes()) {
+        let is_only_masked = is_left && conversation.status() == Status::Compacted;
+        let result = match (conversation.status(), conversation.sizes()) {
             _ if is_only_repaired && self.is_planned => "Would be repaired. ".to_owned(),
             _ if is_only_repaired => "Repaired. ".to_owned(),
             _ if is_only_masked && self.is_planned => "Secrets would be masked. ".to_owned(),
@@ -167,7 +167,7 @@ fn summary(drawn: &Drawn) -> String {
 
 /// Describes what the summary took: requests, retries, money.
 fn summary_costs(row: &PageRow) -> String {
-    let conversation = &row.conversation;
+    let conversation = &row.conversation.outcome;
     let mut costs = String::new();
     let counts = [
         (conversation.requests, "request", "requests"),

@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::events::{Event, Listener, ReportRow, Status};
+use crate::events::{ConversationOutcome, Event, Listener, ReportRow, Status};
 use crate::sync::{lock, unpoisoned};
 
 pub(crate) use picture::{Shown, picture};
@@ -57,15 +57,15 @@ struct PageRow {
 
 impl PageRow {
     fn name(&self) -> String {
-        escaped(&crate::wording::readable_source(&self.conversation.source))
+        escaped(&crate::wording::readable_source(&self.conversation.outcome.source))
     }
 
     /// The sort key: failures first, then those that save most, whatever the order in which they were done.
     fn order(&self) -> (bool, Reverse<u64>, &str, usize) {
-        let source = self.conversation.source.as_str();
+        let source = self.conversation.outcome.source.as_str();
         let line = source.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
         let (file, line) = line.unwrap_or((source, 0));
-        (self.conversation.status != Status::Failed, Reverse(self.conversation.lost()), file, line)
+        (self.conversation.status() != Status::Failed, Reverse(self.conversation.lost()), file, line)
     }
 }
 
@@ -131,8 +131,10 @@ impl Page {
     /// Adds conversations; `to` is the place of their result.
     pub(crate) fn add(&mut self, conversations: Vec<ReportRow>, to: &str) {
         for mut conversation in conversations {
-            conversation.page = conversation.page.filter(|_| conversation.status != Status::Failed);
-            self.drawn += usize::from(conversation.page.is_some());
+            if conversation.status() == Status::Failed {
+                conversation.outcome.page = None;
+            }
+            self.drawn += usize::from(conversation.outcome.page.is_some());
             self.rows.push(PageRow { conversation, to: to.to_owned() });
             if let Some(row) = self.rows.last() {
                 self.sums.add(row);
@@ -148,8 +150,9 @@ impl Page {
     fn settle(&mut self) {
         self.rows.sort_by(|a, b| a.order().cmp(&b.order()));
         self.rows.truncate(MOST_ROWS);
-        let mut drawn: Vec<&mut PageRow> = self.rows.iter_mut().filter(|row| row.conversation.page.is_some()).collect();
-        drawn.iter_mut().skip(MOST_DRAWN).for_each(|row| row.conversation.page = None);
+        let mut drawn: Vec<&mut PageRow> =
+            self.rows.iter_mut().filter(|row| row.conversation.outcome.page.is_some()).collect();
+        drawn.iter_mut().skip(MOST_DRAWN).for_each(|row| row.conversation.outcome.page = None);
         drawn.truncate(MOST_DRAWN);
         self.least_drawn = drawn.get(MOST_DRAWN - 1).map_or(0, |row| row.conversation.lost());
         self.drawn = drawn.len();
@@ -158,7 +161,7 @@ impl Page {
     pub(crate) fn draw(mut self) -> String {
         self.settle();
         let only = self.rows.first().filter(|_| self.sums.conversations == 1);
-        match only.and_then(|row| Some((row, row.conversation.page.as_ref()?))) {
+        match only.and_then(|row| Some((row, row.conversation.outcome.page.as_ref()?))) {
             Some((row, drawn)) => self.of_one(row, drawn),
             None => self.of_many(),
         }
@@ -191,7 +194,7 @@ impl Page {
 }
 
 /// Keeps the drawings of at most [`MOST_DRAWN`] conversations; `drawn` has the indices of those with one.
-pub(crate) fn keep_largest(conversations: &mut [ReportRow], drawn: &mut Vec<usize>) {
+pub(crate) fn keep_largest(conversations: &mut [ConversationOutcome], drawn: &mut Vec<usize>) {
     if drawn.len() > MOST_DRAWN {
         drawn.sort_by_key(|&at| Reverse(conversations[at].lost()));
         drawn.drain(MOST_DRAWN..).for_each(|at| conversations[at].page = None);

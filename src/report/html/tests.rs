@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::events::{Drawn, PlanRow};
+use crate::events::{ConversationOutcome, Drawn, PlanRow};
 use crate::report::html::*;
 
-fn conversation(source: &str, before: u64, after: u64, status: Status) -> ReportRow {
+fn conversation(source: &str, before: u64, after: u64, status: Status) -> ConversationOutcome {
     let plan = PlanRow::sample(9, before);
     let page = Drawn {
         messages: 3,
@@ -17,15 +17,15 @@ fn conversation(source: &str, before: u64, after: u64, status: Status) -> Report
         archive: None,
         files: 0,
     };
-    let conversation = ReportRow::without_plan(source, status, None);
-    ReportRow { plan: Some(plan), tokens_after: Some(after), page: Some(Arc::new(page)), ..conversation }
+    let conversation = ConversationOutcome::without_plan(source, status, None);
+    ConversationOutcome { plan: Some(plan), tokens_after: Some(after), page: Some(Arc::new(page)), ..conversation }
 }
 
-fn page(conversations: Vec<ReportRow>) -> String {
+fn page(conversations: Vec<ConversationOutcome>) -> String {
     let reader = PricedModel { name: "openai:gpt-4o".to_owned(), price: 2.5 };
     let mut page = Page::new(Some(reader), false);
     for conversation in conversations {
-        page.add(vec![conversation], "standard output");
+        page.add(vec![ReportRow::written(conversation)], "standard output");
     }
     page.draw()
 }
@@ -62,7 +62,7 @@ fn categories_are_of_the_window_only_where_it_is_known() {
 fn of_many_all_have_rows_and_the_largest_are_drawn() {
     let count = 3 * MOST_DRAWN as u64;
     let all = |reversed: bool| {
-        let mut all: Vec<ReportRow> = (0..count)
+        let mut all: Vec<ConversationOutcome> = (0..count)
             .map(|at| conversation(&format!("{at}.json"), 1_000, 900 - at, Status::Compacted))
             .chain([conversation("bad.json", 1_000, 1, Status::Failed)])
             .collect();
@@ -84,7 +84,8 @@ fn of_many_all_have_rows_and_the_largest_are_drawn() {
 
 #[test]
 fn a_page_is_no_longer_than_can_be_read() {
-    let untouched = |at: usize| ReportRow { page: None, ..conversation(&format!("x:{at}"), 9, 9, Status::Unchanged) };
+    let untouched =
+        |at: usize| ConversationOutcome { page: None, ..conversation(&format!("x:{at}"), 9, 9, Status::Unchanged) };
     let page = page((0..3 * MOST_ROWS).map(untouched).collect());
     assert_eq!(page.matches("<tr><th scope=\"row\" class=\"name\">").count(), MOST_ROWS);
     assert!(page.contains("the totals include 10,000 more"), "{}", &page[..20_000]);
@@ -100,11 +101,11 @@ fn an_empty_run_has_a_page() {
 
 #[test]
 fn only_the_largest_conversations_are_stored() {
-    let mut conversations: Vec<ReportRow> =
+    let mut conversations: Vec<ConversationOutcome> =
         (0..20).map(|at| conversation("a", 9, 9 - at % 7, Status::Compacted)).collect();
     let mut drawn: Vec<usize> = (0..20).collect();
     keep_largest(&mut conversations, &mut drawn);
-    let kept: Vec<u64> = conversations.iter().filter(|one| one.page.is_some()).map(ReportRow::lost).collect();
+    let kept: Vec<u64> = conversations.iter().filter(|one| one.page.is_some()).map(ConversationOutcome::lost).collect();
     assert_eq!((kept.len(), drawn.len(), kept.iter().min()), (MOST_DRAWN, MOST_DRAWN, Some(&3)));
 }
 

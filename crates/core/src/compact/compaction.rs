@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::Result;
 use serde_json::Value;
 
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
 use crate::compact::earlier::EarlierSummary;
 use crate::compact::fit::Fitted;
-use crate::compact::masks::FileMasks;
+use crate::compact::masks::{FileMasks, redactor};
 use crate::compact::message::{message_bytes, whole_text};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind, is_lines};
 use crate::compact::summarize::Summary;
@@ -48,10 +49,8 @@ pub struct Compaction<'t> {
     pub tokens_after: Option<u64>,
     /// What the compaction is worth.
     pub economy: Option<Economy>,
-    /// The number of masked secrets of each kind, with `--redact`.
+    /// The number of masked secrets of each kind, with `--redact`. Those that `--redact=all` masked before are not counted.
     pub redacted: Option<BTreeMap<&'static str, u64>>,
-    /// How many places were masked before all else, with `--redact=all`.
-    pub masked: u64,
     /// Why the history stays although the plan cuts it, where nothing went wrong.
     pub left: Option<String>,
     /// What went wrong, whether or not `--on-error` helped.
@@ -78,6 +77,28 @@ pub(super) struct Edits {
 }
 
 impl Compaction<'_> {
+    /// The compaction, if it has a result.
+    ///
+    /// # Errors
+    /// Why there is no result.
+    pub fn into_result(self) -> Result<Self> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => Ok(self),
+        }
+    }
+
+    /// The same without a result.
+    pub(super) fn without_result(self, failure: anyhow::Error) -> Self {
+        Compaction { error: Some(failure.to_string()), failure: Some(failure), ..self }
+    }
+
+    /// Masks the secrets in texts that are shown, with `--redact`, by the placeholders that the history got.
+    pub fn redactor_of_shown(&self, policy: &CompactionPolicy) -> Option<Redactor> {
+        let of_history = self.redactor.clone();
+        of_history.or_else(|| policy.redact.is_on().then(|| redactor(self.fitted.decided.transcript)))
+    }
+
     /// In tokens; 0 where they were not counted.
     pub fn lost(&self) -> u64 {
         self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
@@ -134,14 +155,6 @@ impl Compaction<'_> {
             removed += shared.sum::<usize>() as u64;
         }
         (message_bytes(transcript) + added).saturating_sub(removed)
-    }
-
-    /// Adds what was masked before all else.
-    pub fn note_masked(&mut self, places: Option<&BTreeMap<&'static str, u64>>) {
-        for (kind, count) in places.into_iter().flatten() {
-            *self.redacted.get_or_insert_default().entry(kind).or_default() += count;
-            self.masked += count;
-        }
     }
 
     /// Whether anything was changed, beside what was masked before.

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::compact::archive::Section;
-use crate::compact::compaction::Compaction;
 use crate::compact::context::CompactionContext;
-use crate::compact::driver::{Original, Watch, read};
+use crate::compact::driver::{Changes, Conversation, Original, conversations, read};
 use crate::compact::masks::FileMasks;
 use crate::compact::policy::{Accept, CompactionPolicy, Redaction, SummarizerKind};
 use crate::compact::record_ids::assign_record_ids;
@@ -18,7 +17,6 @@ use crate::rewrite;
 use crate::rewrite::restoring::{self, Record};
 use crate::rewrite::way_back::without_end;
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
-use crate::transcript::Transcript;
 use crate::transcript::formats::{Format, by_name};
 use crate::transcript::framing::{Document, ReadError};
 use crate::transcript::source::Source;
@@ -69,20 +67,6 @@ pub struct CompactedText {
     pub plans: Vec<Plan>,
     /// A record for each changed conversation, with what it takes to restore it.
     pub records: Vec<Value>,
-}
-
-/// Collects the plan of each conversation.
-struct Plans(Vec<Plan>);
-
-impl Watch for Plans {
-    fn begin(&mut self, at: usize, _: &Transcript<'_>) -> String {
-        format!("conversation {at}")
-    }
-
-    fn end(&mut self, _: usize, _: &str, done: anyhow::Result<&mut Compaction<'_>>) -> anyhow::Result<()> {
-        self.0.push(done?.plan.clone());
-        Ok(())
-    }
 }
 
 /// A backend that is never asked, as the embedded summarizer needs none.
@@ -144,11 +128,13 @@ impl Compactor {
     pub fn plan(&self, text: &str) -> Result<Vec<Plan>, Failure> {
         let source = Source::of_file(text).map_err(|error| unreadable(&error.into()))?;
         let document = self.read(&source, None)?;
-        let plan = |transcript| {
-            let arena = Arena::default();
-            Ok(self.context().plan(transcript, transcript, &arena)?.plan)
-        };
-        document.transcripts.iter().map(plan).collect::<anyhow::Result<_>>().map_err(failure)
+        let mut plans = Vec::new();
+        for conversation in conversations(&document, None) {
+            let (name, arena) = (name_of(conversation), Arena::default());
+            let planned = self.context().plan(conversation, &name, &arena).map_err(failure)?;
+            plans.push(planned.fitted.plan);
+        }
+        Ok(plans)
     }
 
     /// Compacts each conversation of a text.
@@ -190,8 +176,14 @@ impl Compactor {
         document: &Document<'_>,
         original: Option<&Original<'_>>,
     ) -> Result<CompactedText, Failure> {
-        let mut plans = Plans(Vec::new());
-        let changes = self.context().compact(document, original, &mut plans).map_err(failure)?;
+        let (mut plans, mut changes) = (Vec::new(), Changes::default());
+        for conversation in conversations(document, original) {
+            let (name, arena) = (name_of(conversation), Arena::default());
+            let planned = self.context().plan(conversation, &name, &arena).map_err(failure)?;
+            let done = planned.carry_out().into_result().map_err(failure)?;
+            plans.push(done.plan.clone());
+            changes.add(conversation, &name, done);
+        }
         let (edits, archived) = changes.into_contents(original, &self.policy, true, text.as_bytes());
         let mut records = Vec::new();
         for section in archived.sections {
@@ -200,7 +192,7 @@ impl Compactor {
                 records.extend(serde_json::from_str::<Value>(&record));
             }
         }
-        Ok(CompactedText { text: rewrite::apply(text, &edits), plans: plans.0, records })
+        Ok(CompactedText { text: rewrite::apply(text, &edits), plans, records })
     }
 
     fn read<'a>(&self, source: &'a Source<'a>, from: Option<&'static Format>) -> Result<Document<'a>, Failure> {
@@ -259,6 +251,11 @@ pub fn restore(text: &str, records: &[Value]) -> Result<String, Failure> {
         lines.push_str(&line[content.len()..]);
     }
     Ok(lines)
+}
+
+/// The name of a conversation in errors and records.
+fn name_of(conversation: Conversation<'_>) -> String {
+    format!("conversation {}", conversation.index)
 }
 
 fn unreadable(error: &ReadError) -> Failure {

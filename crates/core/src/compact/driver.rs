@@ -1,10 +1,15 @@
-//! The loop over the conversations of a document, which the library and the program share.
+//! The way of one conversation of a document, which the library and the program share: a loop of the caller over
+//! [`conversations`], and a type for each stage that says what may come next.
+//!
+//! ```text
+//! Conversation -CompactionContext::plan-> Planned -carry_out, or refuse-> Compaction -Changes::add-> Changes
+//! ```
 
 use anyhow::Result;
 
 use crate::compact::archive::{Archived, ChangedConversation, archive_contents};
 use crate::compact::compaction::Compaction;
-use crate::compact::context::CompactionContext;
+use crate::compact::context::{CompactionContext, CompactionEvent};
 use crate::compact::fit::Fitted;
 use crate::compact::masks::FileMasks;
 use crate::compact::policy::CompactionPolicy;
@@ -16,26 +21,6 @@ use crate::transcript::framing::{self, Document, Lines, ReadError};
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
 
-/// Who looks at the compaction of a document.
-pub trait Watch {
-    /// A conversation begins. Returns its name.
-    fn begin(&mut self, at: usize, transcript: &Transcript<'_>) -> String;
-
-    /// There is a plan, and a summary is not paid for yet.
-    ///
-    /// # Errors
-    /// The plan is not to be carried out.
-    fn planned(&mut self, _at: usize, _source: &str, _fitted: &Fitted<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    /// A conversation is compacted, or has no plan.
-    ///
-    /// # Errors
-    /// It has no result.
-    fn end(&mut self, at: usize, source: &str, done: Result<&mut Compaction<'_>>) -> Result<()>;
-}
-
 /// A document before its secrets were masked.
 pub struct Original<'o> {
     pub document: &'o Document<'o>,
@@ -44,51 +29,92 @@ pub struct Original<'o> {
     pub masked: &'o str,
 }
 
-/// The changed conversations of a document, each with its number.
-pub struct Changes<'t>(pub Vec<(usize, ChangedConversation<'t, 't>)>);
+/// A conversation of a document.
+#[derive(Clone, Copy)]
+pub struct Conversation<'t> {
+    /// Its index in the document.
+    pub index: usize,
+    /// The conversation; with `--redact=all`, with its secrets masked.
+    pub transcript: &'t Transcript<'t>,
+    /// The same with its secrets.
+    unmasked: &'t Transcript<'t>,
+    /// Whether it had secrets that are masked.
+    has_masks: bool,
+}
 
-impl CompactionContext<'_> {
-    /// Compacts the conversations of a document, one after the other; with `original`, of the same with its secrets masked.
-    ///
-    /// # Errors
-    /// One of them has no plan or no result, or `watch` stops.
-    pub fn compact<'t>(
-        &self,
-        document: &'t Document<'t>,
-        original: Option<&'t Original<'t>>,
-        watch: &mut dyn Watch,
-    ) -> Result<Changes<'t>> {
-        let mut changes = Vec::new();
-        for (at, transcript) in document.transcripts.iter().enumerate() {
-            let source = watch.begin(at, transcript);
-            let arena = Arena::default();
-            let unmasked = original.map_or(transcript, |original| &original.document.transcripts[at]);
-            let done =
-                self.plan(transcript, unmasked, &arena).map(|fitted| match watch.planned(at, &source, &fitted) {
-                    Ok(()) => self.carry_out(&source, fitted),
-                    Err(failure) => self.refused(fitted, failure),
-                });
-            let mut done = match done {
-                Ok(done) => done,
-                Err(error) => {
-                    watch.end(at, &source, Err(error))?;
-                    continue;
-                }
-            };
-            watch.end(at, &source, Ok(&mut done))?;
-            if let Some(failure) = done.failure.take() {
-                return Err(failure);
-            }
-            let is_masked = original.is_some_and(|original| !original.masks.places(at).is_empty());
-            if done.is_change() || is_masked {
-                changes.push((at, ChangedConversation::new(transcript, source, done)));
-            }
-        }
-        Ok(Changes(changes))
+/// The conversations of a document, in order; with `original`, of the same with its secrets masked.
+pub fn conversations<'t>(
+    document: &'t Document<'t>,
+    original: Option<&'t Original<'t>>,
+) -> impl Iterator<Item = Conversation<'t>> {
+    document.transcripts.iter().enumerate().map(move |(index, transcript)| match original {
+        Some(Original { document, masks, .. }) => Conversation {
+            index,
+            transcript,
+            unmasked: &document.transcripts[index],
+            has_masks: !masks.places(index).is_empty(),
+        },
+        None => Conversation { index, transcript, unmasked: transcript, has_masks: false },
+    })
+}
+
+/// A plan for a conversation. Nothing is paid for yet: it can be refused.
+pub struct Planned<'t> {
+    context: CompactionContext<'t>,
+    source: &'t str,
+    /// The plan.
+    pub fitted: Fitted<'t>,
+}
+
+impl<'t> Planned<'t> {
+    /// Asks for the summary, and makes the edits.
+    pub fn carry_out(self) -> Compaction<'t> {
+        self.context.carry_out(self.source, self.fitted)
+    }
+
+    /// The same; `listen` takes the events in the place of the context's listener.
+    pub fn carry_out_for(self, listen: &dyn Fn(&str, CompactionEvent<'_>)) -> Compaction<'t> {
+        CompactionContext { listen, ..self.context }.carry_out(self.source, self.fitted)
+    }
+
+    /// The compaction without a result where the plan is not carried out, because of a failure.
+    pub fn refuse(self, failure: anyhow::Error) -> Compaction<'t> {
+        self.context.refuse(self.fitted, failure)
     }
 }
 
+impl<'c> CompactionContext<'c> {
+    /// Plans the compaction of a conversation with this name. The arena holds what is read on the way.
+    ///
+    /// # Errors
+    /// The conversation cannot be read with the early edits; or it has no place for the cut that the policy names.
+    pub fn plan<'t>(&self, conversation: Conversation<'t>, source: &'t str, arena: &'t Arena<'t>) -> Result<Planned<'t>>
+    where
+        'c: 't,
+    {
+        let fitted = self.fit(conversation.transcript, conversation.unmasked, arena)?;
+        Ok(Planned { context: *self, source, fitted })
+    }
+}
+
+/// The changed conversations of a document, each with its index.
+#[derive(Default)]
+pub struct Changes<'t>(Vec<(usize, ChangedConversation<'t, 't>)>);
+
 impl<'t> Changes<'t> {
+    /// Adds a conversation with this name, if its compaction or a mask changed anything.
+    pub fn add(&mut self, conversation: Conversation<'t>, source: &str, done: Compaction<'_>) {
+        if done.is_change() || conversation.has_masks {
+            let changed = ChangedConversation::new(conversation.transcript, source.to_owned(), done);
+            self.0.push((conversation.index, changed));
+        }
+    }
+
+    /// The conversations as they were.
+    pub fn transcripts(&self) -> Vec<&'t Transcript<'t>> {
+        self.0.iter().map(|(_, changed)| changed.transcript).collect()
+    }
+
     /// The edits of all conversations, in order.
     pub fn edits(&self) -> Vec<Edit> {
         let mut edits: Vec<Edit> = self.0.iter().flat_map(|(_, one)| one.edits.iter().cloned()).collect();
@@ -105,16 +131,16 @@ impl<'t> Changes<'t> {
         has_records: bool,
         bytes: &[u8],
     ) -> (Vec<Edit>, Archived) {
-        let of_file = |(at, one): (usize, ChangedConversation<'t, 't>)| {
-            let one = match original {
+        let mut changes = Changes::default();
+        for (index, changed) in self.0 {
+            let changed = match original {
                 Some(Original { document, masks, masked }) => {
-                    one.before_masks(&document.transcripts[at], masks, at, masked, policy)
+                    changed.before_masks(&document.transcripts[index], masks, index, masked, policy)
                 }
-                None => one,
+                None => changed,
             };
-            (at, one)
-        };
-        let changes = Changes(self.0.into_iter().map(of_file).collect());
+            changes.0.push((index, changed));
+        }
         let edits = changes.edits();
         (edits, archive_contents(has_records, bytes, changes.0.into_iter().map(|(_, one)| one).collect()))
     }

@@ -53,7 +53,7 @@ pub use compactor::{CompactedText, Compactor, restore};
 
 pub use context::{CompactionContext, CompactionEvent};
 pub use decide::{Decided, decide};
-pub use driver::{Changes, Original, Watch, read};
+pub use driver::{Changes, Conversation, Original, Planned, conversations, read};
 pub use earlier::EarlierSummary;
 pub use fit::Fitted;
 pub use masks::{FileMasks, masked, redactor};
@@ -81,12 +81,11 @@ pub struct Summarized<'t> {
 }
 
 impl<'c> CompactionContext<'c> {
-    /// The first two steps: plans the compaction of a conversation. `unmasked` is the same before all of its secrets were
-    /// masked.
+    /// The first two steps: makes a plan for a conversation. `unmasked` is the same before all of its secrets were masked.
     ///
     /// # Errors
-    /// The conversation cannot be read with the early edits; or it has no place for the cut that the policy names.
-    pub fn plan<'t>(
+    /// As [`CompactionContext::plan`].
+    fn fit<'t>(
         &self,
         transcript: &'t Transcript<'t>,
         unmasked: &'t Transcript<'t>,
@@ -116,20 +115,29 @@ impl<'c> CompactionContext<'c> {
     }
 
     /// The last two steps: asks for the summary of a plan, and makes the edits.
-    pub fn carry_out<'t>(&self, source: &str, fitted: Fitted<'t>) -> Compaction<'t> {
-        let fitted = if self.policy.emit == Emit::Handoff { self.with_room_for_headings(fitted) } else { fitted };
-        let mut done = self.rewrite(source, self.summarize(source, fitted));
-        let checked = if done.failure.is_some() {
-            Ok(())
-        } else if self.policy.emit == Emit::Handoff {
-            handoff::handoff(self.policy, source, &mut done).map(|text| done.handoff = Some(text))
-        } else {
-            self.check_bytes(source, &done)
-        };
-        if let Err(failure) = checked {
-            (done.error, done.failure) = (Some(failure.to_string()), Some(failure));
+    fn carry_out<'t>(&self, source: &str, fitted: Fitted<'t>) -> Compaction<'t> {
+        let is_handoff = self.policy.emit == Emit::Handoff;
+        let fitted = if is_handoff { self.with_room_for_headings(fitted) } else { fitted };
+        let done = self.rewrite(source, self.summarize(source, fitted));
+        if done.failure.is_some() {
+            return done;
         }
-        done
+        if is_handoff {
+            return self.with_handoff(source, done);
+        }
+        match self.check_bytes(source, &done) {
+            Ok(()) => done,
+            Err(failure) => done.without_result(failure),
+        }
+    }
+
+    /// The compaction with its result as plain text.
+    fn with_handoff<'t>(&self, source: &str, done: Compaction<'t>) -> Compaction<'t> {
+        let mut redactor = done.redactor_of_shown(self.policy);
+        match handoff::handoff(self.policy, source, &done, redactor.as_mut()) {
+            Ok(text) => Compaction { handoff: Some(text), redactor, ..done },
+            Err(failure) => done.without_result(failure),
+        }
     }
 
     /// The third step: asks for the summary of a plan that needs one.
@@ -160,7 +168,7 @@ impl<'c> CompactionContext<'c> {
     }
 
     /// The compaction of a plan that is not carried out, because of a failure.
-    pub fn refused<'t>(&self, fitted: Fitted<'t>, failure: anyhow::Error) -> Compaction<'t> {
+    fn refuse<'t>(&self, fitted: Fitted<'t>, failure: anyhow::Error) -> Compaction<'t> {
         let attempt = SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() };
         self.rewrite("", Summarized { fitted, attempt })
     }
@@ -220,7 +228,6 @@ impl<'c> CompactionContext<'c> {
             tokens_after,
             economy: None,
             redacted,
-            masked: 0,
             left,
             error,
             redactor: masks,

@@ -164,7 +164,7 @@ fn the_draft_is_what_would_be_written() {
         let policy = policy(limit, Some(2), SummarizerKind::Embedded);
         let context = context(&policy);
         let arena = Arena::default();
-        let plan = || context.plan(&document.transcripts[0], &document.transcripts[0], &arena).expect("a plan");
+        let plan = || context.fit(&document.transcripts[0], &document.transcripts[0], &arena).expect("a plan");
         let (drafted, afresh) = (plan(), Fitted { draft: None, ..plan() });
         let Some(draft) = drafted.draft.clone() else { continue };
         let text = context.carry_out("", afresh).summary.expect("a summary").text;
@@ -230,7 +230,7 @@ fn sizes_are_without_removed_thinking() {
         policy.thinking = Thinking::Drop;
         let context = context(&policy);
         let arena = Arena::default();
-        let fitted = context.plan(&document.transcripts[0], &document.transcripts[0], &arena).expect("a plan");
+        let fitted = context.fit(&document.transcripts[0], &document.transcripts[0], &arena).expect("a plan");
         assert!(fitted.thinking_tokens() > 100, "{summarizer:?}");
         let without_summary = fitted.tokens_without_summary();
         let done = context.carry_out("", fitted);

@@ -42,8 +42,8 @@ impl CompactionContext<'_> {
 
     /// The size of a plan's handoff where nothing in it is shortened, and the plan again.
     pub(in crate::compact) fn handoff_size<'t>(&self, fitted: Fitted<'t>) -> (Fitted<'t>, Option<u64>) {
-        let mut done = self.rewrite("", self.summarize("", fitted));
-        let size = if done.failure.is_none() { handoff::whole_size(self.policy, &mut done).ok() } else { None };
+        let done = self.rewrite("", self.summarize("", fitted));
+        let size = if done.failure.is_none() { handoff::whole_size(self.policy, &done).ok() } else { None };
         (done.fitted, size)
     }
 
@@ -58,8 +58,8 @@ impl CompactionContext<'_> {
         let silent = CompactionContext { listen: &|_, _| (), counts: false, counts_savings: false, ..*self };
         let (mut half, mut larger_room) = (None, None);
         for _ in 0..TRIALS {
-            let mut done = silent.rewrite("", silent.summarize("", fitted));
-            let excess = handoff::excess(self.policy, &mut done);
+            let done = silent.rewrite("", silent.summarize("", fitted));
+            let excess = handoff::excess(self.policy, &done);
             fitted = done.fitted;
             let Some(summary) = done.summary.filter(|_| done.failure.is_none()) else {
                 // So little room is not enough for a word.
