@@ -62,7 +62,12 @@ impl Conversations<'_> {
             changes.add(conversation, &source, done);
         }
         if self.policy.emit == Emit::Messages {
-            for (source, violations) in self.violations_left(&changes.transcripts(), &changes.edits()) {
+            // A repair answers for what it leaves as it is, too.
+            let looked_at = match self.run.settings.repair {
+                Some(_) => self.document.transcripts.iter().collect(),
+                None => changes.transcripts(),
+            };
+            for (source, violations) in self.violations_left(&looked_at, &changes.edits()) {
                 self.run.listeners.handle(&Event::StillBroken { source: &source, violations });
             }
         }

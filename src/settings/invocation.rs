@@ -218,7 +218,7 @@ fn conversations(command_line: CommandLine, resolver: &Resolver<'_>) -> Result<S
     let mut settings = Settings::for_action(action, resolved, key)?;
     if action == Action::Mend {
         let is_repair = settings.repair.is_some();
-        let what = if is_repair { "there is nothing to repair" } else { "there is no secret to mask" };
+        let what = if is_repair { "there is nothing that can be repaired" } else { "there is no secret to mask" };
         settings.policy.disabled = Some(what.to_owned());
     }
     Ok(settings)

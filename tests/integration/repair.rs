@@ -320,3 +320,20 @@ fn results_that_load_tools_stay_and_a_digest_names_the_tools() {
     let run = piped(&["--keep", "messages:1", "--emit", "summary"], &items.to_string());
     assert!(run.stdout.contains("- [2] Tools loaded: ask\n"), "{run:?}");
 }
+
+/// What a repair cannot mend is said, also where it changes nothing.
+#[test]
+fn a_repair_says_what_it_leaves() {
+    let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let messages = json!([
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "x"},
+        {"role": "assistant", "content": "Done.", "reasoning_content": "It is done."},
+    ]);
+    let request = json!({"model": "kimi-k2-thinking", "messages": messages}).to_string();
+    let repaired = run(tcompact().args(["repair", "drop"]), request.as_bytes());
+    assert_eq!((repaired.code, &repaired.stdout), (0, &request));
+    let said = "the result still has 1 violation of its provider's rules, which tcompact check prints";
+    assert!(repaired.stderr.contains(said), "{repaired:?}");
+}
