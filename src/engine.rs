@@ -33,6 +33,7 @@ pub(crate) mod inputs;
 pub(crate) mod journal;
 mod lookup;
 mod prepare;
+mod range_reader;
 mod range_runs;
 mod records;
 mod restore;

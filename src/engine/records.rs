@@ -165,7 +165,7 @@ pub(super) struct Archive<'p> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordPlace {
     /// Its first byte.
-    pub(super) offset: u64,
+    offset: u64,
     /// Its line, counted from 1.
     pub(super) line: usize,
 }
@@ -325,7 +325,7 @@ impl<'p> Archive<'p> {
 
     fn add(&mut self, head: Head, place: RecordPlace) {
         if let Some(range) = head.range {
-            self.range_runs.add_range(range, place);
+            self.range_runs.add_range(range, place.offset);
             return;
         }
         if let Some(((totals, original), result)) =

@@ -19,7 +19,8 @@ use crate::rewrite::pieces;
 use crate::rewrite::way_back::without_end;
 use crate::settings::LargeFiles;
 
-use crate::engine::range_runs::{RangeReader, RangeRun};
+use crate::engine::range_reader::RangeReader;
+use crate::engine::range_runs::RangeRun;
 use crate::engine::records::Archive;
 use crate::engine::restorer::{Restored, Restorer};
 

@@ -6,6 +6,7 @@ mod by_lines;
 #[cfg(test)]
 mod by_lines_tests;
 mod file;
+mod place;
 mod totals;
 
 use std::collections::BTreeSet;
@@ -30,11 +31,9 @@ use crate::sanitize::sanitize_name;
 use crate::settings::{SlimSettings, Volume};
 use crate::sync::{cores_of_machine, lock, unpoisoned};
 
-use file::{Outcome, SessionFile, slim_file};
+use file::slim_file;
+use place::{Outcome, SessionFile};
 use totals::SlimTotals;
-
-/// The end of an archive's name, behind that of its file.
-const ARCHIVE_END: &str = ".cut.jsonl.zst";
 
 /// Removes what is not sent from all files that the settings name.
 ///

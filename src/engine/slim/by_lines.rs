@@ -20,7 +20,7 @@ use crate::transcript::framing::Lines;
 use crate::transcript::json::JsonKind;
 use crate::transcript::source::Source;
 
-use crate::engine::slim::file::{Outcome, Place, Saving, checked_archive};
+use crate::engine::slim::place::{Outcome, Place, Saving};
 
 /// How many times its size a compressed file is taken to unpack to.
 const UNPACKED: u64 = 8;
@@ -44,9 +44,6 @@ pub(super) fn slim_by_lines(place: &Place<'_>) -> Result<Option<Outcome>> {
     }
     let end = end_of_session(settings, &file.path, format)?;
     let slimmer = LineSlimmer::new(format, end, settings.archives);
-    if !settings.dry_run && settings.archives {
-        checked_archive(file)?;
-    }
     let slimmed = pipeline::slim(place, format, reader, slimmer)?;
     if slimmed.by_label.is_empty() {
         return Ok(Some(Outcome::Nothing(there.len())));

@@ -17,7 +17,8 @@ use crate::plan::size::Size;
 use crate::settings::{Destination, InputSettings, LargeFiles, RestoreSettings, SlimSettings, Volume};
 
 use super::by_lines::slim_by_lines;
-use super::file::{Outcome, Place, SessionFile, slim_file};
+use super::file::slim_file;
+use super::place::{Outcome, Place, SessionFile};
 
 /// Blocks of some lines.
 const SMALL: LargeFiles = LargeFiles { from: 0, sizes: BlockSizes { block: 4_000, longest_line: 30_000 } };

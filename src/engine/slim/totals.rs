@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use crate::diagnostic::{PROGRAM, quoted};
-use crate::engine::slim::ARCHIVE_END;
-use crate::engine::slim::file::{Outcome, SessionFile};
+use crate::engine::slim::place::{ARCHIVE_END, Outcome, SessionFile};
 use crate::settings::SlimSettings;
 use crate::wording::{counted, in_bytes};
 

@@ -22,7 +22,7 @@ use crate::rewrite::ranges::{ClosingRecord, RangePlace, RangeTotals, range_recor
 use crate::rewrite::{Edit, pieces};
 use crate::transcript::format::Format;
 
-use crate::engine::slim::file::{Place, checked_archive};
+use crate::engine::slim::place::{Place, checked_archive};
 
 /// The blocks that wait between two threads.
 const WAITING: usize = 1;
