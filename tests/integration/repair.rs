@@ -332,7 +332,7 @@ fn a_repair_says_what_it_leaves() {
         {"role": "assistant", "content": "Done.", "reasoning_content": "It is done."},
     ]);
     let request = json!({"model": "kimi-k2-thinking", "messages": messages}).to_string();
-    let repaired = run(tcompact().args(["repair", "drop"]), request.as_bytes());
+    let repaired = piped(&["repair", "drop"], &request);
     assert_eq!((repaired.code, &repaired.stdout), (0, &request));
     let said = "the result still has 1 violation of its provider's rules, which tcompact check prints";
     assert!(repaired.stderr.contains(said), "{repaired:?}");
