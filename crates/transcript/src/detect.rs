@@ -61,7 +61,7 @@ impl<'a> Candidate<'a> {
     fn add(&mut self, index: usize, message: Json<'a>, fit: MatchScore, is_variant: bool) {
         self.is_marked |= matches!(fit, MatchScore::Marked(_));
         match fit {
-            MatchScore::Neutral => {}
+            MatchScore::Neutral | MatchScore::Skipped => {}
             MatchScore::Own(what) | MatchScore::Marked(what) | MatchScore::Variant(what) => {
                 self.evidence = self.evidence.or(Some((index, what)))
             }

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use crate::compaction::SummarizationEvent;
 use crate::format::{EntryKind, Format, MatchScore, Note, Retention, Transcript};
+use crate::formats::FORMATS;
 use crate::json::{Json, JsonKind, Object};
 use crate::list::{LineCounter, List, is_message};
 use crate::message::Message;
@@ -76,7 +77,10 @@ pub fn read<'a>(
 fn is_conversation<'a>(json: &'a Source<'a>, from: Option<&'static Format>, lines: Option<Lines>) -> bool {
     match lines {
         Some(lines) => lines == Lines::Messages,
-        None => begins_with_object(json.values()) && are_messages(json.values(), from),
+        None => {
+            let is_session = from.is_none_or(|format| format.on_broken_line.is_some()) && is_session(json.values());
+            (is_session || begins_with_object(json.values())) && are_messages(json.values(), from)
+        }
     }
 }
 
@@ -267,7 +271,9 @@ impl<'a> List<'a> {
     /// Rejects values of which none belongs to the format. A file of another program is not a session without messages,
     /// even if the user named the format.
     fn check_not_foreign(&self, source: &str, format: &Format) -> Result<(), ReadError> {
-        let is_foreign = |value: Json<'a>| matches!(format.match_score(&Object::of(value)), MatchScore::Mismatch);
+        let is_foreign = |value: Json<'a>| {
+            matches!(format.match_score(&Object::of(value)), MatchScore::Mismatch | MatchScore::Skipped)
+        };
         match self.values.clone().next() {
             Some(first) if self.values.clone().all(is_foreign) => {
                 Err(no_transcript(source, first, format!("as {}, nothing in it is a message", format.name)))
@@ -391,6 +397,13 @@ fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
     values.find(|value| !is_stray(*value)).is_some_and(|value| value.kind() == JsonKind::Object)
 }
 
+/// Whether the first message of a file is one of a session, whose agent skips a list before it.
+fn is_session<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
+    let first = values.find(|value| value.kind() == JsonKind::Object && is_message(*value)).map(Object::of);
+    let sessions = FORMATS.iter().filter(|format| format.on_broken_line.is_some());
+    first.is_some_and(|first| sessions.into_iter().any(|format| format.match_score(&first).is_message()))
+}
+
 /// Whether a value is neither an object nor a list of messages or of conversations.
 fn is_stray(value: Json<'_>) -> bool {
     let holds = |item: Json<'_>| match item.kind() {
@@ -441,6 +454,8 @@ fn is_logged_answer(value: Json<'_>) -> bool {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unknown_lines;
 
 /// Reads a text for a test. The leaks of short tests do not matter.
 #[cfg(any(test, feature = "tests"))]

@@ -21,6 +21,7 @@ use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::chains;
 use crate::formats::shared::fields::{call_part, copied, id};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
+use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Arguments, Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
@@ -87,7 +88,7 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     if message.json.kind() != JsonKind::Object {
         return MatchScore::Neutral;
     }
-    let Some(kind) = message.get_text("type") else { return MatchScore::Mismatch };
+    let Some(kind) = message.get_text("type") else { return match_unknown(message) };
     let inner = message.get("message");
     if is_control_line(message, kind) {
         MatchScore::Mismatch
@@ -97,8 +98,10 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         MatchScore::Own("a summary in a line of a session")
     } else if inner.is_none() && message.get("role").is_none() {
         MatchScore::Neutral
-    } else {
+    } else if kind.is("message") || message.get("role").is_some() && message.get("content").is_some() {
         MatchScore::Mismatch
+    } else {
+        MatchScore::Skipped
     }
 }
 
@@ -202,8 +205,7 @@ impl Session for Pi {
         let kept = compaction.map_or(0, |at| first_kept(&lines, at).unwrap_or(at).min(at));
         let entry = |(index, line): (usize, &Object<'_>)| {
             let kind = line.get_text("type").unwrap_or_else(|| Text::plain(""));
-            let is_message = ["message", "compaction", "branch_summary", "custom_message"].iter().any(|is| kind.is(is))
-                || line.get("message").is_some_and(|inner| inner.get_text("role").is_some());
+            let is_message = kind.is_in(&["message", "compaction", "branch_summary", "custom_message"]);
             let is_hidden = line
                 .get("message")
                 .is_some_and(|inner| inner.get("excludeFromContext").is_some_and(|is| !is.is_falsy()));
@@ -249,11 +251,11 @@ impl Session for Pi {
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        chains::broken_links(transcript, KEYS)
+        chains::broken_links(transcript, KEYS, |_| true)
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chains::repaired_links(transcript, KEYS)
+        chains::repaired_links(transcript, KEYS, |_| true)
     }
 
     fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {

@@ -1,7 +1,7 @@
 //! Which lines of a session remain when Codex resumes it.
 
 use crate::format::{EntryKind, Retention};
-use crate::formats::codex::{CodexLine, is_foreign, is_from_agent, is_injected, line};
+use crate::formats::codex::{CodexLine, is_foreign, is_from_agent, is_injected, is_skipped, line};
 use crate::formats::shared::items::{self, Item};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::Role;
@@ -42,6 +42,7 @@ impl Replay {
                 }
                 EntryKind::Message
             }
+            None if is_skipped(&object) => EntryKind::Note(Retention::Always),
             Some(CodexLine::Item(..)) | None => EntryKind::Message,
             Some(CodexLine::Compacted(payload)) => self.compacted(payload),
             Some(CodexLine::Context) => EntryKind::Note(Retention::Latest("turn_context")),
