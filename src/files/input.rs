@@ -13,6 +13,7 @@ use crate::standard_streams::check_stdin;
 use crate::transcript::framing;
 use crate::wording::{readable_source, reason};
 
+use crate::files::append::MARKDOWN_ARCHIVE;
 use crate::files::compression::Compression;
 use crate::files::hashed::{Hashed, RunningHash};
 
@@ -269,6 +270,9 @@ fn binary_file(name: &str, first: &[u8]) -> Option<String> {
     }
     if first.trim_ascii_start().starts_with(b"# aider chat started") {
         return Some("it is a chat history of aider, which is Markdown and not JSON".to_owned());
+    }
+    if first.trim_ascii_start().starts_with(MARKDOWN_ARCHIVE.as_bytes()) {
+        return Some("it is an archive for people; tcompact reads one whose name ends in .jsonl".to_owned());
     }
     if first.starts_with(b"PAR1") {
         return Some(format!(
