@@ -78,8 +78,9 @@ fn is_conversation<'a>(json: &'a Source<'a>, from: Option<&'static Format>, line
     match lines {
         Some(lines) => lines == Lines::Messages,
         None => {
-            let is_session = from.is_none_or(|format| format.on_broken_line.is_some()) && is_session(json.values());
-            (is_session || begins_with_object(json.values())) && are_messages(json.values(), from)
+            let can_be_session = from.is_none_or(|format| format.on_broken_line.is_some());
+            let begins = begins_with_object(json.values()) || can_be_session && is_session(json.values());
+            begins && are_messages(json.values(), from)
         }
     }
 }
@@ -399,9 +400,10 @@ fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
 
 /// Whether the first message of a file is one of a session, whose agent skips a list before it.
 fn is_session<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
-    let first = values.find(|value| value.kind() == JsonKind::Object && is_message(*value)).map(Object::of);
-    let sessions = FORMATS.iter().filter(|format| format.on_broken_line.is_some());
-    first.is_some_and(|first| sessions.into_iter().any(|format| format.match_score(&first).is_message()))
+    let first = values.find(|value| value.kind() == JsonKind::Object && lines_of(*value).is_some());
+    let Some(first) = first.map(Object::of) else { return false };
+    let mut sessions = FORMATS.iter().filter(|format| format.on_broken_line.is_some());
+    sessions.any(|format| format.match_score(&first).is_message())
 }
 
 /// Whether a value is neither an object nor a list of messages or of conversations.

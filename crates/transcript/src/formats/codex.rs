@@ -341,7 +341,7 @@ fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
     items::kind(value).map(|kind| CodexLine::Item(value.json, Some(kind)))
 }
 
-/// Whether Codex skips a value that cannot be a line of a session.
+/// Whether Codex skips a value that is not a line of a session, and that is not a message of another format either.
 fn is_skipped(value: &Object<'_>) -> bool {
     if value.json.kind() != JsonKind::Object {
         return true;

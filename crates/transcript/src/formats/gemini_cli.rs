@@ -73,10 +73,11 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         return if is_record { MatchScore::Neutral } else { match_unknown(message) };
     };
     let has = |key| message.get(key).is_some();
-    let is_elsewhere = has("role") || message.at(&["message", "role"]).is_some();
+    if has("role") || message.at(&["message", "role"]).is_some() {
+        return MatchScore::Mismatch;
+    }
     let is_whole = ["content", "id", "timestamp"].into_iter().all(has);
     match role(kind) {
-        _ if is_elsewhere => MatchScore::Mismatch,
         Some(_) if is_whole && !has("message") => MatchScore::Own("a message of a session"),
         Some(_) => MatchScore::Mismatch,
         None if is_whole && kind.is_in(&["info", "error", "warning"]) => MatchScore::Neutral,

@@ -88,12 +88,11 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         // Qwen Code passes over lines of a type that it does not know.
         let Some(kind) = message.get_text("type") else { return match_unknown(message) };
         let is_message = message.get("role").is_some() || message.at(&["message", "content"]).is_some();
-        return match message.get("uuid") {
-            _ if is_message => MatchScore::Mismatch,
-            Some(_) => MatchScore::Neutral,
-            None if replay::is_known(kind) => MatchScore::Mismatch,
-            None => MatchScore::Skipped,
-        };
+        let has_id = message.get("uuid").is_some();
+        if is_message || !has_id && replay::is_known(kind) {
+            return MatchScore::Mismatch;
+        }
+        return if has_id { MatchScore::Neutral } else { MatchScore::Skipped };
     }
     let has_parts = message.at(&["message", "parts"]).is_some_and(|parts| parts.kind() == JsonKind::Array);
     if has_parts {
