@@ -449,6 +449,16 @@ pub fn detect_lines(line: &str) -> Option<Lines> {
     }
 }
 
+/// Detects how to read the lines of a file that begins with a list from a later line: the list is a conversation unless the
+/// line is one of a session, whose agent skips lists. `None` if it could be either.
+pub fn detect_lines_behind_list(line: &str) -> Option<Lines> {
+    let source = Source::of(line).ok();
+    let object = source.as_ref().and_then(|source| source.first()).filter(|first| first.kind() == JsonKind::Object);
+    let Some(object) = object else { return Some(Lines::Conversations) };
+    let lines = lines_of(object)?;
+    Some(if is_session(std::iter::once(object)) { lines } else { Lines::Conversations })
+}
+
 /// Whether a line is an answer in a log of requests and answers. It has no history and stays unchanged.
 fn is_logged_answer(value: Json<'_>) -> bool {
     value.member_is("type", "response")
