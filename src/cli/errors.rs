@@ -157,6 +157,9 @@ const FLAGS_OF_GREP: [(&str, &str); 7] = [
     ("--head", "--limit"),
 ];
 
+/// What a flag of compaction can be in a search.
+const PATTERN_OR_FLAG: &str = "; it is a flag of compaction, and a PATTERN that begins with `-` follows `--`";
+
 fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let mut flag = text(error, ContextKind::InvalidArg)?;
     if flag == "-=" {
@@ -199,7 +202,9 @@ fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
         }
         // Without the flag, the command would not be what was asked for.
         None if typed.name() != CommandName::Compact && flag_named(&compaction, &flag).is_some() => {
-            ("; it is a flag of compaction", help(typed))
+            let is_search = typed.name() == CommandName::Search;
+            let hint = if is_search { PATTERN_OR_FLAG } else { "; it is a flag of compaction" };
+            (hint, help(typed))
         }
         None if typed.name() == CommandName::Search => {
             // A single letter is rather a flag of another program.

@@ -156,10 +156,13 @@ impl Appended {
     }
 }
 
+/// How each section of an archive for people begins.
+pub(crate) const MARKDOWN_ARCHIVE: &str = "## Summarized at ";
+
 /// Writes a section with the time. A record can be as large as the input, so it is not copied.
 pub fn write_section(out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
     match section {
-        Section::Text(text) => write!(out, "## Summarized at {now}\n\n{text}\n\n"),
+        Section::Text(text) => write!(out, "{MARKDOWN_ARCHIVE}{now}\n\n{text}\n\n"),
         Section::Record(record) => {
             let record = record.strip_suffix('}').unwrap_or(record);
             writeln!(out, "{record},\"summarized_at\":\"{now}\"}}")

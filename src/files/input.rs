@@ -13,6 +13,7 @@ use crate::standard_streams::check_stdin;
 use crate::transcript::framing;
 use crate::wording::{readable_source, reason};
 
+use crate::files::append::MARKDOWN_ARCHIVE;
 use crate::files::compression::Compression;
 use crate::files::hashed::{Hashed, RunningHash};
 
@@ -111,6 +112,7 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
     let mut lines = 0;
     let mut more = true;
     let mut decided = reading.lines;
+    let mut begins_with_list = false;
     // The first lines of an archive can be damaged.
     let may_be_archive = |lines: usize| reading.is_record.is_some() && lines < MOST_DAMAGED;
     while more && (decided.is_none() || may_be_archive(lines)) {
@@ -142,7 +144,14 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
             }
             _ if decided.is_some() => decided,
             line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
-            line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::detect_lines),
+            line if begins_with_list => {
+                str::from_utf8(line).map_or(Some(framing::Lines::Conversations), framing::detect_lines_behind_list)
+            }
+            line => {
+                let found = str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::detect_lines);
+                begins_with_list = found == Some(framing::Lines::Conversations) && line.trim_ascii().starts_with(b"[");
+                found.filter(|_| !begins_with_list)
+            }
         };
     }
     if decided == Some(framing::Lines::Conversations) {
@@ -282,6 +291,9 @@ fn binary_file(name: &str, first: &[u8]) -> Option<String> {
     }
     if first.trim_ascii_start().starts_with(b"# aider chat started") {
         return Some("it is a chat history of aider, which is Markdown and not JSON".to_owned());
+    }
+    if first.trim_ascii_start().starts_with(MARKDOWN_ARCHIVE.as_bytes()) {
+        return Some("it is an archive for people; tcompact reads one whose name ends in .jsonl".to_owned());
     }
     if first.starts_with(b"PAR1") {
         return Some(format!(

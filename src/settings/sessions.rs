@@ -119,7 +119,10 @@ fn rescue_words(command_line: &CommandLine) -> Result<(Vec<OsString>, Option<Str
         let mut failure =
             Failure::usage("--rescue mends one session; name its file, or --latest AGENT").about("rescue");
         if paths.is_empty() {
-            failure = failure.try_next(Advice::command(["--latest", "claude-code"]));
+            let mut words = command_line.typed_words();
+            words.remove(0);
+            words.extend(["--latest".to_owned(), "claude-code".to_owned()]);
+            failure = failure.try_next(Advice::command(words));
         }
         return Err(failure.into());
     };

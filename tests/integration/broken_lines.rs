@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::all_cases::{Sample, one_in};
 use crate::fixtures;
-use crate::program::{path, run, tcompact};
+use crate::program::{FIXTURES, path, piped, run, tcompact};
 
 /// A session without broken lines, and the broken lines that an agent could leave in it.
 struct Session {
@@ -206,4 +206,17 @@ fn a_cut_last_line_stands_aside_in_messages_and_conversations() {
             }
         }
     }
+}
+
+/// A list on the first line of a session is skipped like any line that the agent does not read, and a file of lists stays
+/// a file of conversations.
+#[test]
+fn a_session_can_begin_with_a_list() {
+    let file = Path::new(FIXTURES).join("claude-code/parallel.jsonl");
+    let session = fs::read_to_string(file).expect("a fixture");
+    let list = r#"[{"role":"user","content":"x"}]"#;
+    let counted = piped(&["count"], &session).stdout;
+    assert_eq!(piped(&["count"], &format!("{list}\n{session}")).stdout, counted);
+    let conversations = piped(&["count"], &format!("{list}\n{list}\nbroken\n")).stdout;
+    assert_eq!(conversations.lines().count(), 2, "{conversations}");
 }

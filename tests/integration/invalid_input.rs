@@ -122,6 +122,7 @@ fn unsupported_exports_are_named() {
         ("Open WebUI", webui.to_string()),
         ("opencode", stored.to_string()),
         ("opencode", shared.to_string()),
+        ("opencode", json!({"id": "p", "type": "text", "text": text, "time": {"start": 1}}).to_string()),
         ("Google's ADK", json!({"id": "s", "appName": "a", "userId": "u", "events": [event]}).to_string()),
         ("Google's ADK", json!([event]).to_string()),
         ("Goose", goose.to_string()),
@@ -204,6 +205,11 @@ fn files_that_a_format_would_misread_are_refused_by_name() {
             hermes(row_with("codex_reasoning_items", json!([{"type": "reasoning"}]))).to_string(),
         ),
         ("Hermes", "openai-chat", hermes(row_with("codex_reasoning_items", json!("[{}]"))).to_string()),
+        (
+            "Hermes",
+            "openai-chat",
+            json!([chat(4), vec![row_with("codex_reasoning_items", json!("[{}]"))]].concat()).to_string(),
+        ),
         ("Goose", "openai-chat", json!(goose).to_string()),
         ("opencode", "openai-responses", step.to_string()),
     ] {

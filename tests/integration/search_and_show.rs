@@ -530,3 +530,17 @@ fn what_is_no_longer_sent_is_named_by_its_lines() {
     let quiet = with(&["search", "-q", &regex::escape(said), &file]);
     assert_eq!((quiet.code, quiet.stderr.as_str()), (3, ""));
 }
+
+/// An archive that is written for people is named as one, and a flag of compaction in the place of a pattern, too.
+#[test]
+fn what_cannot_be_searched_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "archive.md");
+    fs::write(&archive, "## Summarized at 2026-01-01T00:00:00+00:00\n\nFrom chat.json:\n").expect("written");
+    for command in [&["search", "word", &archive][..], &["show", "1", &archive], &["count", &archive]] {
+        let run = with(command);
+        assert!(run.code == 1 && run.stderr.contains("it is an archive for people"), "{run:?}");
+    }
+    let run = with(&["search", "-n", &archive]);
+    assert!(run.code == 2 && run.stderr.contains("a PATTERN that begins with `-` follows `--`"), "{run:?}");
+}

@@ -175,6 +175,10 @@ fn a_rescued_session_is_whole_and_fits_and_can_be_undone() {
     }
     for (arguments, why) in [
         (&["--rescue"][..], "name its file, or --latest AGENT"),
+        (
+            &["--rescue", "-q", "--summary-tokens", "900"],
+            "try: tcompact --rescue -q --summary-tokens 900 --latest claude-code",
+        ),
         (&["--rescue", "a.json", "b.json"], "name its file, or --latest AGENT"),
         (&["--rescue", "openai-chat"], "is not a file"),
     ] {

@@ -61,7 +61,7 @@ impl<'a> Candidate<'a> {
     fn add(&mut self, index: usize, message: Json<'a>, fit: MatchScore, is_variant: bool) {
         self.is_marked |= matches!(fit, MatchScore::Marked(_));
         match fit {
-            MatchScore::Neutral => {}
+            MatchScore::Neutral | MatchScore::Skipped => {}
             MatchScore::Own(what) | MatchScore::Marked(what) | MatchScore::Variant(what) => {
                 self.evidence = self.evidence.or(Some((index, what)))
             }
@@ -96,7 +96,10 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
         return Ok(likely.unwrap_or(&candidates[0]).format);
     };
     // Formats that are ruled out are asked about later messages only if none is left, for the error message.
-    collect_evidence(&mut candidates, messages.clone(), |candidate| candidate.mismatch.is_none());
+    if let Some(misread) = collect_evidence(&mut candidates, messages.clone(), |candidate| candidate.mismatch.is_none())
+    {
+        return Err(misread);
+    }
     if candidates.iter().any(Candidate::fits) {
         candidates.retain(Candidate::fits);
     } else {
@@ -147,15 +150,18 @@ pub(super) fn formats_that_know(message: Json<'_>, start: usize, without: &str) 
     FORMATS.iter().filter(knows).map(|format| format.name).filter(|name| *name != without).collect()
 }
 
-/// Asks the candidates that pass `is_asked` about all messages.
+/// Asks the candidates that pass `is_asked` about all messages. Returns the first message that all of them would misread.
 fn collect_evidence<'a>(
     candidates: &mut [Candidate<'a>],
     messages: Items<'a>,
     is_asked: impl Fn(&Candidate<'_>) -> bool,
-) {
+) -> Option<Problem<'a>> {
     let mut fits: Vec<(usize, MatchScore)> = Vec::with_capacity(candidates.len());
     for (index, json) in messages.enumerate() {
         let message = Object::of(json);
+        if let Some(program) = foreign::misread_message(&message) {
+            return Some(Problem::Unknown { message: json, found: format!("message {index} {program}") });
+        }
         let asked = candidates.iter().enumerate().filter(|(_, candidate)| is_asked(candidate));
         fits.clear();
         fits.extend(asked.map(|(at, candidate)| (at, candidate.format.match_score(&message))));
@@ -164,6 +170,7 @@ fn collect_evidence<'a>(
             candidates[*at].add(index, json, *fit, is_variant);
         }
     }
+    None
 }
 
 /// The first message that is one of a program whose files tcompact does not read.

@@ -14,7 +14,7 @@ mod unread;
 
 pub(super) use completion::complete;
 pub(super) use part::{could_be_call_or_result, opaque_or_foreign, part, text_part, value};
-pub(super) use programs::{misread_program, unread_program};
+pub(super) use programs::{misread_message, misread_program, unread_program};
 pub use rejection::{Bytes, check_mostly_foreign, is_in};
 pub(super) use rejection::{UnknownPart, check_unknown_call, is_unknown};
 pub use unread::{UnreadText, unread_text};

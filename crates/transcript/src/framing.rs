@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use crate::compaction::SummarizationEvent;
 use crate::format::{EntryKind, Format, MatchScore, Note, Retention, Transcript};
+use crate::formats::FORMATS;
 use crate::json::{Json, JsonKind, Object};
 use crate::list::{LineCounter, List, is_message};
 use crate::message::Message;
@@ -76,7 +77,11 @@ pub fn read<'a>(
 fn is_conversation<'a>(json: &'a Source<'a>, from: Option<&'static Format>, lines: Option<Lines>) -> bool {
     match lines {
         Some(lines) => lines == Lines::Messages,
-        None => begins_with_object(json.values()) && are_messages(json.values(), from),
+        None => {
+            let can_be_session = from.is_none_or(|format| format.on_broken_line.is_some());
+            let begins = begins_with_object(json.values()) || can_be_session && is_session(json.values());
+            begins && are_messages(json.values(), from)
+        }
     }
 }
 
@@ -267,7 +272,9 @@ impl<'a> List<'a> {
     /// Rejects values of which none belongs to the format. A file of another program is not a session without messages,
     /// even if the user named the format.
     fn check_not_foreign(&self, source: &str, format: &Format) -> Result<(), ReadError> {
-        let is_foreign = |value: Json<'a>| matches!(format.match_score(&Object::of(value)), MatchScore::Mismatch);
+        let is_foreign = |value: Json<'a>| {
+            matches!(format.match_score(&Object::of(value)), MatchScore::Mismatch | MatchScore::Skipped)
+        };
         match self.values.clone().next() {
             Some(first) if self.values.clone().all(is_foreign) => {
                 Err(no_transcript(source, first, format!("as {}, nothing in it is a message", format.name)))
@@ -395,6 +402,14 @@ fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
     values.find(|value| !is_stray(*value)).is_some_and(|value| value.kind() == JsonKind::Object)
 }
 
+/// Whether the first message of a file is one of a session, whose agent skips a list before it.
+fn is_session<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
+    let first = values.find(|value| value.kind() == JsonKind::Object && lines_of(*value).is_some());
+    let Some(first) = first.map(Object::of) else { return false };
+    let mut sessions = FORMATS.iter().filter(|format| format.on_broken_line.is_some());
+    sessions.any(|format| format.match_score(&first).is_message())
+}
+
 /// Whether a value is neither an object nor a list of messages or of conversations.
 fn is_stray(value: Json<'_>) -> bool {
     let holds = |item: Json<'_>| match item.kind() {
@@ -438,6 +453,16 @@ pub fn detect_lines(line: &str) -> Option<Lines> {
     }
 }
 
+/// Detects how to read the lines of a file that begins with a list from a later line: the list is a conversation unless the
+/// line is one of a session, whose agent skips lists. `None` if it could be either.
+pub fn detect_lines_behind_list(line: &str) -> Option<Lines> {
+    let source = Source::of(line).ok();
+    let object = source.as_ref().and_then(|source| source.first()).filter(|first| first.kind() == JsonKind::Object);
+    let Some(object) = object else { return Some(Lines::Conversations) };
+    let lines = lines_of(object)?;
+    Some(if is_session(std::iter::once(object)) { lines } else { Lines::Conversations })
+}
+
 /// Whether a line is an answer in a log of requests and answers. It has no history and stays unchanged.
 fn is_logged_answer(value: Json<'_>) -> bool {
     value.member_is("type", "response")
@@ -445,6 +470,8 @@ fn is_logged_answer(value: Json<'_>) -> bool {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unknown_lines;
 
 /// Reads a text for a test. The leaks of short tests do not matter.
 #[cfg(any(test, feature = "tests"))]

@@ -8,6 +8,9 @@ pub enum MatchScore {
     /// The value is not evidence for or against the format. It is not a message but may occur in files of this format, or a
     /// message that other formats write alike; only the other messages decide.
     Neutral,
+    /// It is an entry that the format does not know, and that its agent skips. It is not evidence, and a list of nothing
+    /// else is not of the format.
+    Skipped,
     /// The format can read it, and so can others.
     Plain,
     /// It has a trait that the format shares with its variants; the text names the trait.
@@ -25,7 +28,7 @@ pub enum MatchScore {
 impl MatchScore {
     /// Whether the value alone is a message of the format.
     pub fn is_message(self) -> bool {
-        !matches!(self, MatchScore::Mismatch | MatchScore::Neutral)
+        !matches!(self, MatchScore::Mismatch | MatchScore::Neutral | MatchScore::Skipped)
     }
 }
 

@@ -110,6 +110,10 @@ mod tests {
             (r#"{"requesterUsername":"u","responderUsername":"r","requests":[]}"#, "VS Code"),
             (r#"{"type":"system","session_id":"s","timestamp":"t","model":"m","cwd":"/","id":"1"}"#, "Droid"),
             (
+                r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a","codex_reasoning_items":[{"id":"rs_0"}]}]"#,
+                "Hermes",
+            ),
+            (
                 r#"[{"role":"user","content":[{"type":"text","text":"u"}],"ts":1},{"type":"reasoning","summary":[],"ts":2}]"#,
                 "Roo Code",
             ),

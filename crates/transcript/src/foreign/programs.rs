@@ -1,74 +1,81 @@
 //! Programs whose files tcompact does not read, told by one of their messages or by a whole export.
 
 use crate::foreign::libraries::LIBRARIES;
-use crate::foreign::recognizer::{Program, Recognizer, has_all, has_any, has_at, has_part_of, is_one_of};
+use crate::foreign::recognizer::{Program, has_all, has_any, has_at, has_part_of, is_one_of};
 use crate::json::{Json, JsonKind, Object};
 
 /// Programs whose files are told where no format reads them. They are never asked about what a format reads.
-const PROGRAMS: [(&str, Recognizer); 25] = [
-    ("a session of Crush", |message| {
+const PROGRAMS: [Program; 25] = [
+    Program::of("a session of Crush", |message| {
         let is_part = |part: Json<'_>| part.at(&["data"]).is_some_and(|data| data.kind() == JsonKind::Object);
         has_all(message, &["role"]) && has_at(message, &["parts"], |parts| parts.items().next().is_some_and(is_part))
     }),
-    ("a trajectory of Harbor (ATIF)", |one| {
+    Program::of("a trajectory of Harbor (ATIF)", |one| {
         one.get_text("schema_version").is_some_and(|version| version.starts_with("ATIF"))
     }),
-    ("a run of LangSmith", |run| has_all(run, &["run_type", "inputs"])),
-    ("a session of Continue", |turn| has_all(turn, &["message", "contextItems"])),
-    ("a conversation of LM Studio", |message| has_all(message, &["versions", "currentlySelected"])),
-    ("messages of Letta", |message| has_all(message, &["id", "message_type"])),
-    ("a thread of Zed", |message| {
+    Program::of("a run of LangSmith", |run| has_all(run, &["run_type", "inputs"])),
+    Program::of("a session of Continue", |turn| has_all(turn, &["message", "contextItems"])),
+    Program::of("a conversation of LM Studio", |message| has_all(message, &["versions", "currentlySelected"])),
+    Program::of("messages of Letta", |message| has_all(message, &["id", "message_type"])),
+    Program::of("a thread of Zed", |message| {
         message.at(&["User", "content"]).is_some() || message.at(&["Agent", "content"]).is_some()
     }),
-    ("updates of the Agent Client Protocol", |line| line.at(&["params", "update", "sessionUpdate"]).is_some()),
-    ("events of OpenHands V1", |event| {
+    Program::of("updates of the Agent Client Protocol", |line| {
+        line.at(&["params", "update", "sessionUpdate"]).is_some()
+    }),
+    Program::of("events of OpenHands V1", |event| {
         let kind = event.get_text("kind").map(|kind| kind.decode());
         let is_event = |kind: &str| {
             ["Event", "Observation", "Condensation", "CondensationRequest"].iter().any(|end| kind.ends_with(end))
         };
         kind.is_some_and(|kind| is_event(&kind)) && has_all(event, &["id", "source"])
     }),
-    ("a chat history of Semantic Kernel", |message| {
+    Program::of("a chat history of Semantic Kernel", |message| {
         let is_item = |item: Json<'_>| ["content_type", "$type"].iter().any(|key| item.get_text(key).is_some());
         let has_items = |key: &str| has_at(message, &[key], |items| items.items().next().is_some_and(is_item));
         has_all(message, &["content_type", "role"]) && !has_any(message, &["parts"])
             || message.at(&["Role", "Label"]).or_else(|| message.at(&["role", "label"])).is_some()
             || has_any(message, &["Role", "role"]) && (has_items("items") || has_items("Items"))
     }),
-    ("a session of Factory Droid", |line| {
+    Program::of("a session of Factory Droid", |line| {
         is_one_of(line, "type", &["message"])
             && has_at(line, &["message", "content"], |content| has_part_of(content, &["tool_use", "tool_result"]))
     }),
-    ("a session of Factory Droid", |line| is_one_of(line, "type", &["session_start", "compaction_state"])),
-    ("a stream of Cursor's agent", |line| has_all(line, &["call_id", "tool_call"])),
-    ("a transcript of Cursor's agent", |line| {
+    Program::of("a session of Factory Droid", |line| is_one_of(line, "type", &["session_start", "compaction_state"])),
+    Program::of("a stream of Cursor's agent", |line| has_all(line, &["call_id", "tool_call"])),
+    Program::of("a transcript of Cursor's agent", |line| {
         has_all(line, &["role"]) && line.at(&["message", "content"]).is_some() && !has_any(line, &["type", "uuid"])
     }),
-    ("Goose's messages", |message| {
+    Program::of("Goose's messages", |message| {
         has_any(message, &["working_dir"]) && has_any(message, &["conversation"])
             || has_at(message, &["content"], |content| has_part_of(content, &["toolRequest", "toolResponse"]))
     }),
-    ("Mastra's messages", |message| message.at(&["content", "format"]).is_some()),
-    ("Kimi CLI's context", |message| {
+    Program::of("Mastra's messages", |message| message.at(&["content", "format"]).is_some()),
+    Program::of("Kimi CLI's context", |message| {
         has_at(message, &["content"], |content| has_part_of(content, &["think"]))
             || message.get_text("role").is_some_and(|role| role.decode().starts_with('_'))
     }),
-    ("an export of ChatGPT", |one| has_all(one, &["mapping"]) && has_any(one, &["current_node", "conversation_id"])),
-    ("an export of Claude.ai", |one| has_all(one, &["chat_messages"])),
-    ("an export of Open WebUI", |one| one.at(&["chat", "history", "messages"]).is_some()),
-    ("shared data of opencode", |one| {
+    Program::of("an export of ChatGPT", |one| {
+        has_all(one, &["mapping"]) && has_any(one, &["current_node", "conversation_id"])
+    }),
+    Program::of("an export of Claude.ai", |one| has_all(one, &["chat_messages"])),
+    Program::of("an export of Open WebUI", |one| one.at(&["chat", "history", "messages"]).is_some()),
+    Program::of("shared data of opencode", |one| {
         has_all(one, &["type", "data"]) && is_one_of(one, "type", &["session", "message", "part"])
     }),
-    ("a file of opencode's storage", |one| {
+    Program::of("a file of opencode's storage", |one| {
         has_all(one, &["id", "sessionID"]) && has_any(one, &["messageID", "role"])
             || has_all(one, &["id", "projectID", "directory"])
+            // Parts of earlier versions name neither their session nor their message.
+            || has_all(one, &["id", "text"]) && one.at(&["time", "start"]).is_some()
+                && is_one_of(one, "type", &["text", "reasoning"])
     }),
-    ("a session of Google's ADK", |one| {
+    Program::of("a session of Google's ADK", |one| {
         has_all(one, &["author"]) && has_any(one, &["invocationId", "invocation_id"])
             || has_all(one, &["events"]) && has_any(one, &["appName", "app_name"])
     }),
-    ("a session of Strands Agents", |one| has_all(one, &["message", "message_id"])),
-    ("a trace of OpenTelemetry", |one| {
+    Program::of("a session of Strands Agents", |one| has_all(one, &["message", "message_id"])),
+    Program::of("a trace of OpenTelemetry", |one| {
         has_any(one, &["gen_ai.input.messages", "gen_ai.output.messages"])
             || one.at(&["context", "trace_id"]).is_some() && has_all(one, &["attributes"])
             || has_at(one, &["parts"], |parts| has_part_of(parts, &["tool_call", "tool_call_response"]))
@@ -128,23 +135,22 @@ const MISREAD_PROGRAMS: [Program; 9] = [
                 && chat.at(&["history", "currentId"]).is_some()
         },
     },
-    Program {
-        name: "a session of Hermes with rows that it does not send, or reasoning that only its provider reads",
-        next: "with --from openai-chat tcompact reads its messages without that reasoning, and all rows as sent",
-        is_of: |session| {
-            has_all(session, &["system_prompt", "message_count"])
-                && has_at(session, &["messages"], |messages| messages.items().any(is_unread_row_of_hermes))
-        },
-    },
+    HERMES,
 ];
 
-/// Whether a row of Hermes is not sent, or has reasoning beside its content as the provider spelled it: a list, or the text
-/// of one.
-fn is_unread_row_of_hermes(row: Json<'_>) -> bool {
-    if row.get("active").is_some_and(|active| active.raw() == "0") {
-        return true;
-    }
-    let Some(reasoning) = row.get("codex_reasoning_items") else { return false };
+const HERMES: Program = Program {
+    name: "a session of Hermes with rows that it does not send, or reasoning that only its provider reads",
+    next: "with --from openai-chat tcompact reads its messages without that reasoning, and all rows as sent",
+    is_of: |one| {
+        let is_unsent = |row: Json<'_>| row.get("active").is_some_and(|active| active.raw() == "0");
+        let is_session = has_all(one, &["system_prompt", "message_count"]);
+        is_session && has_at(one, &["messages"], |rows| rows.items().any(is_unsent)) || has_reasoning_items(one)
+    },
+};
+
+/// Whether a message has reasoning beside its content as the Responses API spelled it: a list, or the text of one.
+fn has_reasoning_items(message: &Object<'_>) -> bool {
+    let Some(reasoning) = message.get("codex_reasoning_items") else { return false };
     match reasoning.text() {
         Some(text) => text.starts_with("[{"),
         None => reasoning.items().next().is_some(),
@@ -156,20 +162,22 @@ pub(crate) fn misread_program(object: &Object<'_>) -> Option<String> {
     MISREAD_PROGRAMS.iter().find(|program| (program.is_of)(object)).map(Program::sentence)
 }
 
+/// Which program wrote a message that a format would misread, wherever it stands: a sentence without its subject.
+pub(crate) fn misread_message(message: &Object<'_>) -> Option<String> {
+    (HERMES.is_of)(message).then(|| HERMES.sentence())
+}
+
 /// Which program's file an object is of, if tcompact recognizes it but does not read it: a sentence without its subject.
 pub(crate) fn unread_program(object: Json<'_>) -> Option<String> {
-    let object = Object::of(object);
-    let mut known = MISREAD_PROGRAMS.iter().chain(&LIBRARIES);
-    if let Some(program) = known.find(|program| (program.is_of)(&object)) {
-        return Some(program.sentence());
-    }
-    let (name, _) = PROGRAMS.iter().find(|(_, is_of)| is_of(&object))?;
-    Some(format!("looks like {name}, which tcompact does not read,"))
+    recognized(object).map(Program::sentence)
 }
 
 /// The program that writes objects like this one, if tcompact recognizes it but does not read its files.
 pub(crate) fn program(object: Json<'_>) -> Option<&'static str> {
+    recognized(object).map(|program| program.name)
+}
+
+fn recognized(object: Json<'_>) -> Option<&'static Program> {
     let object = Object::of(object);
-    let known = MISREAD_PROGRAMS.iter().chain(&LIBRARIES).map(|program| (program.name, program.is_of));
-    known.chain(PROGRAMS).find(|(_, is_of)| is_of(&object)).map(|(name, _)| name)
+    MISREAD_PROGRAMS.iter().chain(&LIBRARIES).chain(&PROGRAMS).find(|program| (program.is_of)(&object))
 }

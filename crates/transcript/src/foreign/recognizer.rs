@@ -15,6 +15,11 @@ pub(super) struct Program {
 }
 
 impl Program {
+    /// A program without anything else that the user could do.
+    pub(super) const fn of(name: &'static str, is_of: Recognizer) -> Self {
+        Program { name, next: "", is_of }
+    }
+
     /// That an object is of the program: a sentence without its subject.
     pub(super) fn sentence(&self) -> String {
         let Program { name, next, .. } = self;

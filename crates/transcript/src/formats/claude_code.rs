@@ -28,6 +28,7 @@ use crate::format::{
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
+use crate::formats::shared::skipped::match_unknown;
 use crate::formats::shared::tool_use;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
@@ -130,6 +131,7 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         },
         Some(_) if message.get("role").is_none() || message.get("content").is_none() => MatchScore::Neutral,
         None if is_of_session(message) => MatchScore::Neutral,
+        None => match_unknown(message),
         _ => MatchScore::Mismatch,
     }
 }

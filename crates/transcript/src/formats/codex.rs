@@ -25,6 +25,7 @@ use crate::format::{
 };
 use crate::formats::shared::fields::{copied, non_null};
 use crate::formats::shared::items::{self, Item};
+use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::line_replay::{LineReplay, LineStep};
@@ -117,6 +118,7 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         Some(CodexLine::Meta) if message.get("payload").is_none() => MatchScore::Own("the first line of a session"),
         Some(CodexLine::Item(json, Some(_))) if json.span() == message.json.span() => MatchScore::Neutral,
         Some(_) => MatchScore::Own("the type and payload of a session's line"),
+        None if is_skipped(message) => MatchScore::Skipped,
         None => MatchScore::Mismatch,
     }
 }
@@ -344,6 +346,18 @@ fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
     // Items in requests may lack their type; items in sessions always have one.
     non_null(value, "type")?;
     items::kind(value).map(|kind| CodexLine::Item(value.json, Some(kind)))
+}
+
+/// Whether Codex skips a value that is not a line of a session, and that is not a message of another format either.
+fn is_skipped(value: &Object<'_>) -> bool {
+    if value.json.kind() != JsonKind::Object {
+        return true;
+    }
+    if non_null(value, "type").is_none() {
+        return match_unknown(value) == MatchScore::Skipped;
+    }
+    let is_elsewhere = value.get("payload").is_some() || value.at(&["message", "role"]).is_some();
+    !is_elsewhere && !is_foreign(value.json)
 }
 
 /// Whether an item is what a sub-agent sends to another agent. The model is sent it.

@@ -18,6 +18,7 @@ use crate::format::{
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
 use crate::formats::shared::links::{LinkKeys, uuid};
+use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Message, ResultRef};
@@ -88,7 +89,10 @@ fn match_score(message: &Object<'_>) -> MatchScore {
             MatchScore::Own("an event of a session")
         }
         Some(_) if is_event => MatchScore::Neutral,
-        _ => MatchScore::Mismatch,
+        Some(kind) if events::is_known(kind) || kind.is("session.start") => MatchScore::Mismatch,
+        Some(_) if message.get("role").is_some() || message.at(&["message", "role"]).is_some() => MatchScore::Mismatch,
+        Some(_) => MatchScore::Skipped,
+        None => match_unknown(message),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::format::{
 use crate::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::formats::shared::links::uuid;
 use crate::formats::shared::parts;
+use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
@@ -69,16 +70,18 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     }
     let Some(kind) = message.get_text("type") else {
         let is_record = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
-        return if is_record { MatchScore::Neutral } else { MatchScore::Mismatch };
+        return if is_record { MatchScore::Neutral } else { match_unknown(message) };
     };
     let has = |key| message.get(key).is_some();
-    if !has("content") || !has("id") || !has("timestamp") || has("role") || has("message") {
+    if has("role") || message.at(&["message", "role"]).is_some() {
         return MatchScore::Mismatch;
     }
+    let is_whole = ["content", "id", "timestamp"].into_iter().all(has);
     match role(kind) {
-        Some(_) => MatchScore::Own("a message of a session"),
-        None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => MatchScore::Neutral,
-        None => MatchScore::Mismatch,
+        Some(_) if is_whole && !has("message") => MatchScore::Own("a message of a session"),
+        Some(_) => MatchScore::Mismatch,
+        None if is_whole && kind.is_in(&["info", "error", "warning"]) => MatchScore::Neutral,
+        None => MatchScore::Skipped,
     }
 }
 

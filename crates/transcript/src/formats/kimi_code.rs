@@ -26,6 +26,7 @@ use crate::format::{
 };
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::fields::{copied, id, name, of_one_answer, role_in};
+use crate::formats::shared::skipped::match_unknown;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::order::{MessageOrder, ResultPlacement};
@@ -97,7 +98,8 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         Some(Line::Metadata) => MatchScore::Own("the first line of a session"),
         Some(line) if line.is_of_context() => MatchScore::Own("an event of the context in a line of a session"),
         // Kimi Code passes over lines of a type that it does not know.
-        _ if message.get_text("type").is_some() && message.get("role").is_none() => MatchScore::Neutral,
+        _ if message.get_text("type").is_none() => match_unknown(message),
+        _ if message.get("role").is_none() => MatchScore::Neutral,
         _ => MatchScore::Mismatch,
     }
 }

@@ -21,6 +21,7 @@ use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::chains;
 use crate::formats::shared::fields::{call_part, copied, id};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
+use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::line_replay::LineStep;
@@ -88,7 +89,7 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     if message.json.kind() != JsonKind::Object {
         return MatchScore::Neutral;
     }
-    let Some(kind) = message.get_text("type") else { return MatchScore::Mismatch };
+    let Some(kind) = message.get_text("type") else { return match_unknown(message) };
     let inner = message.get("message");
     if is_control_line(message, kind) {
         MatchScore::Mismatch
@@ -98,16 +99,17 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         MatchScore::Own("a summary in a line of a session")
     } else if inner.is_none() && message.get("role").is_none() {
         MatchScore::Neutral
-    } else {
+    } else if kind.is("message") || message.get("role").is_some() && message.get("content").is_some() {
         MatchScore::Mismatch
+    } else {
+        MatchScore::Skipped
     }
 }
 
 /// Whether an entry of a kind holds a message that pi sends where the entry is on the way to the last one.
 fn holds_message(entry: &Object<'_>, kind: Text<'_>) -> bool {
     let inner = entry.get("message");
-    let is_message = ["message", "compaction", "branch_summary", "custom_message"].iter().any(|is| kind.is(is))
-        || inner.is_some_and(|inner| inner.get_text("role").is_some());
+    let is_message = kind.is_in(&["message", "compaction", "branch_summary", "custom_message"]);
     let hides = inner.and_then(|inner| inner.get("excludeFromContext"));
     is_message && hides.is_none_or(|hides| hides.is_falsy())
 }
@@ -262,11 +264,11 @@ impl Session for Pi {
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        chains::broken_links(transcript, KEYS)
+        chains::broken_links(transcript, KEYS, |_| true)
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chains::repaired_links(transcript, KEYS)
+        chains::repaired_links(transcript, KEYS, |_| true)
     }
 
     fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {

@@ -24,6 +24,7 @@ use crate::formats::shared::chains;
 use crate::formats::shared::fields::{copied, id};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::formats::shared::parts::{self, member};
+use crate::formats::shared::skipped::match_unknown;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::order::{MessageOrder, ResultPlacement};
@@ -85,9 +86,13 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     }
     if !replay::is_record(message) {
         // Qwen Code passes over lines of a type that it does not know.
+        let Some(kind) = message.get_text("type") else { return match_unknown(message) };
         let is_message = message.get("role").is_some() || message.at(&["message", "content"]).is_some();
-        let is_line = message.get_text("type").is_some() && message.get("uuid").is_some();
-        return if is_line && !is_message { MatchScore::Neutral } else { MatchScore::Mismatch };
+        let has_id = message.get("uuid").is_some();
+        if is_message || !has_id && replay::is_known(kind) {
+            return MatchScore::Mismatch;
+        }
+        return if has_id { MatchScore::Neutral } else { MatchScore::Skipped };
     }
     let has_parts = message.at(&["message", "parts"]).is_some_and(|parts| parts.kind() == JsonKind::Array);
     if has_parts {
@@ -228,11 +233,11 @@ impl Session for QwenCode {
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        chains::broken_links(transcript, KEYS)
+        chains::broken_links(transcript, KEYS, replay::is_of_conversation)
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chains::repaired_links(transcript, KEYS)
+        chains::repaired_links(transcript, KEYS, replay::is_of_conversation)
     }
 
     /// Ours stands before what is kept, and has a later time.

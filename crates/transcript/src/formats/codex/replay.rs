@@ -1,7 +1,7 @@
 //! What each line of a session does when Codex resumes it.
 
 use crate::format::{EntryKind, Retention};
-use crate::formats::codex::{CodexLine, is_foreign, is_from_agent, is_injected, line};
+use crate::formats::codex::{CodexLine, is_foreign, is_from_agent, is_injected, is_skipped, line};
 use crate::formats::shared::items::{self, Item};
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::line_replay::{LineReplay, LineStep};
@@ -38,7 +38,9 @@ fn retention(value: Json<'_>, step: LineStep) -> Retention {
 
 /// What a line does.
 pub(super) fn step(value: Json<'_>) -> LineStep {
-    match line(&Object::of(value)) {
+    let object = Object::of(value);
+    match line(&object) {
+        None if is_skipped(&object) => LineStep::Note,
         Some(CodexLine::Item(item, None)) if !is_from_agent(item) && !is_foreign(item) => LineStep::Note,
         Some(CodexLine::Item(item, Some(Item::Message))) => step_of_message(item),
         Some(CodexLine::Item(..)) | None => LineStep::Message,

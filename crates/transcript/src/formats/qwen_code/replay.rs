@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::entries::{EntryKind, Retention};
 use crate::json::{Json, JsonKind, Object};
+use crate::text::Text;
 
 /// The types of records. Lines of other types are not read.
 const TYPES: [&str; 4] = ["user", "assistant", "tool_result", "system"];
@@ -27,12 +28,16 @@ pub(super) fn is_record(line: &Object<'_>) -> bool {
     let has_id = |key: &str| line.get_text(key).is_some_and(|id| !id.is_empty());
     let names_parent =
         line.get("parentUuid").is_some_and(|parent| matches!(parent.kind(), JsonKind::String | JsonKind::Null));
-    let kind = line.get_text("type");
-    has_id("uuid") && has_id("sessionId") && names_parent && kind.is_some_and(|kind| kind.is_in(&TYPES))
+    has_id("uuid") && has_id("sessionId") && names_parent && line.get_text("type").is_some_and(is_known)
+}
+
+/// Whether Qwen Code reads records of a type.
+pub(super) fn is_known(kind: Text<'_>) -> bool {
+    kind.is_in(&TYPES)
 }
 
 /// Whether a line is a record that others can follow.
-fn is_of_conversation(line: &Object<'_>) -> bool {
+pub(super) fn is_of_conversation(line: &Object<'_>) -> bool {
     let is_beside = || line.get_text("subtype").is_some_and(|kind| kind.is_in(&BESIDE));
     is_record(line) && !(line.member_is("type", "system") && is_beside())
 }

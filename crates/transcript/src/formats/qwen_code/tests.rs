@@ -86,6 +86,14 @@ fn a_missing_parent_ends_the_way_and_is_named() {
 }
 
 #[test]
+fn a_line_that_is_not_read_has_no_parent_to_miss() {
+    let unknown = line("9", "gone", r#""type":"notification""#);
+    let lines = [user("a", "1", ""), unknown, user("b", "2", "1")].join("\n");
+    let document = read_for_test(&lines, None, None).expect("a transcript");
+    assert!(FORMAT.session.broken_links(&document.transcripts[0]).is_empty());
+}
+
+#[test]
 fn a_summary_takes_the_id_that_the_first_kept_line_names() {
     let lines = [user("a", "1", ""), user("b", "2", "1"), user("c", "3", "2")];
     let source = lines.join("\n");

@@ -6,11 +6,20 @@ use crate::edit::Edit;
 use crate::entries::Retention;
 use crate::format::Transcript;
 use crate::formats::shared::links::{Chain, LinkFault, LinkKeys, LooseEntry};
+use crate::json::Object;
 
-/// The entries at which the way up from the last entry ends before it should. Branches that were left end as they like.
-pub(crate) fn broken_links<'a>(transcript: &Transcript<'a>, keys: LinkKeys) -> Vec<LooseEntry<'a>> {
+/// The entries at which the way up from the last entry ends before it should. Branches that were left end as they like, and
+/// so do entries that the agent does not read: `is_read` says which it does.
+pub(crate) fn broken_links<'a>(
+    transcript: &Transcript<'a>,
+    keys: LinkKeys,
+    is_read: fn(&Object<'_>) -> bool,
+) -> Vec<LooseEntry<'a>> {
     let mut entries = transcript.entries_in_order();
-    entries.retain(|entry| entry.get(keys.parent).is_some());
+    entries.retain(|entry| {
+        let entry = Object::of(*entry);
+        entry.get(keys.parent).is_some() && is_read(&entry)
+    });
     let mut obsolete = HashSet::new();
     for note in &transcript.notes {
         if note.retention == Retention::Obsolete {
@@ -23,6 +32,10 @@ pub(crate) fn broken_links<'a>(transcript: &Transcript<'a>, keys: LinkKeys) -> V
 }
 
 /// The edits that tie such entries to those before them.
-pub(crate) fn repaired_links(transcript: &Transcript<'_>, keys: LinkKeys) -> Vec<Edit> {
-    broken_links(transcript, keys).iter().filter_map(|loose| loose.tie(keys)).collect()
+pub(crate) fn repaired_links(
+    transcript: &Transcript<'_>,
+    keys: LinkKeys,
+    is_read: fn(&Object<'_>) -> bool,
+) -> Vec<Edit> {
+    broken_links(transcript, keys, is_read).iter().filter_map(|loose| loose.tie(keys)).collect()
 }

@@ -7,4 +7,5 @@ pub(crate) mod fields;
 pub(crate) mod items;
 pub(crate) mod links;
 pub(crate) mod parts;
+pub(crate) mod skipped;
 pub(crate) mod tool_use;
