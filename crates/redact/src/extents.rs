@@ -19,6 +19,12 @@ pub(super) static NEXT_ELEMENT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^</[\w-]{0,32}(?:key|name)>\s{0,64}<[\w-]{0,32}(?:string|value|data)>"));
 /// What PHP's `var_dump` says about a string before it.
 pub(super) static DUMPED_STRING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s{0,64}string(?:\([0-9]{1,5}\))? "));
+/// The text of an element that has a line of its own.
+pub(super) static OWN_LINE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[ \t]{0,16}\r?\n[ \t]{0,64}([^\s<>]+)[ \t]{0,16}\r?\n[ \t]{0,64}</"));
+/// A text of one line between three quotes, each on a line of its own.
+pub(super) static TEXT_BLOCK: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"^[ \t]{0,16}\r?\n[ \t]{0,64}([^\s"']+)[ \t]{0,16}\r?\n[ \t]{0,64}(?:"{3}|'{3})"#));
 /// What precedes the name of a variable that a command sets.
 const COMMANDS: &str = "ENV |setenv |SetEnv |setx |#define |set -x |set -gx |set -xg |set -Ux |set -xU |set --export ";
 
@@ -41,11 +47,22 @@ pub(super) enum Operator {
     Command,
     /// A bracket before a quote: `.password("…")`, `setApiKey("…")`.
     Call,
+    /// Between two texts that may be a pair: `{password, "…"}`, `"password" to "…"`, `setattr(config, "password", "…")`.
+    Pair,
 }
 
-/// Whether a letter or mark begins a string: `b"…"`, `@"…"`, `$'…'`. A raw string, `r"…"`, is mostly a pattern.
-pub(super) fn begins_string(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'b' | b'B' | b'u' | b'U' | b'L' | b'N' | b'@', b'"' | b'\'', ..] | [b'$', b'\'', ..])
+/// The bytes of the letters and marks before the quote of a string: `b"…"`, `@"…"`, `$'…'`, `rb"…"`, `r#"…"#`.
+pub(super) fn string_prefix(bytes: &[u8]) -> usize {
+    let letters = bytes.iter().take(2).take_while(|byte| b"bBuULNrRfF@$".contains(byte)).count();
+    let is_raw = bytes[..letters].contains(&b'r');
+    let hashes = if is_raw { bytes[letters..].iter().take(3).take_while(|byte| **byte == b'#').count() } else { 0 };
+    let is_string = Quote::at(bytes, letters + hashes).is_some_and(|quote| quote.mark != b'`');
+    if is_string { letters + hashes } else { 0 }
+}
+
+/// Whether a string with these letters before its quote is mostly a pattern or a template, and not a text.
+pub(super) fn is_pattern_prefix(prefix: &[u8]) -> bool {
+    prefix.iter().any(|byte| b"rRfF$".contains(byte))
 }
 
 /// The operator behind a name that ends at `at`, and where it ends.
@@ -60,7 +77,11 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
             Quote::at(bytes, skip_spaces(bytes, spaced + length))?;
             (Operator::Compare, length)
         }
+        // A hidden field of jsonnet.
+        [b':', b':', b' ', rest @ ..] if Quote::at(rest, 0).is_some() => (Operator::Equals, 3),
         [b':', b':', ..] | [b'=', b'~', ..] => return None,
+        // In an address inside of another.
+        [b'%', b'3', b'D' | b'd', ..] if spaced == at => (Operator::Tight, 3),
         [b'?' | b'+', b'=', ..] => (Operator::Make, 2),
         [b':', b'=', ..] | [b'=', b'>', ..] | [b'<', b'-', ..] => (Operator::Equals, 2),
         // Without spaces it reads a member.
@@ -71,15 +92,55 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
         [b'=', ..] => (Operator::Equals, 1),
         [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Equals, 1),
+        [b',', ..] if begins_pair(before, is_quoted) => (Operator::Pair, 1),
+        [b't', b'o', b' ', b'"', ..] if is_quoted && spaced > at => (Operator::Pair, 2),
         [_, ..] if (before.ends_with("--") || before.ends_with(" -")) && spaced > at => (Operator::Equals, 0),
         [_, ..] if is_command() => (Operator::Command, 0),
         [b'(', b'"' | b'\'' | b'`', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
-        [b'(', rest @ ..] if spaced == at && !is_quoted && begins_string(rest) => (Operator::Call, 1),
+        [b'(', rest @ ..] if spaced == at && !is_quoted && string_prefix(rest) > 0 => (Operator::Call, 1),
         [b'(', b'\\', b'"', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
         [b'"' | b'\'', ..] if spaced > at && !is_quoted => (Operator::Beside, 0),
         _ => return None,
     };
     Some((operator, spaced + length))
+}
+
+/// Whether a name before a comma is the first of a tuple in braces, or the second argument of a call.
+fn begins_pair(before: &str, is_quoted: bool) -> bool {
+    if !is_quoted {
+        return before.ends_with('{') || before.ends_with("{:");
+    }
+    let before = before.trim_end_matches(['"', '\'', '\\']).trim_end_matches(' ');
+    let Some(first) = before.strip_suffix(',') else { return false };
+    let call = first.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "_.$".contains(c));
+    call.len() < first.len() && call.ends_with('(')
+}
+
+/// Skips the bracket behind a name in a subscript, where a text in quotes is assigned: `$h{password} = "…"`,
+/// `([password]="…")`.
+pub(super) fn behind_subscript(before: &str, bytes: &[u8], at: usize) -> usize {
+    let before = before.trim_end_matches(['"', '\'']);
+    let is_closed = match bytes.get(at) {
+        Some(b'}') => before
+            .strip_suffix('{')
+            .is_some_and(|hash| hash.ends_with(|c: char| c.is_ascii_alphanumeric() || "_>}".contains(c))),
+        Some(b']') => before.ends_with('['),
+        _ => false,
+    };
+    let equals = skip_spaces(bytes, at + usize::from(is_closed));
+    let is_assigned = is_closed && bytes.get(equals) == Some(&b'=');
+    if is_assigned && Quote::at(bytes, skip_spaces(bytes, equals + 1)).is_some() { at + 1 } else { at }
+}
+
+/// Skips the end of a line and the spaces of the next, if that begins with a text in quotes.
+pub(super) fn behind_line(bytes: &[u8], at: usize) -> usize {
+    let line = match &bytes[at..] {
+        [b'\n', ..] => at + 1,
+        [b'\r', b'\n', ..] => at + 2,
+        _ => return at,
+    };
+    let next = skip_spaces(bytes, line);
+    if matches!(bytes.get(next), Some(b'"' | b'\'')) { next } else { at }
 }
 
 /// Where the text of an XML element begins that a name labels: as its tag, as an attribute of its tag, or as the
@@ -100,6 +161,9 @@ pub(super) fn element_text(text: &str, name: usize, at: usize) -> Option<usize> 
         return None;
     }
     let value = &rest[end + 1..];
+    if let Some(below) = OWN_LINE.captures(value).and_then(|captures| captures.get(1)).filter(|_| is_tag && end == 0) {
+        return Some(at + end + 1 + below.start());
+    }
     let line = &value[..value.find('\n').unwrap_or(value.len())];
     // What a manual says about `<password>` follows in the same way.
     let is_text = !value.starts_with(' ') || line.contains("</");
@@ -130,14 +194,15 @@ pub(super) fn behind_keyword(bytes: &[u8], at: usize) -> usize {
     if is_keyword { skip_spaces(bytes, end + 1) } else { at }
 }
 
-/// Skips a type and `=`: `: str = "…"`.
+/// Skips a type and `=` or `:=`: `: str = "…"`.
 pub(super) fn behind_type(bytes: &[u8], at: usize) -> usize {
     let is_type = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_<>[]&|. ".contains(byte);
     let end = at + bytes[at..].iter().take(LONGEST_NAME).take_while(is_type).count();
-    if end == at || !bytes[end..].starts_with(b"=") || bytes[end - 1] != b' ' {
+    let colon = usize::from(bytes.get(end) == Some(&b':'));
+    if end == at || !bytes[end + colon..].starts_with(b"=") || bytes[end - 1] != b' ' {
         return at;
     }
-    let assigned = skip_spaces(bytes, end + 1);
+    let assigned = skip_spaces(bytes, end + colon + 1);
     if Quote::at(bytes, assigned).is_some() { assigned } else { at }
 }
 
@@ -160,6 +225,8 @@ pub(super) struct ValueStart<'t> {
     pub(super) start: usize,
     /// The quote before the value, if it is in quotes.
     pub(super) quote: Option<Quote>,
+    /// Where a text between three quotes ends.
+    pub(super) end: Option<usize>,
 }
 
 /// A quote that may be escaped.
@@ -212,7 +279,24 @@ impl<'t> ValueStart<'t> {
     /// The value that begins at an offset, in quotes or not.
     pub(super) fn at(text: &'t str, placeholders: &'t [Range<usize>], at: usize) -> Self {
         let quote = Quote::at(text.as_bytes(), at);
-        ValueStart { text, placeholders, start: at + quote.map_or(0, Quote::len), quote }
+        let start = at + quote.map_or(0, Quote::len);
+        // Three quotes are one.
+        let is_triple = quote.is_some_and(|quote| text.as_bytes()[start..].starts_with(&[quote.mark; 2]));
+        let start = start + if is_triple { 2 } else { 0 };
+        let rest = &text[start..text.floor_char_boundary(start + LONGEST_LINE)];
+        let block = if is_triple { TEXT_BLOCK.captures(rest).and_then(|captures| captures.get(1)) } else { None };
+        match block {
+            Some(line) => {
+                ValueStart { text, placeholders, start: start + line.start(), quote, end: Some(start + line.end()) }
+            }
+            None => ValueStart { text, placeholders, start, quote, end: None },
+        }
+    }
+
+    /// A text that is all a value, as between quotes.
+    pub(super) fn whole(text: &'t str) -> Self {
+        let quote = Some(Quote { backslashes: 0, mark: b'"' });
+        ValueStart { text, placeholders: &[], start: 0, quote, end: None }
     }
 
     /// The rest of the line.
@@ -223,10 +307,16 @@ impl<'t> ValueStart<'t> {
 
     /// The span of a quoted value if the quotes close on the same line, and in the same string if the text is JSON.
     pub(super) fn in_quotes(&self) -> Option<Range<usize>> {
-        let range = self.closing_quote(self.quote?)?;
+        if let Some(end) = self.end {
+            return Some(self.start..end);
+        }
+        let quote = self.quote?;
+        let range = self.closing_quote(quote)?;
         let value = self.text.get(range.clone())?;
+        // Each of these quotes is escaped.
+        let is_string = quote.backslashes == 0 && quote.mark == b'"';
         let is_between = |c: char| c.is_whitespace() || matches!(c, ',' | ':' | '{' | '}' | '[' | ']');
-        (!value.contains('"') || !value.contains(is_between)).then_some(range)
+        (is_string || !value.contains('"') || !value.contains(is_between)).then_some(range)
     }
 
     pub(super) fn closing_quote(&self, quote: Quote) -> Option<Range<usize>> {
@@ -234,21 +324,37 @@ impl<'t> ValueStart<'t> {
         let bytes = self.text.as_bytes();
         let mut at = self.start;
         let end = bytes.len().min(self.start + LONGEST_VALUE);
+        // Where the value ends if a quote that is written twice is two.
+        let mut doubled = None;
         while at < end {
             let escapes = bytes[at..end].iter().take_while(|byte| **byte == b'\\').count();
-            let next = bytes.get(at + escapes)?;
+            let Some(next) = bytes.get(at + escapes) else { break };
             match next {
-                b'\n' | b'\r' => return None,
+                b'\n' | b'\r' => break,
+                byte if *byte == mark && backslashes == 0 && self.is_doubled(at, mark) => {
+                    doubled = doubled.or(Some(at));
+                    at += 1;
+                }
                 // Fewer backslashes than before the value close the string around it.
                 byte if *byte == mark && escapes <= backslashes => return Some(self.start..at),
-                b'n' | b'r' if escapes > 0 && escapes <= backslashes => return None,
+                b'n' | b'r' if escapes > 0 && escapes <= backslashes => break,
                 // In a plain string, pairs of backslashes before a quote escape each other.
                 byte if *byte == mark && backslashes == 0 && escapes % 2 == 0 => return Some(self.start..at + escapes),
                 _ => {}
             }
             at += escapes + 1;
         }
-        None
+        doubled.map(|end| self.start..end)
+    }
+
+    /// Whether a quote at an offset is the first of two inside of a word, which stand for one: `'it''s'` in SQL and YAML.
+    fn is_doubled(&self, at: usize, mark: u8) -> bool {
+        let is_letter = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+        let bytes = self.text.as_bytes();
+        at > self.start
+            && bytes[at..].starts_with(&[mark; 2])
+            && is_letter(bytes.get(at - 1))
+            && is_letter(bytes.get(at + 2))
     }
 
     /// Where an unquoted value ends: before a byte that ends it, or the escape of one.
@@ -297,6 +403,8 @@ pub(super) enum Class {
     /// Capital letters and digits.
     Capitals,
     Alphanumeric,
+    /// Letters and digits without those that look like others: `0`, `O`, `I` and `l`.
+    Base58,
     /// Letters, digits, `_` and `-`.
     Word,
     /// `Word`, dots and `~`.
@@ -315,6 +423,7 @@ impl Class {
             Class::Hex => byte.is_ascii_hexdigit(),
             Class::Capitals => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
             Class::Alphanumeric => byte.is_ascii_alphanumeric(),
+            Class::Base58 => byte.is_ascii_alphanumeric() && !b"0OIl".contains(&byte),
             Class::Word => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
             Class::Dotted => Class::Word.has(byte) || matches!(byte, b'.' | b'~'),
             Class::Padded => Class::Dotted.has(byte) || byte == b'=',
