@@ -2,7 +2,7 @@
 //! headers.
 //!
 //! There is one scanner for all of them. It reads the name of a secret, the operator behind it
-//! ([`crate::extents`]) and the value ([`crate::extents`]), and asks whether the value is secret
+//! ([`crate::operators`]) and the value ([`crate::extents`]), and asks whether the value is secret
 //! ([`crate::values`]).
 
 use std::ops::Range;
@@ -11,9 +11,10 @@ use std::sync::LazyLock;
 use memchr::memmem;
 use regex::Regex;
 
-use crate::extents::{self, LONGEST_HEADER, LONGEST_NAME, Operator, Quote, ValueStart, is_delimiter, skip_spaces};
+use crate::extents::{self, LONGEST_HEADER, LONGEST_NAME, Quote, ValueStart, is_delimiter, skip_spaces};
 use crate::kinds::AUTHORIZATION;
 use crate::names::{self, NameClass};
+use crate::operators::{self, Operator};
 use crate::pattern::pattern;
 use crate::values::{self, SecretCandidate, ValuePlace};
 use crate::{SecretSpan, tables};
@@ -176,32 +177,32 @@ impl<'t> Assignment<'t> {
             at += quote.len();
             at += usize::from(bytes.get(at) == Some(&b']'));
         } else if is_in_brackets {
-            let end = extents::behind_visibility(text, at);
+            let end = operators::behind_visibility(text, at);
             at = if matches!(&bytes[end..], [b']', b' ', b'=', ..]) { end + 1 } else { at };
         }
-        at = extents::behind_subscript(&text[..name.start], bytes, at);
+        at = operators::behind_subscript(&text[..name.start], bytes, at);
         at += if bytes[at..].starts_with(b"[]") { 2 } else { 0 };
         at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
         let quoted_name = closing_quote.is_some();
         // Most names have no operator.
-        let (operator, end) = match extents::element_text(text, name.start, at) {
+        let (operator, end) = match operators::element_text(text, name.start, at) {
             Some(end) => (Operator::Tight, end),
-            None => extents::operator(&text[..name.start], bytes, at, quoted_name)?,
+            None => operators::operator(&text[..name.start], bytes, at, quoted_name)?,
         };
         // In a shell, what to say or to use instead if a variable is missing: `${NAME:?…}`.
         if text[..name.start].ends_with("${") && matches!(&bytes[at..], [b':', b'?' | b'+', ..]) {
             return None;
         }
-        let end = if operator == Operator::Equals { extents::behind_dump(text, end) } else { end };
-        let mut start = extents::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
+        let end = if operator == Operator::Equals { operators::behind_dump(text, end) } else { end };
+        let mut start = operators::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
         if bytes[..end].ends_with(b",") {
-            start = extents::behind_keyword(bytes, start);
+            start = operators::behind_keyword(bytes, start);
         }
         if operator == Operator::Equals || (operator == Operator::Colon && quoted_name) {
-            start = extents::behind_line(bytes, start);
+            start = operators::behind_line(bytes, start);
         }
-        let prefix = &bytes[start..start + extents::string_prefix(&bytes[start..])];
-        let is_pattern = extents::is_pattern_prefix(prefix);
+        let prefix = &bytes[start..start + operators::string_prefix(&bytes[start..])];
+        let is_pattern = operators::is_pattern_prefix(prefix);
         start += prefix.len();
         let mut value = ValueStart::at(text, placeholders, start);
         let own = &text[name.clone()];
@@ -422,14 +423,5 @@ fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
 /// Builds the patterns of this file.
 #[cfg(any(test, feature = "tests"))]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![
-        &*NAMES,
-        &*GROUPS,
-        &*extents::OWN_LINE,
-        &*extents::TEXT_BLOCK,
-        &*extents::NEXT_ELEMENT,
-        &*extents::DUMPED_STRING,
-        &*NAME_BEFORE,
-        &*NAME_BEHIND,
-    ]
+    vec![&*NAMES, &*GROUPS, &*extents::TEXT_BLOCK, &*NAME_BEFORE, &*NAME_BEHIND]
 }
