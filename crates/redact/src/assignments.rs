@@ -2,7 +2,7 @@
 //! headers.
 //!
 //! There is one scanner for all of them. It reads the name of a secret, the operator behind it
-//! ([`crate::extents`]) and the value ([`crate::extents`]), and asks whether the value is secret
+//! ([`crate::operators`]) and the value ([`crate::extents`]), and asks whether the value is secret
 //! ([`crate::values`]).
 
 use std::ops::Range;
@@ -11,9 +11,10 @@ use std::sync::LazyLock;
 use memchr::memmem;
 use regex::Regex;
 
-use crate::extents::{self, LONGEST_HEADER, LONGEST_NAME, Operator, Quote, ValueStart, is_delimiter, skip_spaces};
+use crate::extents::{self, LONGEST_HEADER, LONGEST_NAME, Quote, ValueStart, is_delimiter, skip_spaces};
 use crate::kinds::AUTHORIZATION;
 use crate::names::{self, NameClass};
+use crate::operators::{self, Operator};
 use crate::pattern::pattern;
 use crate::values::{self, SecretCandidate, ValuePlace};
 use crate::{SecretSpan, tables};
@@ -65,6 +66,8 @@ pub(super) struct Assignment<'t> {
     pub(super) operator: Operator,
     /// Whether the name is in quotes.
     quoted_name: bool,
+    /// Whether the value is a raw string or a template.
+    is_pattern: bool,
     pub(super) value: ValueStart<'t>,
 }
 
@@ -91,10 +94,10 @@ pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<Se
 
 /// The secret in the value of a member, if its name is that of a secret.
 pub(super) fn in_member(label: &str, text: &str) -> Option<SecretSpan> {
-    let quote = Some(Quote { backslashes: 0, mark: b'"' });
-    let value = ValueStart { text, placeholders: &[], start: 0, quote };
+    let value = ValueStart::whole(text);
     let class = names::classify(label)?;
-    let member = Assignment { name: 0, label, class, operator: Operator::Colon, quoted_name: true, value };
+    let operator = Operator::Colon;
+    let member = Assignment { name: 0, label, class, operator, quoted_name: true, is_pattern: false, value };
     match class {
         NameClass::Authorization => member.credential(),
         NameClass::Cookie => member.cookies(),
@@ -111,6 +114,9 @@ fn name_around(text: &str, word: Range<usize>) -> Range<usize> {
     let mut start = word.start - before;
     let is_escape = start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't');
     start += usize::from(is_escape && start < word.start);
+    // In an address inside of another, `%3F` precedes the name.
+    let is_encoded = bytes[..start].ends_with(b"%") && start + 2 <= word.start;
+    start += if is_encoded && bytes[start..start + 2].iter().all(u8::is_ascii_hexdigit) { 2 } else { 0 };
     let whole = &text[start..word.end + after];
     let name = whole.trim_start_matches(['-', '.']);
     start += whole.len() - name.len();
@@ -171,27 +177,34 @@ impl<'t> Assignment<'t> {
             at += quote.len();
             at += usize::from(bytes.get(at) == Some(&b']'));
         } else if is_in_brackets {
-            let end = extents::behind_visibility(text, at);
+            let end = operators::behind_visibility(text, at);
             at = if matches!(&bytes[end..], [b']', b' ', b'=', ..]) { end + 1 } else { at };
         }
+        at = operators::behind_subscript(&text[..name.start], bytes, at);
         at += if bytes[at..].starts_with(b"[]") { 2 } else { 0 };
         at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
         let quoted_name = closing_quote.is_some();
         // Most names have no operator.
-        let (operator, end) = match extents::element_text(text, name.start, at) {
+        let (operator, end) = match operators::element_text(text, name.start, at) {
             Some(end) => (Operator::Tight, end),
-            None => extents::operator(&text[..name.start], bytes, at, quoted_name)?,
+            None => operators::operator(&text[..name.start], bytes, at, quoted_name)?,
         };
-        let end = if operator == Operator::Equals { extents::behind_dump(text, end) } else { end };
-        let mut start = extents::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
-        if bytes[..end].ends_with(b",") {
-            start = extents::behind_keyword(bytes, start);
+        // In a shell, what to say or to use instead if a variable is missing: `${NAME:?…}`.
+        if text[..name.start].ends_with("${") && matches!(&bytes[at..], [b':', b'?' | b'+', ..]) {
+            return None;
         }
-        start += usize::from(extents::begins_string(&bytes[start..]));
+        let end = if operator == Operator::Equals { operators::behind_dump(text, end) } else { end };
+        let mut start = operators::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
+        if bytes[..end].ends_with(b",") {
+            start = operators::behind_keyword(bytes, start);
+        }
+        if operator == Operator::Equals || (operator == Operator::Colon && quoted_name) {
+            start = operators::behind_line(bytes, start);
+        }
+        let prefix = &bytes[start..start + operators::string_prefix(&bytes[start..])];
+        let is_pattern = operators::is_pattern_prefix(prefix);
+        start += prefix.len();
         let mut value = ValueStart::at(text, placeholders, start);
-        // Three quotes are one.
-        let is_triple = value.quote.is_some_and(|quote| bytes[value.start..].starts_with(&[quote.mark; 2]));
-        value.start += if is_triple { 2 } else { 0 };
         let own = &text[name.clone()];
         // In a connection string; elsewhere it is the working directory.
         let is_pwd = own.eq_ignore_ascii_case("pwd")
@@ -214,7 +227,7 @@ impl<'t> Assignment<'t> {
         let before = &text[text.ceil_char_boundary(name.saturating_sub(LONGEST_LABEL))..name];
         let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).next().unwrap_or(before);
         let is_path = operator == Operator::Colon && word.contains("arn:");
-        (!is_path).then_some(Assignment { name, label, class, operator, quoted_name, value })
+        (!is_path).then_some(Assignment { name, label, class, operator, quoted_name, is_pattern, value })
     }
 
     fn secrets(&self) -> Vec<SecretSpan> {
@@ -243,7 +256,12 @@ impl<'t> Assignment<'t> {
     fn secret(&self) -> Option<SecretSpan> {
         let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
         let value = &self.value.text[range.clone()];
+        // In a shell, what stands between these is a command.
+        let is_command = self.operator == Operator::Tight && self.value.quote.is_some_and(|quote| quote.mark == b'`');
         let may_be = match self.operator {
+            _ if self.is_pattern && !values::is_plain(value) => false,
+            _ if is_command => values::is_told(self.class, value),
+            Operator::Pair => values::is_told(self.class, value) && values::is_no_numbered_word(value),
             Operator::Compare => values::is_told(self.class, value),
             Operator::Beside => self.label == "PASSWORD" || values::is_no_identifier(value),
             Operator::Call => self.is_setter() && values::is_random(value, 6) && !value.ends_with([':', '?']),
@@ -286,7 +304,10 @@ impl<'t> Assignment<'t> {
             b';' | b'&' | b'|' => !is_setting && self.operator != Operator::Colon && !is_property,
             _ => is_delimiter(byte),
         });
-        let value = text.get(start..end)?;
+        let mut value = text.get(start..end)?;
+        if text[..start].ends_with("%3D") || text[..start].ends_with("%3d") {
+            value = &value[..value.find("%26").unwrap_or(value.len())];
+        }
         let punctuation = if is_setting { &[',', ';'][..] } else { &['.', ',', ':', ';', ')', ']', '}'] };
         let mut last = value.trim_end_matches(punctuation).len();
         // A bracket that the value opens belongs to it.
@@ -402,5 +423,5 @@ fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
 /// Builds the patterns of this file.
 #[cfg(any(test, feature = "tests"))]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![&*NAMES, &*GROUPS, &*extents::NEXT_ELEMENT, &*extents::DUMPED_STRING, &*NAME_BEFORE, &*NAME_BEHIND]
+    vec![&*NAMES, &*GROUPS, &*extents::TEXT_BLOCK, &*NAME_BEFORE, &*NAME_BEHIND]
 }

@@ -1,9 +1,7 @@
-//! Finds what stands between a name and its value, and where the value ends: at a quote, a space, the end of a line or of a
-//! header.
+//! Finds where a value begins and ends: at a quote, a space, the end of a line or of a header. Also the characters that secrets
+//! consist of.
 //!
 //! The text may be of any kind and cut anywhere, so nothing is parsed as a whole. All distances are bounded.
-//!
-//! Also: the characters that secrets consist of.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,133 +12,9 @@ use crate::pattern::pattern;
 
 /// The most bytes of a name on either side of the matched word.
 pub(super) const LONGEST_NAME: usize = 64;
-/// The end of the element with a name, and the tag of the next.
-pub(super) static NEXT_ELEMENT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^</[\w-]{0,32}(?:key|name)>\s{0,64}<[\w-]{0,32}(?:string|value|data)>"));
-/// What PHP's `var_dump` says about a string before it.
-pub(super) static DUMPED_STRING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s{0,64}string(?:\([0-9]{1,5}\))? "));
-/// What precedes the name of a variable that a command sets.
-const COMMANDS: &str = "ENV |setenv |SetEnv |setx |#define |set -x |set -gx |set -xg |set -Ux |set -xU |set --export ";
-
-/// The operator between a name and its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
-    /// `=` without spaces, or the end of an XML tag.
-    Tight,
-    /// `=`, `:=` or `=>`, a space after a flag, or a comma between the arguments of a call: `define("K", "v")`.
-    Equals,
-    /// `:`
-    Colon,
-    /// `?=`, `+=` and the like in a makefile.
-    Make,
-    /// A space before a quote: `PASSWORD '…'` in SQL, `(setq password "…")`.
-    Beside,
-    /// `==` or `!=` before a quote.
-    Compare,
-    /// A space after a command that sets a variable: `ENV K V`.
-    Command,
-    /// A bracket before a quote: `.password("…")`, `setApiKey("…")`.
-    Call,
-}
-
-/// Whether a letter or mark begins a string: `b"…"`, `@"…"`, `$'…'`. A raw string, `r"…"`, is mostly a pattern.
-pub(super) fn begins_string(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'b' | b'B' | b'u' | b'U' | b'L' | b'N' | b'@', b'"' | b'\'', ..] | [b'$', b'\'', ..])
-}
-
-/// The operator behind a name that ends at `at`, and where it ends.
-pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -> Option<(Operator, usize)> {
-    let spaced = skip_spaces(bytes, at);
-    let is_command = || spaced > at && COMMANDS.split('|').any(|command| before.ends_with(command));
-    let (operator, length) = match &bytes[spaced..] {
-        [b':', b':', b'=', ..] | [b'?', b'?', b'=', ..] | [b'|', b'|', b'=', ..] => (Operator::Make, 3),
-        [b'=' | b'!', b'=', rest @ ..] => {
-            // What a secret is compared with, in quotes.
-            let length = 2 + usize::from(rest.first() == Some(&b'='));
-            Quote::at(bytes, skip_spaces(bytes, spaced + length))?;
-            (Operator::Compare, length)
-        }
-        [b':', b':', ..] | [b'=', b'~', ..] => return None,
-        [b'?' | b'+', b'=', ..] => (Operator::Make, 2),
-        [b':', b'=', ..] | [b'=', b'>', ..] | [b'<', b'-', ..] => (Operator::Equals, 2),
-        // Without spaces it reads a member.
-        [b'-', b'>', b' ', ..] if spaced > at => (Operator::Equals, 2),
-        [b':', ..] => (Operator::Colon, 1),
-        // The colon of Chinese and Japanese.
-        [0xef, 0xbc, 0x9a, ..] => (Operator::Colon, 3),
-        [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
-        [b'=', ..] => (Operator::Equals, 1),
-        [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Equals, 1),
-        [_, ..] if (before.ends_with("--") || before.ends_with(" -")) && spaced > at => (Operator::Equals, 0),
-        [_, ..] if is_command() => (Operator::Command, 0),
-        [b'(', b'"' | b'\'' | b'`', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
-        [b'(', rest @ ..] if spaced == at && !is_quoted && begins_string(rest) => (Operator::Call, 1),
-        [b'(', b'\\', b'"', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
-        [b'"' | b'\'', ..] if spaced > at && !is_quoted => (Operator::Beside, 0),
-        _ => return None,
-    };
-    Some((operator, spaced + length))
-}
-
-/// Where the text of an XML element begins that a name labels: as its tag, as an attribute of its tag, or as the
-/// element before it.
-pub(super) fn element_text(text: &str, name: usize, at: usize) -> Option<usize> {
-    let rest = text.get(at..text.floor_char_boundary(at + 160))?;
-    // A tag can have the prefix of a namespace: `<wsse:Password>`.
-    let space =
-        text[..name].strip_suffix(':').map(|before| before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()));
-    let before = space.filter(|before| before.ends_with('<')).unwrap_or(&text[..name]);
-    let labels = before.ends_with('<') || before.ends_with("=\"") || before.ends_with("='");
-    if before.ends_with("key>") || before.ends_with("name>") {
-        return NEXT_ELEMENT.find(rest).map(|found| at + found.end());
-    }
-    let end = rest.find(['<', '>', '\n']).filter(|end| labels && rest[*end..].starts_with('>'))?;
-    let is_tag = end == 0 || rest.starts_with(' ') || !before.ends_with('<');
-    if !is_tag || rest[..end].ends_with('/') {
-        return None;
-    }
-    let value = &rest[end + 1..];
-    let line = &value[..value.find('\n').unwrap_or(value.len())];
-    // What a manual says about `<password>` follows in the same way.
-    let is_text = !value.starts_with(' ') || line.contains("</");
-    let inner = ["<Value>", "<value>"].iter().find(|tag| value.starts_with(**tag)).map_or(0, |tag| tag.len());
-    is_text.then_some(at + end + 1 + inner)
-}
-
-/// Skips what PHP's `var_dump` says about a string: `=>` and mostly a line below `string(8) "…"`.
-pub(super) fn behind_dump(text: &str, at: usize) -> usize {
-    let rest = &text[at..text.floor_char_boundary(at + 80)];
-    let end = DUMPED_STRING.find(rest).map_or(at, |found| at + found.end());
-    if Quote::at(text.as_bytes(), end).is_some() { end } else { at }
-}
-
-/// Skips what PHP's `print_r` says about a member that is not public: `:protected`, `:App\Model\User:private`.
-pub(super) fn behind_visibility(text: &str, at: usize) -> usize {
-    let rest = &text[at..text.floor_char_boundary(at + 120)];
-    let end = rest.find(']').filter(|end| rest.starts_with(':') && !rest[..*end].contains([' ', '"', '\'', '\n']));
-    let is_visibility = |end: &usize| rest[..*end].ends_with(":protected") || rest[..*end].ends_with(":private");
-    end.filter(is_visibility).map_or(at, |end| at + end)
-}
-
-/// Skips the name of an argument that gives the value: `env("SECRET_KEY", default="…")`.
-pub(super) fn behind_keyword(bytes: &[u8], at: usize) -> usize {
-    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-    let end = skip_spaces(bytes, at + bytes[at..].iter().take(LONGEST_NAME).take_while(is_name).count());
-    let is_keyword = end > at && bytes.get(end) == Some(&b'=') && bytes.get(end + 1) != Some(&b'=');
-    if is_keyword { skip_spaces(bytes, end + 1) } else { at }
-}
-
-/// Skips a type and `=`: `: str = "…"`.
-pub(super) fn behind_type(bytes: &[u8], at: usize) -> usize {
-    let is_type = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_<>[]&|. ".contains(byte);
-    let end = at + bytes[at..].iter().take(LONGEST_NAME).take_while(is_type).count();
-    if end == at || !bytes[end..].starts_with(b"=") || bytes[end - 1] != b' ' {
-        return at;
-    }
-    let assigned = skip_spaces(bytes, end + 1);
-    if Quote::at(bytes, assigned).is_some() { assigned } else { at }
-}
-
+/// A text of one line between three quotes, each on a line of its own.
+pub(super) static TEXT_BLOCK: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"^[ \t]{0,16}\r?\n[ \t]{0,64}([^\s"']+)[ \t]{0,16}\r?\n[ \t]{0,64}(?:"{3}|'{3})"#));
 /// The most bytes of a value.
 pub(super) const LONGEST_VALUE: usize = 4096;
 /// The most bytes of a line of words.
@@ -160,6 +34,8 @@ pub(super) struct ValueStart<'t> {
     pub(super) start: usize,
     /// The quote before the value, if it is in quotes.
     pub(super) quote: Option<Quote>,
+    /// Where a text between three quotes ends.
+    pub(super) end: Option<usize>,
 }
 
 /// A quote that may be escaped.
@@ -212,7 +88,24 @@ impl<'t> ValueStart<'t> {
     /// The value that begins at an offset, in quotes or not.
     pub(super) fn at(text: &'t str, placeholders: &'t [Range<usize>], at: usize) -> Self {
         let quote = Quote::at(text.as_bytes(), at);
-        ValueStart { text, placeholders, start: at + quote.map_or(0, Quote::len), quote }
+        let start = at + quote.map_or(0, Quote::len);
+        // Three quotes are one.
+        let is_triple = quote.is_some_and(|quote| text.as_bytes()[start..].starts_with(&[quote.mark; 2]));
+        let start = start + if is_triple { 2 } else { 0 };
+        let rest = &text[start..text.floor_char_boundary(start + LONGEST_LINE)];
+        let block = if is_triple { TEXT_BLOCK.captures(rest).and_then(|captures| captures.get(1)) } else { None };
+        match block {
+            Some(line) => {
+                ValueStart { text, placeholders, start: start + line.start(), quote, end: Some(start + line.end()) }
+            }
+            None => ValueStart { text, placeholders, start, quote, end: None },
+        }
+    }
+
+    /// A text that is all a value, as between quotes.
+    pub(super) fn whole(text: &'t str) -> Self {
+        let quote = Some(Quote { backslashes: 0, mark: b'"' });
+        ValueStart { text, placeholders: &[], start: 0, quote, end: None }
     }
 
     /// The rest of the line.
@@ -223,10 +116,16 @@ impl<'t> ValueStart<'t> {
 
     /// The span of a quoted value if the quotes close on the same line, and in the same string if the text is JSON.
     pub(super) fn in_quotes(&self) -> Option<Range<usize>> {
-        let range = self.closing_quote(self.quote?)?;
+        if let Some(end) = self.end {
+            return Some(self.start..end);
+        }
+        let quote = self.quote?;
+        let range = self.closing_quote(quote)?;
         let value = self.text.get(range.clone())?;
+        // Each of these quotes is escaped.
+        let is_string = quote.backslashes == 0 && quote.mark == b'"';
         let is_between = |c: char| c.is_whitespace() || matches!(c, ',' | ':' | '{' | '}' | '[' | ']');
-        (!value.contains('"') || !value.contains(is_between)).then_some(range)
+        (is_string || !value.contains('"') || !value.contains(is_between)).then_some(range)
     }
 
     pub(super) fn closing_quote(&self, quote: Quote) -> Option<Range<usize>> {
@@ -234,21 +133,37 @@ impl<'t> ValueStart<'t> {
         let bytes = self.text.as_bytes();
         let mut at = self.start;
         let end = bytes.len().min(self.start + LONGEST_VALUE);
+        // Where the value ends if a quote that is written twice is two.
+        let mut doubled = None;
         while at < end {
             let escapes = bytes[at..end].iter().take_while(|byte| **byte == b'\\').count();
-            let next = bytes.get(at + escapes)?;
+            let Some(next) = bytes.get(at + escapes) else { break };
             match next {
-                b'\n' | b'\r' => return None,
+                b'\n' | b'\r' => break,
+                byte if *byte == mark && backslashes == 0 && self.is_doubled(at, mark) => {
+                    doubled = doubled.or(Some(at));
+                    at += 1;
+                }
                 // Fewer backslashes than before the value close the string around it.
                 byte if *byte == mark && escapes <= backslashes => return Some(self.start..at),
-                b'n' | b'r' if escapes > 0 && escapes <= backslashes => return None,
+                b'n' | b'r' if escapes > 0 && escapes <= backslashes => break,
                 // In a plain string, pairs of backslashes before a quote escape each other.
                 byte if *byte == mark && backslashes == 0 && escapes % 2 == 0 => return Some(self.start..at + escapes),
                 _ => {}
             }
             at += escapes + 1;
         }
-        None
+        doubled.map(|end| self.start..end)
+    }
+
+    /// Whether a quote at an offset is the first of two inside of a word, which stand for one: `'it''s'` in SQL and YAML.
+    fn is_doubled(&self, at: usize, mark: u8) -> bool {
+        let is_letter = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+        let bytes = self.text.as_bytes();
+        at > self.start
+            && bytes[at..].starts_with(&[mark; 2])
+            && is_letter(bytes.get(at - 1))
+            && is_letter(bytes.get(at + 2))
     }
 
     /// Where an unquoted value ends: before a byte that ends it, or the escape of one.
@@ -297,6 +212,8 @@ pub(super) enum Class {
     /// Capital letters and digits.
     Capitals,
     Alphanumeric,
+    /// Letters and digits without those that look like others: `0`, `O`, `I` and `l`.
+    Base58,
     /// Letters, digits, `_` and `-`.
     Word,
     /// `Word`, dots and `~`.
@@ -315,6 +232,7 @@ impl Class {
             Class::Hex => byte.is_ascii_hexdigit(),
             Class::Capitals => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
             Class::Alphanumeric => byte.is_ascii_alphanumeric(),
+            Class::Base58 => byte.is_ascii_alphanumeric() && !b"0OIl".contains(&byte),
             Class::Word => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
             Class::Dotted => Class::Word.has(byte) || matches!(byte, b'.' | b'~'),
             Class::Padded => Class::Dotted.has(byte) || byte == b'=',

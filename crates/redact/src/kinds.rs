@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::extents::Class::{Alphanumeric, Capitals, Digits, Dotted, Encoded, Hex, Padded, Word};
+use crate::extents::Class::{Alphanumeric, Base58, Capitals, Digits, Dotted, Encoded, Hex, Padded, Word};
 use crate::extents::{CharRun, Class, varied};
 use crate::whole_keys;
 
@@ -166,6 +166,10 @@ pub(super) fn dense(value: &str) -> bool {
     runs.any(|run| run.len() >= 20 || (run.len() >= 16 && run.bytes().any(|byte| byte.is_ascii_digit())))
 }
 
+/// What is before the first private key of Hardhat's accounts.
+#[rustfmt::skip]
+const ACCOUNTS: &[&str] = &["accounts: [\"0x", "accounts:[\"0x", "accounts: ['0x", "accounts\": [\"0x", "accounts\":[\"0x", "accounts: [`0x"];
+
 /// The prefixes of small providers, which words may have too.
 #[rustfmt::skip]
 const SMALL: &[&str] = &[
@@ -236,13 +240,14 @@ pub(super) const SHAPES: &[Shape] = &[
     // The Base64 of bytes before `origin` and `aws`.
     row("aws-session-token", &["IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz"], Encoded, 100),
     behind("azure-key", &["AccountKey=", "SharedAccessKey="], Encoded, 40),
-    behind("azure-signature", &["?sig=", "&sig="], Encoded, 40),
-    behind("google-signature", &["X-Goog-Signature="], Hex, 64),
+    behind("azure-signature", &["?sig=", "&sig="], Encoded, 24).needs(varied),
+    behind("google-signature", &["X-Goog-Signature="], Hex, 32),
     row("azure-secret", &["Q~"], Dotted, 31).after(Dotted, 4, 4),
     row("alibaba-access-key", &["LTAI"], Alphanumeric, 16),
     row("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_", "dose_v1_"], Hex, 64),
     row("heroku-key", &["HRKU-"], Word, 36),
     row("cloudflare-key", &["v1.0-"], Word, 171),
+    shape("cloudflare-key", &["v1.0-"], Parts("[0-9a-f]{24}-[0-9a-f]{32,146}")),
     row("fly-token", &["fo1_"], Word, 43),
     row("fly-token", &["fm1r_", "fm1a_", "fm2_"], Encoded, 100),
     row("scalingo-token", &["tk-us-"], Word, 48),
@@ -278,7 +283,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("docker-token", &["dckr_pat_", "dckr_oat_"], Word, 20),
     exactly("octopus-key", &["API-"], Capitals, 26),
     row("postman-key", &["PMAK-"], Word, 59),
-    row("atlassian-token", &["ATATT3", "ATCTT3"], Encoded, 100),
+    row("atlassian-token", &["ATATT3", "ATCTT3"], Encoded, 60),
     row("sentry-token", &["sntrys_", "sntryu_"], Encoded, 40),
     row("grafana-token", &["glsa_", "glc_"], Encoded, 32),
     // The Base64 of `{"k":"`.
@@ -296,6 +301,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("telegram-token", &[":AA"], Word, 33).after(Digits, 8, 10),
     between("facebook-token", &["|", "%"], Word, 27, 40).after(Digits, 15, 16),
     row("facebook-token", &["EAA"], Alphanumeric, 100),
+    row("facebook-token", &["EAACEdEose0cBA"], Alphanumeric, 20),
     exactly("twilio-key", &["SK"], Hex, 32),
     exactly("sendgrid-key", &["SG."], Padded, 66),
     row("brevo-key", &["xkeysib-", "xsmtpsib-"], Word, 64),
@@ -348,7 +354,14 @@ pub(super) const SHAPES: &[Shape] = &[
     shape("stripe-secret", &["pi_", "seti_"], Parts("[0-9A-Za-z]{24}_secret_[0-9A-Za-z]{25}")),
     // The key of a Laravel application.
     Shape { keeps_prefix: true, ..exactly(SECRET, &["base64:"], Encoded, 44) },
-    behind(SECRET, &["?key=", "&key="], Word, 24).needs(varied),
+    behind(SECRET, &["?key=", "&key=", "?code=", "&code="], Word, 24).needs(varied),
+    // The private keys of wallets: BIP 32, the format of Bitcoin's core, and the accounts of Hardhat.
+    exactly(SECRET, &["xprv", "yprv", "zprv", "tprv"], Base58, 107),
+    exactly(SECRET, &["5H", "5J", "5K"], Base58, 49).needs(varied),
+    exactly(SECRET, &["Kw", "Kx", "Ky", "Kz", "L1", "L2", "L3", "L4", "L5"], Base58, 50).needs(varied),
+    Shape { keeps_prefix: true, ..exactly(SECRET, ACCOUNTS, Hex, 64) },
+    // Hashes of passwords: the MD5 of Apache, SHA-256, SHA-512 and yescrypt.
+    shape(PASSWORD, &["$apr1$", "$1$", "$5$", "$6$", "$y$"], Parts(r"(?:rounds=[0-9]{1,9}\$|j[./0-9A-Za-z]{1,4}\$)?[./0-9A-Za-z]{1,32}\$[./0-9A-Za-z]{22,86}")),
     behind(SECRET, &["infura.io/v3/", "alchemy.com/v2/"], Word, 30),
     behind("zapier-webhook", &["hooks.zapier.com/hooks/catch/"], Encoded, 12),
     row(SECRET, &["sec-c-"], Encoded, 30),

@@ -6,9 +6,10 @@
 //!
 //! Spellings are rows of the table in `kinds.rs`, which `shapes.rs` walks; `whole_keys.rs` finds what is more than a prefix
 //! and a run of characters. Names are read by `assignments.rs`, and in JSON by `values.rs`: `names.rs` says which are those
-//! of secrets, `extents.rs` what stands between name and value and where the value ends, `several.rs` how headers, lists and
-//! blocks are read, and `values.rs` whether a value is secret. `tables.rs` reads columns, `manifests.rs` Kubernetes Secrets,
-//! `places.rs` has the places where a secret has no name, and `sentences.rs` the sentences that tell one. `known.rs` finds what one of these found elsewhere.
+//! of secrets, `operators.rs` what stands between name and value, `extents.rs` where the value ends, `several.rs` how
+//! headers, lists and blocks are read, and `values.rs` whether a value is secret. `tables.rs` reads columns, `manifests.rs`
+//! Kubernetes Secrets, `places.rs` has the places where a secret has no name, and `sentences.rs` the sentences that tell
+//! one. `known.rs` finds what one of these found elsewhere.
 //!
 //! No cut of a text splits a mask: half of `[github-token-1]` names nothing, and looks like text of the source.
 
@@ -18,6 +19,7 @@ mod kinds;
 mod known;
 mod manifests;
 mod names;
+mod operators;
 mod places;
 mod sentences;
 mod several;
@@ -416,6 +418,7 @@ pub fn patterns() -> Vec<&'static Regex> {
         manifests::patterns(),
         places::patterns(),
         names::patterns(),
+        operators::patterns(),
         several::patterns(),
         shapes::patterns(),
         tables::patterns(),

@@ -83,6 +83,8 @@ pub(super) fn classify(name: &str) -> Option<NameClass> {
     let words = words(name);
     match words.as_str() {
         "cookie" | "set_cookie" => Some(NameClass::Cookie),
+        // A token that tells who somebody is, and not the id of one.
+        words if words == "id_token" || words.ends_with("_id_token") => Some(NameClass::Key),
         words if FOR.is_match(words) => Some(NameClass::Password),
         words if NOT_SECRET.is_match(words) && name != "pwd" => None,
         words if PASSWORDS.is_match(words) => Some(NameClass::Password),

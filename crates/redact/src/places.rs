@@ -26,7 +26,7 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Command, r"(?:[ \t]login|\btwine[ \t]upload|\b(?:mongo\w*|my?cli|cqlsh|cypher-shell|smbmap|crackmapexec|netexec|evil-winrm|rdesktop|racadm|snowsql|hydra))\b~[ \t]-p[ \t]+<>"),
     (PASSWORD, Anywhere, r"[ \t]-(?:u|l|-user(?:name)?)[ \t=]+[^\s-]\S*[ \t](?:[^\n|;]{0,80}[ \t])?-p[ \t]+<>"),
     (PASSWORD, Command, r"\b(?:(?:un)?zip|sqlcmd|bcp|isql|osql|mssql-cli|ipmitool|mosquitto_\w+)\b~[ \t]-P[ \t]*<>"),
-    (PASSWORD, Command, r"\b(?:redis-cli\b~[ \t]-a|ldap\w+[ \t]~[ \t]-w|ssh-keygen\b~[ \t]-[NP]|snmp\w*\b~[ \t]-[cAX]|swaks\b~[ \t]-ap|ldappasswd\b~[ \t]-s|schtasks\b~[ \t]/rp|encrypt_string|\brclone[ \t]obscure|\bsecurity[ \t][\w-]+keychain\b~[ \t]-[pP]|\bsecurity[ \t]add-\w+-password\b~[ \t]-w|\bsigntool\b~[ \t]/p|\bopenssl[ \t]passwd(?:[ \t]-[\w-]+)*[ \t]|openssl\b~[ \t]-k|p(?:link|scp|sftp)\b~[ \t]-pw|(?:sudo|cryptsetup|login|passwd|kinit|su|pass[ \t]insert|secret-tool|secret[ \t]put|env[ \t]add)\b~<<<|\buser(?:add|mod)\b~[ \t]-p)[ \t]*<>"),
+    (PASSWORD, Command, r"\b(?:redis-cli\b~[ \t]-a|ldap\w+[ \t]~[ \t]-w|ssh-keygen\b~[ \t]-[NP]|snmp\w*\b~[ \t]-[cAX]|swaks\b~[ \t]-ap|ldappasswd\b~[ \t]-s|schtasks\b~[ \t]/rp|encrypt_string|\brclone[ \t]obscure|\bsecurity[ \t][\w-]+keychain\b~[ \t]-[pP]|\bsecurity[ \t]add-\w+-password\b~[ \t]-w|\bsigntool\b~[ \t]/p|\bopenssl[ \t]passwd(?:[ \t]-[\w-]+)*[ \t]|openssl\b~[ \t]-k|p(?:link|scp|sftp)\b~[ \t]-pw|\bread[ \t]~\w*(?i:pass|pwd|secret|token|key)\w*[ \t]*<<<|(?:sudo|cryptsetup|login|passwd|kinit|su|pass[ \t]insert|secret-tool|secret[ \t]put|env[ \t]add)\b~<<<|\buser(?:add|mod)\b~[ \t]-p)[ \t]*<>"),
     (PASSWORD, Command, r"\b(?:ht|mosquitto_)passwd[ \t]+(?:-\w+[ \t]+)*-[a-zA-Z]*b[a-zA-Z]*[ \t]+(?:-\w+[ \t]+)*(?:[^\s|]+[ \t]+){1,2}<>"),
     (PASSWORD, Command, r#"\b(?:smbclient|rpcclient|wbinfo|net[ \t]r\w+)\b~-[Ua][ \t]*<[^\s"'%]+%>"#),
     (PASSWORD, Command, r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?<(?:\w+:)?>[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:-S|chpasswd|passwd|kinit|cryptsetup|[\w.-]+[ \t]~login|[\w-]+[ \t]~secrets?[ \t])"),
@@ -40,11 +40,12 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Command, r"(?i:\b(?:create|alter)\s+user\s+\S+\s+identified\s+by)\s+<>"),
     (PASSWORD, Anywhere, r#"(?:(?i:\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|with\s+(?:encrypted\s+)?password|options\s*\([^()\n]*password|poll\s[^\n]*\spass(?:word)?)\s+|\bset\s+password\s+for\s+\S+\s*=\s*(?:password\()?)|(?:^|>[ \t])AUTH[ \t]+(?:\w+[ \t]+)?)<>"#),
     (PASSWORD, Anywhere, r#"(?:(?:\bprintenv |\becho ["']?[$%]\{?|\$env:|-field[= ]|config(?::|[ \t]+(?:--)?)get|\boutput )[^\n]*?(?i:pass|secret|token|key|pwd)|\b(?:pass show|op read|vault kv get -field|bw get|secrets versions access|secret-tool lookup|doppler secrets get|keyvault secret show|find-generic-password) |SecretString |\bget secrets? [^\n]*jsonpath)[^\n]*\n<>[ \t]*$"#),
-    (PASSWORD, Command, r"(?:\bsshpass[ \t]+-p[ \t]*|[ \t]-(?:src|dest)?(?:store|key)pass[ \t]+|[ \t]-pass(?:in|out)?[ \t]+pass:|\bx?freerdp\b~/p:|[pP]?assword[^\n]{0,80}\bsend[ \t]+(?:--[ \t]+)?)<>"),
+    (PASSWORD, Command, r"(?:\bsshpass[ \t]+-p[ \t]*|[ \t]-(?:src|dest)?(?:store|key)pass[ \t]+|[ \t]-pass(?:in|out)?[ \t]+pass:|\bx?freerdp\b~/p:|[pP]?assword[^\n]{0,80}(?:\bsend|\n[ \t]*(?:exp_)?send)[ \t]+(?:--[ \t]+)?)<>"),
+    (PASSWORD, Quotes, r#"assword[^\n]{0,40}\n[ \t]*\w+\.send(?:line)?\(<>"#),
     (PASSWORD, Command, r"\b(?:requirepass|masterauth|wpa_passphrase[ \t]+\S+|net[ \t]use[ \t][^\n]*?/user:\S+|net[ \t]user[ \t]+\w+|mc[ \t]+alias[ \t]+set[ \t]+\S+[ \t]+\S+[ \t]+\S+|(?:add_user|change_password|http-basic\.\w+)[ \t]+\S+|reset-admin-password|\w+ctl[ \t]+register[ \t]+\S+[ \t]+\S+)[ \t]+<>"),
     (PASSWORD, Command, r"\bnet[ \t]use[ \t]+(?:\w:[ \t]+)?\\\S+[ \t]+<>[ \t]+/u"),
     (PASSWORD, Anywhere, r"^(?:[\w.*-]+:(?:[0-9]{4,5}|\*):[\w*-]+:[\w.-]+|\[[\w.-]+\](?::[0-9]+)?[ \t]+[\w.@-]+):<>$"),
-    (PASSWORD, Quotes, r#"(?:(?i:password|secret|token|api_?key)\s*[:=]\s*(?:String::from|Some|\w*Secret\w*(?:::new)?)|\bPASSWORD|[cC]hange(?:User)?Password|\.auth|\.log[iI]n|BasicAuth|NetworkCredential|[pP]lainText)\((?:["'][^"'\n]*["'],\s*)?<>"#),
+    (PASSWORD, Quotes, r#"(?:(?i:password|secret|token|api_?key)(?:\s*:\s*[\w.\[\]]{1,40}\s*=|\s*[:=])\s*(?:String::from|Some|\w*Secret\w*(?:::new)?)|\bPASSWORD|[cC]hange(?:User)?Password|\.auth|\.log[iI]n|BasicAuth|NetworkCredential|[pP]lainText)\((?:["'][^"'\n]*["'],\s*)?<>"#),
     (PASSWORD, Line, r#"(?:\blog[iI]n|\.(?:auth|basic|authenticate)|\b[aA]uthBasic|\w*Credentials?(?:\.(?:basic|create))?|\.credentials|WiFi\.begin|basic_auth|PasswordAuthentication|StaticCredentials\w*|\b(?:auth|creds?|credentials?)\s*[=:]\s*)[(\[]["'][^"'\n]*["'],\s*(?:Some\()?<>"#),
     (PASSWORD, Line, r#",[ \t]*(?i:pass(?:word|wd)?|pwd)\)?[ \t]*=[ \t]*\(?["'][^"'\n]*["'],[ \t]*<>"#),
     (SECRET, Line, r#"(?:\b(?i:jwt)\.(?:sign|verify|encode|decode)\((?:["'][^"'\n]*["']|[^"'\n]*?),\s*|\b(?:hmac\.new|Fernet)\(b?|[cC]reateHmac\(["'][\w-]+["'],\s*|\b(?:from_secret|new_from_slice|\w*KeyCredential|SymmetricSecurityKey\([\w.]+|SecretKeySpec)\(b?)<>"#),
@@ -56,12 +57,26 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Line, r#"\bparam\s+\w*(?i:password|secret|token|key)\s+string\s*=\s*<>"#),
     (PASSWORD, Setting, r"(?:Password|Secret|Token):[ \t]*\n(?:[ \t]+(?:Type|Description|NoEcho|MinLength|MaxLength|AllowedPattern):[^\n]*\n)*[ \t]+Default:[ \t]*<>"),
     (PASSWORD, Line, r#"\b(?:variable|output|resource\s+"\w+")\s+"\w*(?i:passw(?:or)?d|pass|secret|secret_key|token|api_?key|private_key|credential)"\s*\{[^{}]*?\b(?:default|value|result|secret_string)\s*=\s*<>"#),
-    (PASSWORD, Line, r#"(?:(?i:passw(?:or)?d|secret|token|_key)(?:["'\])]*\s*(?:\|\||\?\?)|["'\])]+\s*(?:or\b|\{)|[ \t]+by[ \t]+lazy[ \t]*\{)\s*|ConvertTo-SecureString\s+(?:-String\s+)?)<>"#),
-    (PASSWORD, Line, r#"["']--?[\w-]*(?i:passw(?:or)?d|passphrase|secret|token|key)["'][^()\n]*?\bdefault\s*=\s*<>"#),
+    (PASSWORD, Line, r#"(?:(?i:passw(?:or)?d|secret|token|_key)(?:["'\])]*\s*(?:\|\||\?\?)|["'\])]+(?:\s*(?:or\b|\{)|\.(?:unwrap_or|or|orElse|getOrElse|or_else)\()|[ \t]+by[ \t]+lazy[ \t]*\{)\s*|ConvertTo-SecureString\s+(?:-String\s+)?)<>"#),
+    (PASSWORD, Line, r#"(?:["']--?[\w-]*(?i:passw(?:or)?d|passphrase|secret|token|key)["'][^()\n]*?|(?i:passw(?:or)?d|secret|token|key)[ \t]*(?::[^=\n"'()]{1,40})?=[ \t]*[\w.]+\([^()\n"']{0,80}?)\bdefault\s*=\s*<>"#),
     (PASSWORD, Line, r"\b(?i:replace)[ \t]+<>[ \t]*(?:;|$)"),
     (PASSWORD, Setting, r"(?:^[ \t]*(?:(?:admin|auth|bind|cert|client|db|http|imap|key|ldap|mail|proxy|root|server|smtp|ssl|tls)[\w.-]*[_-](?:password|passphrase|secret)|auth_pass|[\w ]*plain-text-password-value|wpa-psk)|\busername[ \t]+\S+[ \t]+(?:privilege[ \t]+[0-9]+[ \t]+)?(?:password|secret)(?:[ \t]+[0-9])?|\benable[ \t]+(?:password|secret)(?:[ \t]+[0-9])?|\bsnmp-server[ \t]+community|temporary password is generated for \S+:|^New value:|^[ \t]*(?:rootpw|bindpw|r[ow]community|radius-server[ \t]+key|neighbor[ \t]+\S+[ \t]+password))[ \t]+<>"),
     (SECRET, Anywhere, r"\b(?:(?:config(?:ure)?(?:[ \t]+set)?|user-secrets[ \t]+set|(?:kv|etcdctl)[ \t]+put|env:set)[ \t]+(?:--\w+[ \t]+)?\S*(?i:secret|token|passw|_key)\S*|doctl[ \t]auth\b~[ \t]-t|nuget[ \t]push\b~[ \t]-k|(?:secret|variable)[ \t]+set[ \t]+\w+[ \t]+(?:-b|--body)|(?:secret[ \t]+(?:set|add)|SecureString)\b~--(?:value|data)|snyk[ \t]+auth|(?:vault|cargo)[ \t]+login[ \t]|wandb[ \t]+login|authtoken|\bsonar\.login)[ \t=]*<>"),
-    (SECRET, Command, r"(?:--from-literal[= \t]|\bvault[ \t](?:kv[ \t]+put|write)\b~[ \t])<\w[\w.-]*=>"),
+    (SECRET, Command, r"(?:--from-literal[= \t]|\b(?:fly(?:ctl)?|supabase)[ \t]secrets[ \t]set\b~[ \t]|\bvault[ \t](?:kv[ \t]+put|write)\b~[ \t])<\w[\w.-]*=>"),
+    // Forms: a part of one that is sent, a field that a test fills in, and the head of a page.
+    (PASSWORD, Command, r#"form-data;[ \t]*name=\\*["'](?i:[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|api_?key))\\*["'](?:\r?\n|(?:\\+r)?\\+n){2}<>"#),
+    (PASSWORD, Line, r#"\.(?:fill|type|send_?[kK]eys|pressSequentially|setValue)\([^,()\n]{0,60}(?i:passw(?:or)?d|pwd|api-?key|token|secret)[^,()\n]{0,24}["'],\s*<>"#),
+    (PASSWORD, Line, r#"(?i:passw(?:or)?d|pwd|api-?key|token|secret)[^,()\n]{0,16}["']\)+\.(?:fill|type|send_?[kK]eys|pressSequentially|setValue)\(<>"#),
+    (SECRET, Line, r#"<meta[ \t][^<>\n]{0,80}?\bname=\\*["'][\w.:-]*(?i:key|token|secret|password)\\*["'][^<>\n]{0,40}?[ \t]content=<>"#),
+    // Headers that a server or a program sets.
+    (SECRET, Anywhere, r"\b(?:(?:proxy|grpc|uwsgi)_set_header|add_header|fastcgi_param|more_set_(?:input_)?headers?|RequestHeader[ \t]+(?:set|add)|http-request[ \t]+(?:set|add)-header)[ \t]+[\w-]*(?i:key|token|secret|password|authorization)[ \t]+<(?:(?:Basic|Bearer)[ \t]+)?>"),
+    (SECRET, Line, r#"\.(?:set|add)Value\(<(?:Bearer )?>,\s*forHTTPHeaderField:\s*\\*["'][\w-]*(?i:key|token|secret|authorization)\b"#),
+    // Calls and statements that take a password.
+    (PASSWORD, Line, r#"\bset_?[pP]assword\((?:["'][^"'\n]*["'],\s*){1,2}<>"#),
+    (PASSWORD, Line, r#"(?:\bbtoa|b64encode|base64_encode)\((?:b|new )?<[\w.@+-]{1,64}:>"#),
+    (PASSWORD, Line, r#"\bprintf[ \t]+["'][^"'\n]{0,40}(?i:passw(?:or)?d|secret|token|key)[ \t]*[=:][ \t]*%s(?:\\+n)?["'][ \t]+<>"#),
+    (PASSWORD, Line, r"\bMOVE[ \t]+<>[ \t]+TO[ \t]+[\w-]*(?:PASSWORD|PASSWD|SECRET|TOKEN)\b"),
+    (PASSWORD, Anywhere, r"(?:^ftp>[ \t]+user[ \t]+\S+|(?i:\bnickserv[ \t:]+identify)(?:[ \t]+[a-zA-Z]+)?)[ \t]+<>"),
     (COOKIE, Command, r#"(?:\bcurl\b~[ \t](?:-b|--cookie)[ =]|document\.cookie\s*=\s*)<[\w.-]+=>"#),
     (COOKIE, Quotes, r#"\bcookies["']?\s*[:=]\s*\{\s*<["'][\w.-]+["']\s*:\s*>"#),
     (COOKIE, Command, r"\t(?:TRUE|FALSE)\t/[^\t\n]*\t(?:TRUE|FALSE)\t[0-9]+\t[^\t\n]+\t<>"),
@@ -108,7 +123,7 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
             place if is_bare => (place, true),
             _ => (Command, true),
         };
-        let value = text.get(group.range()).unwrap_or_default().trim_end_matches([';', ',']);
+        let value = without_end(text.get(group.range()).unwrap_or_default());
         let candidate = values::SecretCandidate { class: NameClass::Password, name: "", value, place };
         let may_be = may_be && !is_stand_in(value);
         if may_be && candidate.is_secret() && !values::is_nothing(value) && !value.starts_with(['-', ':', '/']) {
@@ -118,6 +133,12 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
             at = start + 1;
         }
     }
+}
+
+/// A value without what ends a statement, and without the escape of the key that sends it.
+fn without_end(value: &str) -> &str {
+    let value = value.trim_end_matches([';', ',']);
+    ["\\r", "\\n"].iter().find_map(|key| value.strip_suffix(key)).unwrap_or(value).trim_end_matches('\\')
 }
 
 /// Whether a value is the word for what would stand there, as in `curl -u user:password`.

@@ -26,6 +26,7 @@ pub fn of_shapes() -> Vec<(&'static str, String)> {
         Class::Digits => digits(run.least),
         Class::Hex => hex(run.least),
         Class::Capitals => capitals(run.least),
+        Class::Base58 => random(run.least).replace('0', "9"),
         _ => random(run.least),
     };
     let mut secrets = Vec::new();

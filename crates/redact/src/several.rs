@@ -7,7 +7,8 @@ use regex::Regex;
 
 use crate::SecretSpan;
 use crate::assignments::Assignment;
-use crate::extents::{LONGEST_NAME, LONGEST_VALUE, Operator, Quote, ValueStart, is_delimiter};
+use crate::extents::{LONGEST_NAME, LONGEST_VALUE, Quote, ValueStart, is_delimiter};
+use crate::operators::Operator;
 use crate::pattern::pattern;
 use crate::values::{self, ValuePlace};
 

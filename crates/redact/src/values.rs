@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::Redactor;
+use crate::extents::varied;
 use crate::names::{self, NameClass};
 use crate::pattern::pattern;
 use crate::transcript::edit::{Edit, is_inside, sort};
@@ -165,8 +166,8 @@ fn is_key(value: &str) -> bool {
 
 /// Words in place of a secret, whatever the name.
 static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "any|api_?key|basic|bearer|blank|bool|boolean|bytes|changeme|default|description|disabled|dummy|empty|\
-        enabled|encrypted|enum|env|environment|false|hidden|include|inherit|input|int|integer|invalid|literal|masked|\
+    let words = "any|api_?key|basic|bearer|blank|bool|boolean|bytes|change(?:me|it)|default|description|disabled|dummy|empty|\
+        enabled|encrypted|enum|env|environment|example|false|hidden|include|inherit|input|int|integer|invalid|literal|masked|\
         missing|n/a|never|nil|no|none|not-set|null|number|object|off|omit|omitted|on|optional|optionalstring|\
         placeholder|prompt|redacted|required|same-origin|secretstr|select|set|str|string|text|token|true|undefined|\
         unknown|unset|unused|value|varchar|write|yes|passwort|kennwort|(?:mot de |palavra-)?passe|contraseña|senha|wachtwoord|hasło|\
@@ -176,8 +177,8 @@ static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// References to the place of a secret (a variable, a file, a vault), and stand-ins for one.
 static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
-    let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+[a-z_]|\{+[\s%#]*[a-z_][\w\s.:/()\[\]|-]*\}*$|(?:<|&lt;)[/!]?[a-z][\w\s.:/|-]*(?:>|&gt;?)?$|\{+$|\
-        <+$|%[({]|[#@]\{|\$env:|!(?:ref|sub|vault|secret)\b";
+    let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+<?[a-z_]|\{+[\s%#]*[a-z_][\w\s.:/()\[\]|-]*\}*$|(?:<|&lt;)[/!]?[a-z][\w\s.:/|-]*(?:>|&gt;?)?$|\{+$|\
+        <+$|%[({]|[#@]\{|\$env:|\$[0-9]{1,2}$|!(?:ref|sub|vault|secret|getatt|importvalue|env|env_?var|include)\d?(?:\s|$)|:(?-i:[a-z][a-z_]*)\d?$|(?-i:(?:Get|Read|New|Import|Invoke|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]+)\d?$";
     // Paths and variables; a text in quotes inside of them can be a secret.
     let templates = r"\{\{-?\s*(?:env\s+)?[.$`][\w.$]*`?\s*-?\}\}$|<%=?\s*env\[['\x22]\w+['\x22]\]\s*%>$|@@(?-i:[A-Z][A-Z0-9_]*)@@$";
     let places =
@@ -222,7 +223,33 @@ pub(super) fn is_phrase(value: &str) -> bool {
         && words.len() <= 12
         && !value.ends_with(['.', '?', '!', ':', ',', '{', '('])
         && value.starts_with(|c: char| c.is_alphanumeric() || "$<{!@#%^&*".contains(c))
-        && !words.iter().any(|word| is_of_sentence(word) || is_assignment(word) || is_call(word) || is_nothing(word))
+        && !POINTERS.contains(&bare(words[0]).as_str())
+        && (words.iter().any(is_key_in_phrase)
+            || !words
+                .iter()
+                .any(|word| is_of_sentence(word) || is_assignment(word) || is_call(word) || is_nothing(word)))
+}
+
+/// The first words of a sentence that says where a password is, in place of the password.
+const POINTERS: [&str; 24] = [
+    "ask", "auf", "check", "consulte", "contact", "demander", "demandez", "fragen", "in", "kept", "like", "min",
+    "refer", "same", "saved", "see", "siehe", "stored", "vedi", "ver", "via", "voir", "zie", "см",
+];
+
+/// Whether a word is as random as a key, so that the words beside it are a part of the secret.
+fn is_key_in_phrase(word: &&str) -> bool {
+    is_dense(word, 12) && varied(word)
+}
+
+/// Whether a value has a digit that is not at its end, as the numbers of words are.
+pub(super) fn is_no_numbered_word(value: &str) -> bool {
+    value.trim_end_matches(|c: char| c.is_ascii_digit()).contains(|c: char| c.is_ascii_digit())
+}
+
+/// Whether a value of a raw string or of a template is random, and has no marks of either.
+pub(super) fn is_plain(value: &str) -> bool {
+    let is_mark = |c: char| c.is_whitespace() || "\\{}()[]<>*|^$".contains(c);
+    is_random(value, 8) && is_no_numbered_word(value) && !value.contains(is_mark)
 }
 
 /// Whether a name is that of the words which a wallet is restored from.
