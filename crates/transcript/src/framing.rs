@@ -470,8 +470,6 @@ fn is_logged_answer(value: Json<'_>) -> bool {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod unknown_lines;
 
 /// Reads a text for a test. The leaks of short tests do not matter.
 #[cfg(any(test, feature = "tests"))]

@@ -1,3 +1,5 @@
+mod unknown_lines;
+
 use super::*;
 use crate::framing::read_for_test as read;
 
