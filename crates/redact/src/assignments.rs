@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use memchr::memmem;
 use regex::Regex;
 
-use crate::extents::{self, LONGEST_HEADER, LONGEST_NAME, Quote, ValueStart, is_delimiter, skip_spaces};
+use crate::extents::{LONGEST_HEADER, LONGEST_NAME, Quote, ValueStart, is_delimiter, skip_spaces};
 use crate::kinds::AUTHORIZATION;
 use crate::names::{self, NameClass};
 use crate::operators::{self, Operator};
@@ -423,5 +423,5 @@ fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
 /// Builds the patterns of this file.
 #[cfg(any(test, feature = "tests"))]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![&*NAMES, &*GROUPS, &*extents::TEXT_BLOCK, &*NAME_BEFORE, &*NAME_BEHIND]
+    vec![&*NAMES, &*GROUPS, &*crate::extents::TEXT_BLOCK, &*NAME_BEFORE, &*NAME_BEHIND]
 }
