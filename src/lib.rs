@@ -70,7 +70,8 @@
 //! - `cli`: the commands with their flags, their help, and the errors of a command line.
 //! - `settings`: preset, config file, environment and flags in layers, and what they mean together.
 //! - `report`: the listeners: lines on standard error, progress, JSON, pictures, the page; and the tables of `list`.
-//! - `engine`: runs: inputs, batches and streams, the journal of finished files.
+//! - `engine`: runs: inputs, batches and streams, the journal of finished files; `restore` and `slim` on files. What goes back
+//!   or away, and the proof of it, is in `core`.
 //! - `program`: from the arguments to the exit code.
 //!
 //! Any module may import `interrupt` (signals) and `standard_streams`. `internals` names what `laws` uses of the modules.
@@ -79,9 +80,10 @@
 //! # Registries
 //!
 //! A format is a file in `crates/transcript/src/formats`, a row in its `FORMATS` and a folder in `fixtures/`; tests
-//! build conversations from its pieces in `fixtures/bricks/`. A provider is a row in `llm::providers::PROVIDERS` and, if its
-//! protocol is its own, a file. A preset is a row in `presets::PRESETS`. Help, tables and tests are generated from
-//! these rows.
+//! build conversations from its pieces in `fixtures/bricks/`. A rule of `--prune` is a file in `crates/core/src/prune` and a
+//! row in its `KINDS`. A provider is a row in `llm::providers::PROVIDERS` with its parameters and, if its protocol is its
+//! own, a file. A preset is a row in `presets::PRESETS`. Help, tables and tests are generated from these rows.
+//! `CONTRIBUTING.md` has the steps.
 //!
 //! # What is deliberately absent
 //!
