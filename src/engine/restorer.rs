@@ -428,8 +428,10 @@ impl<'p, 'a> Restorer<'p, 'a> {
                 let mut records = self.archive.read(&places)?;
                 records.retain(|record| {
                     let is_of_list = record.changed.as_ref().is_some_and(|changed| changed.list == pointer);
-                    // A document on one line is a line, until it is spread over several.
-                    is_of_list && (line.is_none() || record.line.is_some()) && self.may_be_of(record, text, rounds)
+                    // A document on one line is a line, until it is spread over several. A run that only removed something
+                    // left what other lines can begin with, too.
+                    let may_be = record.line.is_some() && (record.wrote_entry() || record.line == line);
+                    is_of_list && (line.is_none() || may_be) && self.may_be_of(record, text, rounds)
                 });
                 records.retain(|record| !lists.begins_with_original(record));
                 if records.is_empty() {
