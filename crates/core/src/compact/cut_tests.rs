@@ -47,7 +47,9 @@ fn shown_part<'s>(text: &str, secret: &'s str) -> Option<&'s str> {
 /// Secrets of every shape, and some behind a name.
 fn secrets() -> Vec<(String, String)> {
     // Addresses and names before a secret stay.
-    let secret = |text: &str| text.rsplit(['=', '/']).find(|part| part.len() > MOST_SHOWN).unwrap_or(text).to_owned();
+    let secret = |text: &str| {
+        text.rsplit(['=', '/', '"', '\'', '`']).find(|part| part.len() > MOST_SHOWN).unwrap_or(text).to_owned()
+    };
     let shapes = of_shapes().into_iter().map(|(_, text)| (text.clone(), secret(&text)));
     let line = "a1B2c3D4e5F6g7H8".repeat(4);
     let named = ["Tr0ub(4dor&3)xY", "correct horse battery", "$9fkQ2!xLm40"];
@@ -72,7 +74,7 @@ fn no_part_of_a_secret_stays_beside_a_cut() {
             for text in [arguments, messages[2]["content"].as_str().expect("a result")] {
                 let text = MASK.replace_all(text, "¦");
                 let halves = text.matches('[').count() != text.matches(']').count();
-                if shown_part(&text, &secret).is_some() || (halves && !secret.contains(['[', ']'])) {
+                if shown_part(&text, &secret).is_some() || (halves && !written.contains(['[', ']'])) {
                     shown.push(format!("{secret} behind {before}: {text}"));
                 }
             }
