@@ -50,7 +50,8 @@ fn sent_by_claude_code(lines: &[Value]) -> Vec<usize> {
     let is_message =
         |line: &Value| matches!(text(line, "type"), Some("user" | "assistant")) && line["message"].is_object();
     let is_aside = |line: &Value| line["isSidechain"] == true;
-    let only_aside = lines.iter().filter(|line| is_message(line)).all(is_aside);
+    let is_empty = |line: &Value| line["subtype"] == "informational" && line["content"] == "";
+    let only_aside = lines.iter().filter(|line| is_message(line) || is_empty(line)).all(is_aside);
     let is_linked = |line: &Value| line.get("parentUuid").is_some() && line["uuid"].is_string();
     if !lines.iter().any(is_linked) {
         return (0..lines.len()).filter(|index| is_message(&lines[*index])).collect();

@@ -323,6 +323,22 @@ fn copies_leave_and_branches_stay() {
     assert_eq!(entries(&again).iter().filter(|line| **line == branch).count(), 1, "{again}");
 }
 
+/// What a sub-agent said stays its own where a compaction leaves no message beside it.
+#[test]
+fn lines_of_a_sub_agent_never_become_the_conversation() {
+    let mut lines = session(1);
+    lines[0]["isSidechain"] = json!(true);
+    lines[0]["parentUuid"] = json!("of another file");
+    lines[1]["message"]["content"] = json!([{"type": "thinking", "thinking": "hm", "signature": "s"}]);
+    let source = written(&lines);
+    assert_eq!(assert_walk("claude-code", &source, "as it was").len(), 1);
+    let rules = ["--keep=none".to_owned(), "--prune=all".to_owned()];
+    let result = compact("claude-code", &rules, &source).expect("a result");
+    assert_ne!(result, source);
+    assert_eq!(found(&result, by_name("claude-code")), Vec::<String>::new());
+    assert_eq!(assert_walk("claude-code", &result, "compacted"), Vec::<Value>::new());
+}
+
 /// A line that follows the last one although it was written before it: where it goes, no branch takes its place.
 #[test]
 fn a_branch_stays_one_where_the_end_of_the_way_goes() {

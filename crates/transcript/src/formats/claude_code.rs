@@ -386,6 +386,11 @@ fn empty_line(neighbour: Json<'_>, id: &str) -> Value {
     Value::Object(line)
 }
 
+/// Whether a line is one that [`empty_line`] wrote, or one like it.
+fn is_empty_line(line: &Object<'_>) -> bool {
+    line.member_is("subtype", "informational") && line.member_is("content", "")
+}
+
 fn system_line(neighbour: Json<'_>, id: &str, subtype: &str, content: &str) -> Map<String, Value> {
     let mut line = common(neighbour);
     line.extend(members(json!({"type": "system", "subtype": subtype, "content": content, "isMeta": false})));

@@ -9,7 +9,7 @@ use crate::compaction::{Reset, ResetKind};
 use crate::edit::Edit;
 use crate::format::{InsertionPoint, Transcript};
 use crate::formats::claude_code::walk::{Place, Walk, leads};
-use crate::formats::claude_code::{KEYS, is_sent, is_sidechain, is_true, parent};
+use crate::formats::claude_code::{KEYS, is_empty_line, is_sent, is_sidechain, is_true, parent};
 use crate::formats::shared::links::{LinkFault, LooseEntry, WalkStep};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::Message;
@@ -217,17 +217,12 @@ fn beside(walk: &Walk<'_, '_>, places: &[Place]) -> Vec<usize> {
             Place::Branch => parent.is_some_and(|parent| is_beside[parent]),
             Place::Outside => {
                 let is_summary = |parent: usize| is_true(walk.line(parent), "isCompactSummary");
-                is_empty(walk.line(index)) && parent.is_some_and(is_summary)
+                is_empty_line(walk.line(index)) && parent.is_some_and(is_summary)
             }
             Place::Walked | Place::Compacted | Place::Copy(_) => false,
         };
     }
     (0..places.len()).filter(|index| is_beside[*index]).collect()
-}
-
-/// Whether a line is one that only links.
-fn is_empty(line: &Object<'_>) -> bool {
-    line.member_is("subtype", "informational") && line.member_is("content", "")
 }
 
 /// The edits that give lines the parents that their copies named last.

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::formats::claude_code::{is_boundary, is_sidechain, is_speaker};
+use crate::formats::claude_code::{is_boundary, is_empty_line, is_sidechain, is_speaker};
 use crate::json::{Json, JsonKind, Object};
 
 /// What a line is to the conversation.
@@ -46,7 +46,7 @@ pub(super) struct Walk<'l, 'a> {
     pub(super) boundary: Option<usize>,
     /// The lines before the boundary that it preserves.
     preserved: HashSet<usize>,
-    /// Whether a message is of no sub-agent. In the file of a sub-agent, every line is a sidechain.
+    /// Whether a line is of no sub-agent, or was. In the file of a sub-agent, every line is a sidechain.
     pub(super) has_main_line: bool,
     /// Whether lines name their parents at all. `claude -p --output-format stream-json` writes lines that do not.
     is_tree: bool,
@@ -67,7 +67,9 @@ struct Link<'a> {
 
 impl<'l, 'a> Walk<'l, 'a> {
     pub(super) fn of(lines: &'l [Object<'a>]) -> Self {
-        let has_main_line = lines.iter().any(|line| is_message(line) && !is_sidechain(line));
+        // An empty line stands where a compaction took a message of the main conversation, perhaps the last one.
+        let is_main = |line: &Object<'_>| !is_sidechain(line) && (is_message(line) || is_empty_line(line));
+        let has_main_line = lines.iter().any(is_main);
         let mut walk = Walk {
             lines,
             links: Vec::with_capacity(lines.len()),
