@@ -136,7 +136,7 @@ function environment() {
 }
 
 /**
- * Runs the program on a text, with arguments `own` of this module, which no error names, and those that were `given`.
+ * Runs the program on a text, with arguments `own` of this module, whose flags no error names, and those that were `given`.
  * Returns its exit code, its standard output and what it printed beside it; `passes` are the exit codes that are not an error.
  */
 async function run(own, given, text, { env, cwd, passes = [0] } = {}) {
@@ -147,7 +147,8 @@ async function run(own, given, text, { env, cwd, passes = [0] } = {}) {
   child.stdin.on("error", () => {}).end(text); // It may end before it has read everything.
   const ended = await new Promise((resolve, reject) => child.on("error", reject).on("close", (...how) => resolve(how)));
   const [exitCode, signal] = ended;
-  printed = own.reduce((rest, one) => rest.replaceAll(` ${quoted(one)}`, ""), printed.trim());
+  const flags = own.filter((one) => one.startsWith("-"));
+  printed = flags.reduce((rest, one) => rest.replaceAll(` ${quoted(one)}`, ""), printed.trim());
   if (passes.includes(exitCode)) return { code: exitCode, out, printed };
   const last = `\n${printed}`.split("\ntcompact: ").at(-1).trim();
   const [message, hint] = last.split(/\ntry: (.*)/s);

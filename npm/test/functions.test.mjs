@@ -258,7 +258,7 @@ test("what was cut is found, and shown as it was", async (t) => {
   assert.deepEqual(await search(/it says/, archive), []);
   const warned = new Promise((resolve) => process.once("warning", resolve));
   assert.equal((await search("Question", [archive, archive], { limit: 3 })).length, 3);
-  assert.match((await warned).message, /more/);
+  assert.match((await warned).message, /more; to see all: tcompact search --limit=\d+ -- Question /);
   const file = path.join(path.dirname(archive), "short.json");
   fs.writeFileSync(file, JSON.stringify(short.messages));
   assert.deepEqual(await show(file, "1:2", { archive }), [messages[2]]);
