@@ -31,6 +31,7 @@ mod compacting;
 mod conversations;
 pub(crate) mod inputs;
 pub(crate) mod journal;
+mod large;
 mod lookup;
 mod prepare;
 mod range_reader;

@@ -5,6 +5,7 @@
 
 mod invocation;
 mod keys;
+mod large;
 pub(crate) mod layers;
 mod policy;
 mod sessions;
@@ -37,8 +38,9 @@ use summarizer::{is_of_others, is_preview, open_cache, summarizer, unencrypted_h
 
 pub use invocation::RestoreSettings;
 pub(crate) use invocation::{Invocation, LookupSettings, SearchSettings, ShowSettings};
+pub(crate) use large::LargeFiles;
 pub(crate) use policy::archive_among;
-pub(crate) use slim::{LargeFiles, SlimSettings};
+pub(crate) use slim::SlimSettings;
 
 /// The checked settings for work on conversations, with a part for each module that reads them.
 #[derive(Debug, Clone)]
@@ -138,6 +140,8 @@ pub struct InputSettings {
     pub(crate) lines: Option<Lines>,
     /// The other files that the user named for reading.
     pub(crate) other_files: Vec<PathBuf>,
+    /// Which files are read by their lines.
+    pub(crate) large: LargeFiles,
 }
 
 /// The summarizer.
@@ -392,6 +396,7 @@ impl Settings {
                 lines: arguments.reading.lines,
                 other_files: arguments.prompt_file.iter().chain(config).cloned().collect(),
                 paths: arguments.paths,
+                large: LargeFiles::LOOKED_AT,
             },
         })
     }

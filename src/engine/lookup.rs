@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -28,6 +29,7 @@ use crate::transcript::{Message, Transcript, framing};
 use crate::wording::readable_source;
 
 use crate::engine::inputs::{Entry, below, read};
+use crate::engine::large::{is_large, read_without_unsent};
 use crate::engine::prepare::with_updates;
 use crate::engine::records::{RecordLines, RecordMessages, is_record};
 
@@ -317,7 +319,11 @@ impl<'s> Lookup<'s> {
         let lines = self.settings.input.lines;
         let reading = ReadOptions { lines, may_be_other: !file.named, hashed: false, is_record: Some(is_record) };
         let mut contents = Contents::default();
-        let done = match input::open(file.path.as_deref(), reading)?.0 {
+        let opened = match self.opened_without_unsent(file)? {
+            Some(input) => Opened::Whole(input),
+            None => input::open(file.path.as_deref(), reading)?.0,
+        };
+        let done = match opened {
             Opened::Other(_) => return Ok(None),
             Opened::Lines(lines) => self.read_lines(lines, &mut contents, visit),
             Opened::Whole(input) => self.read_transcripts(&input, &mut contents, visit),
@@ -335,6 +341,17 @@ impl<'s> Lookup<'s> {
                 contents.settle();
                 Some(contents)
             }),
+        }
+    }
+
+    /// A large session; none where it is another file.
+    fn opened_without_unsent(&self, file: &Entry) -> Result<Option<Input>> {
+        let input = &self.settings.input;
+        match &file.path {
+            Some(path) if fs::metadata(path).is_ok_and(|it| it.is_file() && is_large(input, path, it.len())) => {
+                read_without_unsent(input, path, self.reads_unsent)
+            }
+            _ => Ok(None),
         }
     }
 

@@ -290,7 +290,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     /// Puts back a round whose record holds a whole text: what it left is the beginning of the text with the length
     /// `known`, or a shorter text that was written anew. A text that was read whole is not large.
     fn restore_in_memory(&mut self, text: &LargeText, known: u64, length: u64) -> Result<Option<LargeText>> {
-        let end = if known == 0 && length < LargeFiles::USUAL.from { length } else { known };
+        let end = if known == 0 && length < LargeFiles::SLIMMED.from { length } else { known };
         if self.archive.by_result.is_empty() || end == 0 {
             return Ok(None);
         }

@@ -134,8 +134,9 @@ impl Conversations<'_> {
         if self.run.settings.stderr.volume > Volume::Quiet
             && self.document.transcripts.iter().any(|transcript| !transcript.format.unsent.is_empty())
         {
-            counted.session_bytes += self.input.bytes().len() as u64;
-            counted.unsent_bytes += self.document.transcripts.iter().map(unsent_bytes).sum::<u64>();
+            let unsent = self.input.unsent;
+            counted.session_bytes += unsent + self.input.bytes().len() as u64;
+            counted.unsent_bytes += unsent + self.document.transcripts.iter().map(unsent_bytes).sum::<u64>();
         }
         for transcript in &self.document.transcripts {
             let arena = Arena::default();

@@ -18,7 +18,7 @@ use crate::files::append::WaitingSections;
 use crate::files::atomic::Readers;
 use crate::files::compression::Compression;
 use crate::files::hashed::RunningHash;
-use crate::files::input::{self, Opened, ReadOptions};
+use crate::files::input::{self, Input, Opened, ReadOptions};
 use crate::files::output::{self, OutputFile};
 use crate::files::paths;
 use crate::files::written::WriteOptions;
@@ -27,6 +27,7 @@ use crate::settings::{Action, Destination, Volume, archive_among};
 use crate::sync::lock;
 
 use crate::engine::inputs::{Entry, copy_of};
+use crate::engine::large::{is_large, read_without_unsent};
 use crate::engine::result::TaskResult;
 use crate::engine::run::{NOWHERE, Run};
 
@@ -167,7 +168,10 @@ impl<'b> Sink<'b> {
             hashed: journal.is_some(),
             is_record: None,
         };
-        let (opened, read_hash) = input::open(self.entry.path.as_deref(), reading)?;
+        let (opened, read_hash) = match self.opened_without_unsent()? {
+            Some(input) => (Opened::Whole(input), None),
+            None => input::open(self.entry.path.as_deref(), reading)?,
+        };
         self.read_hash = read_hash;
         (self.compression, self.as_lines) = match &opened {
             Opened::Whole(input) => (input.compression, false),
@@ -175,6 +179,24 @@ impl<'b> Sink<'b> {
             Opened::Other(_) => (None, false),
         };
         Ok(opened)
+    }
+
+    /// A large session of which the run only looks at what is sent; none where it is another file or another run.
+    fn opened_without_unsent(&self) -> Result<Option<Input>> {
+        let Run { settings, journal, .. } = self.run;
+        let policy = &settings.policy;
+        let only_counts = match settings.action {
+            Action::Count { .. } => true,
+            Action::DryRun { preview, .. } => !preview && policy.pruning.rules.is_empty() && policy.fit.is_none(),
+            Action::Compact | Action::Mend | Action::Diff | Action::Check => false,
+        };
+        let only_looks = only_counts && !policy.redact.is_on() && settings.repair.is_none() && journal.is_none();
+        match (&self.entry.path, &self.metadata) {
+            (Some(path), Some(file)) if only_looks && file.is_file() && is_large(&settings.input, path, file.len()) => {
+                read_without_unsent(&settings.input, path, false)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The file, and the file of its result; none where one of them is not a file.

@@ -243,7 +243,7 @@ impl<'r> Workers<'r> {
         for (at, text) in lines.text.split_inclusive('\n').enumerate() {
             let (name, text, lines_before) = (lines.name.clone(), text.to_owned(), lines.lines_before + at);
             let Input { as_lines, compression, .. } = *lines;
-            let line = Input { name, text, raw: None, as_lines, lines_before, compression };
+            let line = Input { name, text, as_lines, lines_before, compression, ..Input::default() };
             results.extend(self.results_of_lines(sink, &line));
             if results.last().is_some_and(|result| result.error.is_some()) {
                 break;

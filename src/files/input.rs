@@ -32,6 +32,8 @@ pub struct Input {
     pub lines_before: usize,
     /// The compression of the file.
     pub compression: Option<Compression>,
+    /// The bytes of the file that the text does not have: no model is sent them.
+    pub(crate) unsent: u64,
 }
 
 impl Input {
@@ -393,7 +395,7 @@ impl LineReader {
         self.done += memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let LineReader { name, compression, .. } = &*self;
         let (name, compression) = (name.clone(), *compression);
-        InputPiece::Lines(Input { name, text, raw: None, as_lines: true, lines_before, compression })
+        InputPiece::Lines(Input { name, text, as_lines: true, lines_before, compression, ..Input::default() })
     }
 }
 

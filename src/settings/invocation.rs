@@ -28,7 +28,7 @@ use crate::settings::layers::{CommandLine, Resolved};
 use crate::settings::sessions::{Expanded, expanded};
 use crate::settings::slim::SlimSettings;
 use crate::settings::sources::misspelled;
-use crate::settings::{Action, Destination, InputSettings, Settings, Volume, place, volume};
+use crate::settings::{Action, Destination, InputSettings, LargeFiles, Settings, Volume, place, volume};
 
 /// What the program does.
 #[derive(Debug)]
@@ -140,8 +140,13 @@ impl LookupSettings {
         let LookupFlags { archive, masking, reading, general } = flags;
         let has_archive = archive.is_some();
         let paths = archive.into_iter().chain(paths).collect();
-        let input =
-            InputSettings { paths, from: find_format(&reading.from)?, lines: reading.lines, other_files: Vec::new() };
+        let input = InputSettings {
+            paths,
+            from: find_format(&reading.from)?,
+            lines: reading.lines,
+            other_files: Vec::new(),
+            large: LargeFiles::LOOKED_AT,
+        };
         let masks = masking.redact.is_some();
         Ok(LookupSettings { input, has_archive, masks, json, volume: volume(&general) })
     }

@@ -10,10 +10,9 @@ use crate::cli::slim::SlimArguments;
 use crate::compact::CompactionPolicy;
 use crate::diagnostic::Advice;
 use crate::exit::Failure;
-use crate::files::blocks::BlockSizes;
 use crate::plan::size::Size;
 use crate::settings::keys::find_format;
-use crate::settings::{InputSettings, Volume, volume};
+use crate::settings::{InputSettings, LargeFiles, Volume, volume};
 
 /// The settings of `slim`.
 #[derive(Debug)]
@@ -29,25 +28,8 @@ pub(crate) struct SlimSettings {
     pub(crate) archives: bool,
     /// Whether to replace also a file that another process has open for writing.
     pub(crate) force: bool,
-    /// Which files are read by their lines.
-    pub(crate) by_lines: LargeFiles,
     /// How much to report.
     pub(crate) volume: Volume,
-}
-
-/// Which files are too large to be held in memory, and how much of them is held.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LargeFiles {
-    /// The length from which on a file is large, in bytes.
-    pub(crate) from: u64,
-    pub(crate) sizes: BlockSizes,
-}
-
-impl LargeFiles {
-    /// Of a file that is read whole, more goes. Some ten blocks are in memory at once, and each may be as long as the
-    /// longest line.
-    pub(crate) const USUAL: LargeFiles =
-        LargeFiles { from: 64 << 20, sizes: BlockSizes { block: 4 << 20, longest_line: 8 << 20 } };
 }
 
 impl SlimSettings {
@@ -63,11 +45,11 @@ impl SlimSettings {
             let failure = Failure::usage("slim replaces files; name sessions, or folders of sessions");
             return Err(failure.try_next(Advice::command(words)).into());
         }
+        let from = find_format(&reading.from)?;
         let input =
-            InputSettings { paths, from: find_format(&reading.from)?, lines: reading.lines, other_files: Vec::new() };
+            InputSettings { paths, from, lines: reading.lines, other_files: Vec::new(), large: LargeFiles::SLIMMED };
         let policy = CompactionPolicy::keeping(Size::Messages(20));
         let volume = volume(&general);
-        let (archives, by_lines) = (!no_archive, LargeFiles::USUAL);
-        Ok(SlimSettings { input, policy, dry_run, older, archives, force, by_lines, volume })
+        Ok(SlimSettings { input, policy, dry_run, older, archives: !no_archive, force, volume })
     }
 }

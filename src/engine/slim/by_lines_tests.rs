@@ -25,15 +25,14 @@ const SMALL: LargeFiles = LargeFiles { from: 0, sizes: BlockSizes { block: 4_000
 /// No file is large.
 const NEVER: LargeFiles = LargeFiles { from: u64::MAX, ..SMALL };
 
-fn settings(by_lines: LargeFiles) -> SlimSettings {
+fn settings(large: LargeFiles) -> SlimSettings {
     SlimSettings {
-        input: InputSettings { paths: Vec::new(), from: None, lines: None, other_files: Vec::new() },
+        input: InputSettings { paths: Vec::new(), from: None, lines: None, other_files: Vec::new(), large },
         policy: CompactionPolicy::keeping(Size::Messages(20)),
         dry_run: false,
         older: None,
         archives: true,
         force: true,
-        by_lines,
         volume: Volume::Quiet,
     }
 }
@@ -96,13 +95,13 @@ impl TestFile {
         file.write_all(text.as_bytes()).expect("written");
     }
 
-    fn slim(&self, by_lines: LargeFiles) -> Result<Outcome> {
-        slim_file(&settings(by_lines), &self.session(), &OpenFiles::default())
+    fn slim(&self, large: LargeFiles) -> Result<Outcome> {
+        slim_file(&settings(large), &self.session(), &OpenFiles::default())
     }
 
     /// Slims the file, and says how many bytes that saved.
-    fn slimmed(&self, by_lines: LargeFiles) -> u64 {
-        match self.slim(by_lines).expect("slimmed") {
+    fn slimmed(&self, large: LargeFiles) -> u64 {
+        match self.slim(large).expect("slimmed") {
             Outcome::Slimmed(saving) => saving.before - saving.after,
             Outcome::Nothing(_) => 0,
             Outcome::Other(why) | Outcome::Left(why) => panic!("{why}"),
@@ -319,7 +318,7 @@ fn a_large_session_needs_little_memory() {
     drop(out);
     let whole = hasher.end();
     peak_memory();
-    assert!(file.slimmed(LargeFiles::USUAL) > BYTES / 3);
+    assert!(file.slimmed(LargeFiles::SLIMMED) > BYTES / 3);
     let peak = peak_memory();
     assert!(peak < MOST_MEMORY + 32 * lines, "slim: {peak} bytes");
     file.restore(None).expect("it comes back");

@@ -21,8 +21,9 @@ use crate::transcript::view::Arena;
 use crate::wording::reason;
 
 use crate::engine::inputs::{edited, read, source_name};
+use crate::engine::large::is_large;
 use crate::engine::records::is_record;
-use crate::engine::slim::by_lines::{is_large, slim_by_lines};
+use crate::engine::slim::by_lines::slim_by_lines;
 use crate::engine::slim::place::{Outcome, Place, Saving, SessionFile, checked_archive};
 
 /// Removes what is not sent from a file, unless it is left alone.
@@ -49,7 +50,7 @@ pub(super) fn slim_file(settings: &SlimSettings, file: &SessionFile, open_files:
         }
         return Ok(Outcome::Left(format!("{writer} has it open for writing")));
     }
-    if is_large(settings, path, &there)
+    if is_large(&settings.input, path, there.len())
         && let Some(outcome) = slim_by_lines(&Place { settings, file, before: &there, open_files })?
     {
         return Ok(outcome);

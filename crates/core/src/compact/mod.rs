@@ -65,7 +65,7 @@ pub use policy::{
 pub use record_ids::assign_record_ids;
 pub use rewriting::certain_files;
 pub use slim::{Slimmed, context_difference, slim, unsent_bytes};
-pub use slim_lines::LineSlimmer;
+pub use slim_lines::{LineSlimmer, UnsentFinder};
 pub use summarize::{Summary, SummarySource};
 
 use compaction::Edits;

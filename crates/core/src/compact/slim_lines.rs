@@ -15,16 +15,21 @@ use crate::transcript::json::{Items, Json, Object};
 use crate::transcript::line_replay::{LineReplay, LineStep};
 use crate::transcript::source::Source;
 
-/// Slims the lines of a session, in order.
-pub struct LineSlimmer {
+/// Finds what is not sent of the lines of a session, in order.
+pub struct UnsentFinder {
     format: &'static Format,
     unsent: UnsentLines,
+    lines: u64,
+    by_label: Vec<(&'static str, u64)>,
+}
+
+/// Slims the lines of a session, in order, and proves that the rest is the same context.
+pub struct LineSlimmer {
+    finder: UnsentFinder,
     /// Which lines are sent before and after, and which of those before stay.
     before: LineReplay,
     after: LineReplay,
     stays: Vec<bool>,
-    lines: u64,
-    by_label: Vec<(&'static str, u64)>,
 }
 
 /// A value of a part, and what it does.
@@ -33,70 +38,55 @@ struct EntryBefore<'a> {
     step: LineStep,
 }
 
-impl LineSlimmer {
+impl UnsentFinder {
     /// `end` is what a first pass found. Lines that were sent once go only into an archive.
     pub fn new(format: &'static Format, end: SessionEnd, has_archive: bool) -> Self {
-        LineSlimmer {
-            format,
-            unsent: UnsentLines::new(end, has_archive),
-            before: LineReplay::default(),
-            after: LineReplay::default(),
-            stays: Vec::new(),
-            lines: 0,
-            by_label: Vec::new(),
-        }
+        UnsentFinder { format, unsent: UnsentLines::new(end, has_archive), lines: 0, by_label: Vec::new() }
     }
 
     /// The edits that take from whole lines, which begin at `start` in the file, what is not sent. Lines that are not
     /// JSON stay as they are: the agent skips them.
     ///
     /// # Errors
-    /// A line is not one of the format, or would be read otherwise. Nothing of the file may be changed then.
-    pub fn slim(&mut self, start: u64, lines: &[u8]) -> Result<Vec<Edit>, String> {
+    /// A line is not one of the format.
+    pub fn edits(&mut self, start: u64, lines: &[u8]) -> Result<Vec<Edit>, String> {
         let text = masked(lines);
-        let lines_before = self.lines;
-        self.lines += memchr::memchr_iter(b'\n', lines).count() as u64;
+        let lines_before = self.count(lines);
         // Nothing in it is JSON.
         let Ok(source) = Source::of_file(&text) else { return Ok(Vec::new()) };
+        Ok(self.entries_and_edits(start, &source, lines_before)?.1)
+    }
+
+    /// Counts the next lines, and returns how many there were before them.
+    fn count(&mut self, lines: &[u8]) -> u64 {
+        let before = self.lines;
+        self.lines += memchr::memchr_iter(b'\n', lines).count() as u64;
+        before
+    }
+
+    fn entries_and_edits<'s>(
+        &mut self,
+        start: u64,
+        source: &'s Source<'_>,
+        lines_before: u64,
+    ) -> Result<(Vec<EntryBefore<'s>>, Vec<Edit>), String> {
         let mut changes = Vec::new();
         let mut entries = Vec::new();
-        for json in values(&source) {
+        for json in values(source) {
             let entry = EntryBefore { json, step: self.step(json, &source.text, lines_before)? };
             let change = self.unsent.change_of(&source.text, start, json, entry.step);
             changes.extend(change.map_err(|error| error.after(lines_before as usize).to_string())?);
-            self.before.add(entry.step);
             entries.push(entry);
         }
         let pruned = PrunedUnsent::of(&changes, &[]);
         let edits = unsent_beside(&pruned.edits, &[]);
-        self.prove(&text, &entries, &edits, lines_before)?;
         for (label, bytes) in pruned.by_label {
             match self.by_label.iter_mut().find(|(other, _)| *other == label) {
                 Some((_, sum)) => *sum += bytes,
                 None => self.by_label.push((label, bytes)),
             }
         }
-        Ok(edits)
-    }
-
-    /// Checks that the same lines are sent before and after. Returns what was taken, each with the bytes that it saves.
-    ///
-    /// # Errors
-    /// They are not.
-    pub fn finish(self) -> Result<Vec<(&'static str, u64)>, String> {
-        let LineSlimmer { before, after, stays, by_label, .. } = self;
-        let mut next = 0;
-        for (line, stays) in stays.iter().enumerate() {
-            let is_sent = *stays && after.is_message(next);
-            if before.is_message(line) != is_sent {
-                return Err("without what is not sent, other lines would be sent".to_owned());
-            }
-            next += usize::from(*stays);
-        }
-        if next != after.len() {
-            return Err("without what is not sent, it would be read as other lines".to_owned());
-        }
-        Ok(by_label)
+        Ok((entries, edits))
     }
 
     /// What a value does; an error where it is not one of the format.
@@ -109,6 +99,50 @@ impl LineSlimmer {
                 Err(format!("line {line} is not one of a session of {}", self.format.name))
             }
         }
+    }
+}
+
+impl LineSlimmer {
+    /// As [`UnsentFinder::new`].
+    pub fn new(format: &'static Format, end: SessionEnd, has_archive: bool) -> Self {
+        let finder = UnsentFinder::new(format, end, has_archive);
+        LineSlimmer { finder, before: LineReplay::default(), after: LineReplay::default(), stays: Vec::new() }
+    }
+
+    /// As [`UnsentFinder::edits`].
+    ///
+    /// # Errors
+    /// A line is not one of the format, or would be read otherwise. Nothing of the file may be changed then.
+    pub fn slim(&mut self, start: u64, lines: &[u8]) -> Result<Vec<Edit>, String> {
+        let text = masked(lines);
+        let lines_before = self.finder.count(lines);
+        let Ok(source) = Source::of_file(&text) else { return Ok(Vec::new()) };
+        let (entries, edits) = self.finder.entries_and_edits(start, &source, lines_before)?;
+        for entry in &entries {
+            self.before.add(entry.step);
+        }
+        self.prove(&text, &entries, &edits, lines_before)?;
+        Ok(edits)
+    }
+
+    /// Checks that the same lines are sent before and after. Returns what was taken, each with the bytes that it saves.
+    ///
+    /// # Errors
+    /// They are not.
+    pub fn finish(self) -> Result<Vec<(&'static str, u64)>, String> {
+        let LineSlimmer { finder, before, after, stays } = self;
+        let mut next = 0;
+        for (line, stays) in stays.iter().enumerate() {
+            let is_sent = *stays && after.is_message(next);
+            if before.is_message(line) != is_sent {
+                return Err("without what is not sent, other lines would be sent".to_owned());
+            }
+            next += usize::from(*stays);
+        }
+        if next != after.len() {
+            return Err("without what is not sent, it would be read as other lines".to_owned());
+        }
+        Ok(finder.by_label)
     }
 
     /// Reads a part again as it will be, and checks that the same is sent of each entry that stays.
@@ -156,18 +190,19 @@ impl LineSlimmer {
     /// What an entry does before and after; none where it, its links or what is sent of it differ.
     fn same_step(&self, entry: &EntryBefore<'_>, after: Json<'_>, text: &str, text_after: &str) -> Option<LineStep> {
         let before = entry.json;
-        if self.format.session.line_step(after) != Some(entry.step) {
+        let format = self.finder.format;
+        if format.session.line_step(after) != Some(entry.step) {
             return None;
         }
-        let links = self.format.unsent.links;
+        let links = format.unsent.links;
         for key in links.iter().flat_map(|keys| [keys.id, keys.parent]).chain(["type"]) {
             if before.get(key).map(|value| value.raw()) != after.get(key).map(|value| value.raw()) {
                 return None;
             }
         }
         if entry.step.is_message() {
-            let one = framing::message(text, &Object::of(before), self.format, 0).ok()?;
-            let other = framing::message(text_after, &Object::of(after), self.format, 0).ok()?;
+            let one = framing::message(text, &Object::of(before), format, 0).ok()?;
+            let other = framing::message(text_after, &Object::of(after), format, 0).ok()?;
             if sent_of(&one) != sent_of(&other) {
                 return None;
             }

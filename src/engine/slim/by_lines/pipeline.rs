@@ -182,7 +182,7 @@ fn write(place: &Place<'_>, blocks: &Receiver<Arc<SlimmedBlock>>) -> Result<(Tex
 /// Begins the result with what stands before the first block that changes.
 fn begun(place: &Place<'_>, before: u64) -> Result<OutputFile> {
     let path = &place.file.path;
-    let mut reader = BlockReader::open(path, place.settings.by_lines.sizes)?;
+    let mut reader = BlockReader::open(path, place.settings.input.large.sizes)?;
     let readers = Readers::of_result(Some(path));
     let options = WriteOptions { compression: reader.compression, readers: &readers, hashed: false };
     let mut result = OutputFile::begin(Some(path), options)?;
