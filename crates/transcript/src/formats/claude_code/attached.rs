@@ -21,14 +21,21 @@ use crate::usage::{SizeNote, UsageAt};
 
 /// Members that hold what the model is sent, in attachments of all types; of several, the first counts.
 const CONTENT: &str = "prompt|content|snippet|planContent|memories|skills|files|blockingError|message|messages|\
-    response|additionalContext|text";
+    response|additionalContext|text|addedLines|addedBlocks";
 
 /// Attachments that Claude Code displays, or that steer it, and sends to no model.
 #[rustfmt::skip]
 const NOT_SENT: &[&str] = &[
-    "already_read_file", "command_permissions", "hook_error_during_execution", "hook_non_blocking_error",
-    "hook_permission_decision", "hook_system_message", "structured_output",
+    "already_read_file", "command_permissions", "dynamic_skill", "edited_image_file", "hook_cancelled",
+    "hook_error_during_execution", "hook_non_blocking_error", "hook_permission_decision", "hook_system_message",
+    "structured_output",
 ];
+
+/// The output of a hook that ran beside the session. The model is sent what the hook says to it, and nothing else of the
+/// output, which often repeats what the hook was given.
+const ASYNC_HOOK: &str = "async_hook_response";
+const SAID_BY_HOOK: [&[&str]; 2] =
+    [&["response", "systemMessage"], &["response", "hookSpecificOutput", "additionalContext"]];
 
 /// Hooks whose output the model is sent.
 const SENT_HOOKS: [&str; 2] = ["SessionStart", "UserPromptSubmit"];
@@ -46,6 +53,13 @@ pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
     if kind.is_in(NOT_SENT) || kind.is("hook_success") && !is_sent_hook(&attachment) {
         return None;
     }
+    let mut parts = Vec::new();
+    if kind.is(ASYNC_HOOK) {
+        let said = SAID_BY_HOOK.iter().filter_map(|path| attachment.at(path));
+        said.filter(|said| said.kind() == JsonKind::String && !said.is_falsy())
+            .for_each(|said| collect(said, &mut parts));
+        return (!parts.is_empty()).then(|| by_program(line, kind, Content::of_parts(parts.into())));
+    }
     let value = CONTENT.split('|').find_map(|key| attachment.get(key)).filter(|value| !value.is_falsy())?;
     if kind.is("queued_command") {
         let content = content(Some(value), common_block);
@@ -58,7 +72,6 @@ pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
             by_program(line, kind, content)
         });
     }
-    let mut parts = Vec::new();
     collect(value, &mut parts);
     (!parts.is_empty()).then(|| by_program(line, kind, Content::of_parts(parts.into())))
 }

@@ -162,6 +162,12 @@ fn text_of_the_program_has_its_own_role() {
         (json!({"type": "todo_reminder", "content": [{"content": "words", "status": "pending"}]}), "words"),
         (json!({"type": "diagnostics", "files": [{"uri": "u"}]}), r#"{"uri":"u"}"#),
         (json!({"type": "of_next_year", "text": "words"}), "words"),
+        (json!({"type": "async_hook_response", "stdout": "{}", "response": {"systemMessage": "words"}}), "words"),
+        (
+            json!({"type": "async_hook_response", "response": {"cwd": "/w", "hookSpecificOutput": {"additionalContext": "words"}}}),
+            "words",
+        ),
+        (json!({"type": "deferred_tools_delta", "addedNames": ["T"], "addedLines": ["words"]}), "words"),
     ];
     for (value, words) in sent {
         let kind = value["type"].as_str().expect("a type").to_owned();
@@ -174,6 +180,7 @@ fn text_of_the_program_has_its_own_role() {
     for value in [
         json!({"type": "hook_success", "hookEvent": "PostToolUse", "content": "words"}),
         json!({"type": "hook_non_blocking_error", "content": "words"}),
+        json!({"type": "async_hook_response", "stdout": "words", "response": {"tool_input": "words", "tool_name": "Read"}}),
         json!({"type": "nested_memory", "content": ""}),
         json!({"type": "deferred_tools_delta", "addedNames": ["T"]}),
     ] {

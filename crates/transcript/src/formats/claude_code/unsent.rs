@@ -23,6 +23,8 @@ const REFUSALS: &[&str] = &["User rejected tool use", "The user doesn't want to"
 
 const PROGRESS: Conditions = &[(&["type"], "progress")];
 const SNAPSHOT: Conditions = &[(&["type"], "file-history-snapshot")];
+const HOOK: Conditions = &[(&["attachment", "type"], "hook_success")];
+const ASYNC_HOOK: Conditions = &[(&["attachment", "type"], "async_hook_response")];
 const UPDATE: Conditions = &[(&["toolUseResult", "type"], "update")];
 
 pub(super) const FORMS: UnsentForms = UnsentForms {
@@ -42,8 +44,10 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
         UnsentMember::new(&[], &["toolUseResult", "filenames"], FILES),
         UnsentMember { spares: REFUSALS, ..UnsentMember::new(&[], &["toolUseResult"], OUTPUT) },
         UnsentMember { spares: REFUSALS, ..UnsentMember::new(&[], &["tool_use_result"], OUTPUT) },
-        UnsentMember::new(&[(&["attachment", "type"], "hook_success")], &["attachment", "stdout"], OUTPUT),
-        UnsentMember::new(&[(&["attachment", "type"], "hook_success")], &["attachment", "stderr"], OUTPUT),
+        UnsentMember::new(HOOK, &["attachment", "stdout"], OUTPUT),
+        UnsentMember::new(HOOK, &["attachment", "stderr"], OUTPUT),
+        UnsentMember::new(ASYNC_HOOK, &["attachment", "stdout"], OUTPUT),
+        UnsentMember::new(ASYNC_HOOK, &["attachment", "stderr"], OUTPUT),
         UnsentMember::new(&[(&["subtype"], "api_error")], &["error"], OUTPUT),
     ],
     links: Some(KEYS),
