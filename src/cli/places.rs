@@ -43,7 +43,7 @@ pub(crate) struct MessagePlace {
 /// Which messages of a transcript, a round or a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Indices {
-    /// From an index up to another one, which is not among them.
+    /// From an index up to another one, which is not among them; [`usize::MAX`] is the end of the transcript.
     Range { first: usize, end: usize },
     /// The last one, whatever its index.
     Last,
@@ -71,6 +71,7 @@ impl fmt::Display for MessagePlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.indices {
             Indices::Last => out.write_str(&self.origin.place(LAST)),
+            Indices::Range { first, end: usize::MAX } => write!(out, "{}-{LAST}", self.origin.place(first)),
             Indices::Range { first, end } if end == first + 1 => out.write_str(&self.origin.place(first)),
             Indices::Range { first, end } => write!(out, "{}-{}", self.origin.place(first), end.saturating_sub(1)),
         }
@@ -115,8 +116,13 @@ fn place(part: &str) -> Result<MessagePlace, Diagnostic> {
         return Err(Diagnostic::new(what).meant(Some(format!("{plain}:{LAST}"))));
     }
     let wrong = || {
-        Diagnostic::new("expected INDEX, last, ROUND:INDEX, ID:INDEX or #RECORD:INDEX, or a range of them as in 2:3-9")
+        Diagnostic::new(
+            "expected INDEX, last, ROUND:INDEX, ID:INDEX or #RECORD:INDEX, or a range of them as in 2:3-9 or 2:3-last",
+        )
     };
+    if let Some((origin, first)) = plain.strip_suffix("-last").and_then(one) {
+        return Ok(MessagePlace { origin, indices: Indices::Range { first, end: usize::MAX } });
+    }
     if let Some(before) = plain.strip_suffix(LAST) {
         let origin = match before.strip_suffix(':') {
             Some(origin) => origin_of(origin),
@@ -188,6 +194,8 @@ mod tests {
             ("[3FA81C02:15-3fa81c02:20]", "3fa81c02:15-20"),
             ("12345678:last", "12345678:last"),
             ("1234567:0", "1234567:0"),
+            ("[2:3-last]", "2:3-last"),
+            ("0-last,7", "0-last,7"),
         ] {
             let Places(places) = text.parse().unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
             assert_eq!(places.iter().map(MessagePlace::to_string).collect::<Vec<_>>().join(","), printed, "{text}");
@@ -199,7 +207,9 @@ mod tests {
             "2:",
             "2last",
             ":last",
-            "1-last",
+            "last-1",
+            "-last",
+            "2:-last",
             "9-3",
             ":2",
             "#:2",

@@ -33,7 +33,7 @@ pub struct Input {
     /// The compression of the file.
     pub compression: Option<Compression>,
     /// The bytes of the file that the text does not have: no model is sent them.
-    pub(crate) unsent: u64,
+    pub unsent: u64,
 }
 
 impl Input {
