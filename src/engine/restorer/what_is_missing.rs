@@ -1,0 +1,108 @@
+//! Why a text cannot be restored, or not further, and what of it the archive does not have.
+
+use std::collections::HashSet;
+
+use anyhow::Result;
+
+use crate::diagnostic::PROGRAM;
+use crate::exit::Failure;
+use crate::prune::SHOWN_BY;
+use crate::rewrite::growth::{Difference, TextLists};
+use crate::rewrite::pieces;
+use crate::transcript::source::Source;
+use crate::wording::NOTE;
+
+use super::Restorer;
+use super::rounds::Rounds;
+use super::text::Restored;
+
+/// The most records that are looked at to tell why a text cannot be restored.
+const MOST_EXPLAINED: usize = 16;
+
+impl Restorer<'_, '_> {
+    /// The id of a record that a note in the restored text names and that was not used.
+    pub(super) fn named_and_not_used(
+        &mut self,
+        restored: &mut Restored<'_>,
+        rounds: &Rounds,
+    ) -> Result<Option<String>> {
+        if !self.done.lines.is_empty() {
+            return Ok(None);
+        }
+        restored.join();
+        for id in named_ids(&String::from_utf8_lossy(&restored.text)) {
+            let places = self.archive.with_id(&id);
+            for record in self.archive.read(&places)? {
+                if !rounds.used.contains(&(record.original_sha256, record.result_sha256)) {
+                    return Ok(Some(id));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Why no record of this file, or of one of its rounds, restores a text: the first thing that is not as the last run left
+    /// it. Nothing where the archive has no such record.
+    pub(super) fn why_not(&mut self, text: &[u8], round: Option<u32>) -> Result<Option<String>> {
+        let places =
+            if self.own.is_empty() && round.is_none() { self.archive.last(MOST_EXPLAINED) } else { self.own.clone() };
+        let places = &places[places.len().saturating_sub(MOST_EXPLAINED)..];
+        let Ok(text) = str::from_utf8(text) else { return Ok(None) };
+        let Ok(source) = Source::of_file(text) else { return Ok(None) };
+        let mut lists = TextLists::new(text, &source);
+        let mut nearest: Option<(Difference, String)> = None;
+        for record in self.archive.read(places)? {
+            let is_of_line = record.line.is_some() && source.values().nth(1).is_some();
+            if is_of_line || round.is_some_and(|round| record.round != round) {
+                continue;
+            }
+            if let Err(difference) = lists.check(std::slice::from_ref(&record))
+                && nearest.as_ref().is_none_or(|(other, _)| other.same <= difference.same)
+            {
+                nearest = Some((difference, record.summarized_at));
+            }
+        }
+        // A text that has nothing in common with a run is of another conversation.
+        let nearest = nearest.filter(|(difference, _)| difference.same > 0 || !self.own.is_empty());
+        Ok(nearest.map(|(difference, time)| difference.sentence(&time)))
+    }
+
+    /// The error that nothing of a text is put back.
+    pub(super) fn no_record(&mut self, text: &[u8]) -> Result<Failure> {
+        let name = self.name;
+        if self.archive.is_original(text) {
+            let damaged = self.archive.damaged().map(|damage| format!("; {damage}")).unwrap_or_default();
+            let message =
+                format!("{name}: it is as it was before it was compacted; nothing is to be put back{damaged}");
+            return Ok(Failure::unreadable(message));
+        }
+        let mut message = self.archive.no_record_message(name);
+        if let Some(why) = self.why_not(text, None)? {
+            message += &format!("; {why}");
+        }
+        Ok(Failure::unreadable(message))
+    }
+}
+
+/// The number of notes of pruned content in a text.
+pub(super) fn notes_in(restored: &Restored<'_>) -> usize {
+    let finder = memchr::memmem::Finder::new(NOTE);
+    pieces(&restored.text, &restored.edits).map(|piece| finder.find_iter(piece).count()).sum()
+}
+
+/// The ids of records that the notes of pruned results and of summaries in a text name.
+fn named_ids(text: &str) -> HashSet<String> {
+    const DIGITS: usize = 8;
+    let mut ids = HashSet::new();
+    let shown_by = format!("{SHOWN_BY}{PROGRAM} show ");
+    let forms = [(&*shown_by, ""), ("; it is kept in ", " as "), (" finds what this summarizes", " (record ")];
+    for (before, behind) in forms {
+        for (at, _) in text.match_indices(before) {
+            let rest = &text[at + before.len()..];
+            let Some(start) = rest.find(behind).filter(|start| *start < 4096) else { continue };
+            let id = rest[start + behind.len()..].get(..DIGITS);
+            ids.extend(id.filter(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit())).map(str::to_owned));
+        }
+    }
+    ids
+}
