@@ -26,6 +26,7 @@
 //!
 //! A single document takes the same way, with one worker that never waits.
 
+mod archive;
 mod checks;
 mod compacting;
 mod conversations;

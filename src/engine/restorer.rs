@@ -17,7 +17,8 @@ use crate::rewrite::restoring::{self, PutBack, Record, RestoreError};
 use crate::rewrite::way_back::without_end;
 use crate::transcript::source::Source;
 
-use crate::engine::records::{Archive, RecordPlace};
+use crate::engine::archive::Archive;
+use crate::engine::records::RecordPlace;
 
 pub(super) use text::Restored;
 

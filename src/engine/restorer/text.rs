@@ -8,7 +8,8 @@ use crate::rewrite::pieces;
 use crate::rewrite::restoring::PutBack;
 use crate::rewrite::way_back::without_end;
 
-use crate::engine::records::{Archive, RecordPlace};
+use crate::engine::archive::Archive;
+use crate::engine::records::RecordPlace;
 
 /// The lines of a text.
 pub(super) struct LineHashes {
