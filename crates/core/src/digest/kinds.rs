@@ -49,6 +49,8 @@ pub(super) enum Kind {
     Report,
     /// A text between calls.
     Step,
+    /// A text between calls that only says which call comes next.
+    Announcement,
     Thought,
 }
 
@@ -93,6 +95,7 @@ impl Kind {
             Kind::LastReport => (Said, 40.0, 500.0, 3_000, 1.0),
             Kind::Report => (Said, 12.0, 500.0, 3_000, 0.6),
             Kind::Step => (Said, 4.0, 200.0, 700, 0.3),
+            Kind::Announcement => (Said, 1.0, 150.0, 400, 0.3),
             Kind::Thought => (Said, 1.5, 150.0, 400, 0.3),
         };
         Worth { section, first, length, most, oldest }

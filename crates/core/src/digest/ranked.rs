@@ -189,11 +189,13 @@ fn ordered(pieces: &[Piece], rank: impl Fn(usize) -> i32) -> Vec<usize> {
 /// How much a piece of the assistant's text tells.
 fn score(text: &str, pieces: &[Piece], at: usize) -> i32 {
     #[rustfmt::skip]
-    const FINDINGS: [&str; 40] = [
+    const FINDINGS: [&str; 64] = [
         "because", "root cause", "found", "so that", "therefore", "decided", "decision", "result", "means",
         "turns out", "actually", "conclusion", "verdict", "passes", "passed", "failed", "fixed", "cause", "reason",
         "instead", "rejected", "next", "created", "done", "built", "left", "open", "blocked", "works", "total", "因为",
-        "原因", "结果", "决定", "发现", "完成", "所以", "porque", "resultado", "decid",
+        "原因", "结果", "决定", "发现", "完成", "所以", "porque", "resultado", "decid", "結果", "決定", "修正", "反映",
+        "更新しました", "원인", "결과", "결정", "완료", "수정", "weil", "ergebnis", "ursache", "behoben", "entschied",
+        "parce que", "résultat", "corrigé", "décid", "потому", "причин", "результат", "исправ", "nguyên nhân",
     ];
     const GOES_ON: [&str; 5] = ["next", "now", "let me", "shall", "want"];
     let shown = &text[pieces[at].range.clone()];

@@ -407,7 +407,11 @@ impl<'a> HistoryReader<'a, '_> {
         let call = if message.calls.is_empty() { self.call_in_text(message, &text.read(), next) } else { None };
         // Some formats write a call as a message of its own.
         let acts = !message.calls.is_empty() || call.is_some() || next.is_some_and(|next| next.role == Role::Assistant);
-        let kind = if acts { Kind::Step } else { Kind::Report };
+        let kind = match acts {
+            true if announces(&text.read()) => Kind::Announcement,
+            true => Kind::Step,
+            false => Kind::Report,
+        };
         self.spoken = Some(self.digest.items.len());
         self.answer_bytes += text.bytes();
         self.note_alike(&text.read());
@@ -438,6 +442,13 @@ impl<'a> HistoryReader<'a, '_> {
             TextCall { name: "bash".to_owned(), arguments: command }
         })
     }
+}
+
+/// Whether a text before a call only says what the call does.
+fn announces(text: &str) -> bool {
+    const LONGEST: usize = 160;
+    let text = text.trim();
+    text.len() <= LONGEST && text.ends_with([':', '：']) && !text.contains('\n')
 }
 
 /// Whether a text in the user's place opens as programs open theirs.
