@@ -29,6 +29,7 @@
 mod archive;
 mod checks;
 mod compacting;
+mod contents;
 mod conversations;
 pub(crate) mod inputs;
 pub(crate) mod journal;

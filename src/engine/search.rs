@@ -26,7 +26,8 @@ use crate::tokens::Counter;
 use crate::transcript::media::without_data;
 use crate::wording::counted;
 
-use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files};
+use crate::engine::contents::{Contents, Found, ReadPart};
+use crate::engine::lookup::{Lookup, Masks, files};
 use crate::engine::show_command::ShowCommand;
 
 /// The most matching lines of one message that are shown.
