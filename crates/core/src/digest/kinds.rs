@@ -37,7 +37,9 @@ pub(super) enum Kind {
     FailedCall,
     /// A call that failed before a like one succeeded.
     MendedCall,
-    /// A call that does something: it sends, installs, commits, tests, runs a script.
+    /// A call that changed something elsewhere, which no file here shows: it sent, booked, deployed, pushed.
+    Effect,
+    /// A call that does something else: it installs, commits, tests, runs a script.
     Action,
     /// A call that looks up values.
     LookUp,
@@ -89,6 +91,7 @@ impl Kind {
             Kind::OpenCall => (Calls, 30.0, 150.0, 400, 1.0),
             Kind::FailedCall => (Calls, 15.0, 150.0, 700, 0.3),
             Kind::MendedCall => (Calls, 3.0, 150.0, 400, 0.3),
+            Kind::Effect => (Calls, 16.0, 150.0, 700, 0.8),
             Kind::Action => (Calls, 14.0, 150.0, 700, 0.3),
             Kind::LookUp => (Calls, 11.0, 200.0, 1_500, 0.3),
             Kind::Read => (Calls, 2.5, 150.0, 700, 0.3),

@@ -152,3 +152,38 @@ fn what_one_read_shows_of_another() {
     let excerpt = |what: &str| Extent::Excerpt(what.to_owned());
     assert!(excerpt("grep x").covers(&excerpt("grep x")) && !excerpt("grep x").covers(&excerpt("grep y")));
 }
+
+#[test]
+fn what_changes_something_elsewhere_is_told_apart() {
+    use actions::{Purpose, purpose_of};
+    let of_command = |command: &str| {
+        let arguments = serde_json::json!({"command": command}).to_string();
+        purpose_of("Bash", &ToolUse::parse("Bash", &arguments), "")
+    };
+    for command in [
+        "git add -A && git commit -m x && git push origin main",
+        "curl -s -X POST https://api.example.com/v1/products -H 'Accept: */*'",
+        "curl https://api.example.com/v1/prices -d amount=2900",
+        "npx vercel deploy --prod",
+        "vercel --prod --yes",
+        "gh pr create --fill",
+        "npm publish",
+        "kubectl -n shop apply -f a.yaml",
+        "scp a.tar host:/srv",
+    ] {
+        assert_eq!(of_command(command), Purpose::Effects, "{command}");
+    }
+    for command in ["curl -sL https://example.com/a.json", "gh pr list", "git status", "npm test", "kubectl get pods"] {
+        assert_ne!(of_command(command), Purpose::Effects, "{command}");
+    }
+    for command in ["Get-Content a.ts", "Get-ChildItem -Recurse src | Select-String x"] {
+        assert_eq!(of_command(command), Purpose::Reads, "{command}");
+    }
+    let of_tool = |name: &str| purpose_of(name, &ToolUse::parse(name, "{}"), "ok");
+    for name in ["book_reservation", "send_email", "mcp__calendar__create_event"] {
+        assert_eq!(of_tool(name), Purpose::Effects, "{name}");
+    }
+    for name in ["update_topic", "get_order", "wait_agent", "create_file"] {
+        assert_ne!(of_tool(name), Purpose::Effects, "{name}");
+    }
+}

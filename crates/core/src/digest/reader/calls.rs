@@ -150,6 +150,7 @@ impl<'a> HistoryReader<'a, '_> {
             return if are_told { None } else { Some(Kind::Read) };
         }
         Some(match purpose {
+            Purpose::Effects => Kind::Effect,
             Purpose::Acts | Purpose::Checks | Purpose::Scripts => Kind::Action,
             Purpose::LooksUp => Kind::LookUp,
             Purpose::Reads => Kind::Read,

@@ -265,6 +265,7 @@ impl CarriedReader<'_, '_, '_> {
         let purpose = purpose_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);
         let kind = match purpose {
             _ if ended.is_failure() || ended == Ended::Refused => Kind::FailedCall,
+            Purpose::Effects => Kind::Effect,
             Purpose::Acts | Purpose::Checks | Purpose::Scripts => Kind::Action,
             Purpose::LooksUp => Kind::LookUp,
             Purpose::Reads => Kind::Read,
