@@ -210,7 +210,8 @@ fn weigh(items: &mut [Item<'_>]) {
             item.weight *= 0.4;
         }
     }
-    let calls = items.iter_mut().rev().filter(|item| matches!(item.body, Body::Call(_)));
+    let is_call = |item: &&mut Item<'_>| matches!(item.body, Body::Call(_)) && item.kind != Kind::FoundNothing;
+    let calls = items.iter_mut().rev().filter(is_call);
     for call in calls.take(LAST_CALLS) {
         call.weight *= LAST_TURN;
     }
