@@ -45,6 +45,8 @@ pub(super) enum Kind {
     LookUp,
     /// A call that shows or searches files.
     Read,
+    /// A search of files that found nothing. Nothing is worth less.
+    FoundNothing,
     /// The last text that the assistant wrote for the user.
     LastReport,
     /// Another text that ends a turn.
@@ -95,6 +97,7 @@ impl Kind {
             Kind::Action => (Calls, 14.0, 150.0, 700, 0.3),
             Kind::LookUp => (Calls, 11.0, 200.0, 1_500, 0.3),
             Kind::Read => (Calls, 2.5, 150.0, 700, 0.3),
+            Kind::FoundNothing => (Calls, 0.04, 150.0, 200, 0.3),
             Kind::LastReport => (Said, 40.0, 500.0, 3_000, 1.0),
             Kind::Report => (Said, 12.0, 500.0, 3_000, 0.6),
             Kind::Step => (Said, 4.0, 200.0, 700, 0.3),

@@ -127,7 +127,7 @@ pub fn purpose_of(name: &str, tool: &ToolUse, result: &str) -> Purpose {
     }
     let words = words_of_name(name);
     let has = |list: &str| words.iter().any(|word| is_in(word, list));
-    if has(WEB) {
+    if has(WEB) || reads_files(&words) {
         Purpose::Reads
     } else if has(EFFECTS) && !has(LOOKS) && !has(OWN) {
         Purpose::Effects
@@ -140,10 +140,37 @@ pub fn purpose_of(name: &str, tool: &ToolUse, result: &str) -> Purpose {
     }
 }
 
+/// Whether the words of a tool's name are those of one that shows, lists or searches files: `Grep`, `read_file`,
+/// `list_directory`.
+fn reads_files(words: &[String]) -> bool {
+    const SEARCHES: &str = "grep|glob|ls|rg";
+    const READS: &str = "read|view|cat";
+    const VERBS: &str = "read|list|find|search|view|open|get|show";
+    const FILES: &str = "file|files|dir|directory|directories|folder|folders|codebase";
+    let has = |list: &str| words.iter().any(|word| is_in(word, list));
+    has(SEARCHES) || has(VERBS) && has(FILES) || words.len() == 1 && has(READS)
+}
+
+/// Whether a call does nothing but search, list or show files.
+pub fn only_searches(name: &str, tool: &ToolUse) -> bool {
+    const PROGRAMS: &str = "rg|grep|egrep|fgrep|ag|ack|find|fd|ls|tree|cat|head|tail|cd";
+    let Some(command) = &tool.command else { return reads_files(&words_of_name(name)) };
+    let steps = commands(command, None);
+    let acts = |step: &SimpleCommand<'_>| ["-delete", "-exec", "-execdir", "-ok"].iter().any(|flag| step.has(flag));
+    let is_search = |step: &SimpleCommand<'_>| {
+        let is_git = step.name() == "git" && step.operands().next().is_some_and(|verb| is_in(verb, GIT_SEARCHES));
+        step.outputs.is_empty() && !acts(step) && (is_in(step.name(), PROGRAMS) || is_git)
+    };
+    tool.changes.is_empty() && steps.iter().any(|step| !step.changes_folder()) && steps.iter().all(is_search)
+}
+
+/// The verbs of git that search or list files.
+const GIT_SEARCHES: &str = "grep|ls-files";
+
 fn purpose_of_pipeline(pipeline: &[SimpleCommand<'_>]) -> Purpose {
-    const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln|open|goto|scroll_down|scroll_up|search_file|search_dir|find_file|view";
+    const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln|ag|ack|fd|egrep|fgrep|open|goto|scroll_down|scroll_up|search_file|search_dir|find_file|view";
     const POWERSHELL_SHOWS: &str = "Get-Content|Get-ChildItem|Get-Item|Get-Location|Select-String|Select-Object|Set-Location|Measure-Object|Test-Path|Resolve-Path|Format-List|Format-Table|Write-Output|Write-Host|gc|gci|sls|dir";
-    const GIT_SHOWS: &str = "show|diff|blame";
+    const GIT_SHOWS: &str = "show|diff|blame|grep|ls-files";
     const LISTS: &str = "log|logs|status|branch|info|list|ls|get|show|view|describe|ps|version";
     const CHECKS: &str = "test|tests|pytest|unittest|build|check|lint|clippy|make|tsc|eslint|ruff|mypy|tox|jest|vitest|mvn|gradle|ctest|rspec|compile|typecheck|flake8";
     const SCRIPTS: [&str; 6] = ["python", "node", "ruby", "perl", "php", "./"];

@@ -128,6 +128,7 @@ fn files_of_commands() {
         ("cat a.py && pytest", "r a.py"),
         ("cat $FILE", ""),
         ("cat src/*.rs", ""),
+        ("cat >> fix.py << 'EOF'\nx\nEOF", "c fix.py"),
         ("cat > fix.py << 'EOF'\nopen('x') > y.py\nEOF", "c fix.py"),
         ("echo hi >> 'my notes.txt' 2>&1", "c my notes.txt"),
         ("cd /testbed && sed -i 's/a > b/c/' src/tools.py", "c /testbed/src/tools.py"),

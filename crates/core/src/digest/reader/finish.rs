@@ -215,7 +215,8 @@ fn weigh(items: &mut [Item<'_>]) {
     for at in plans {
         items[at].weight *= worth_of_plan(items, &items[at]);
     }
-    let calls = items.iter_mut().rev().filter(|item| matches!(item.body, Body::Call(_)));
+    let is_call = |item: &&mut Item<'_>| matches!(item.body, Body::Call(_)) && item.kind != Kind::FoundNothing;
+    let calls = items.iter_mut().rev().filter(is_call);
     for call in calls.take(LAST_CALLS) {
         call.weight *= LAST_TURN;
     }
