@@ -8,6 +8,7 @@ mod session;
 mod transcript;
 
 use std::fmt;
+use std::ops::Range;
 
 use serde_json::{Value, json};
 
@@ -24,6 +25,7 @@ use crate::order::{MessageOrder, ResultPlacement};
 pub use crate::outputs::CallMembers;
 use crate::outputs::{CallOutput, HostedResult};
 use crate::session_files::SessionFiles;
+use crate::source::Source;
 use crate::unsent_forms::UnsentForms;
 use crate::usage::{Usage, UsageAt};
 
@@ -119,6 +121,8 @@ pub enum OnBrokenLine {
     Refuse,
     /// The other lines are the conversation.
     Skip,
+    /// The same, with the objects that are whole in such a line.
+    Recover,
     /// It reads nothing behind the line.
     Stop,
 }
@@ -380,7 +384,17 @@ impl Format {
 
     /// Whether the agent reads the other lines of a file where one is not JSON.
     pub fn reads_beside_broken_lines(&self) -> bool {
-        matches!(self.on_broken_line, Some(OnBrokenLine::Skip | OnBrokenLine::Stop))
+        matches!(self.on_broken_line, Some(OnBrokenLine::Skip | OnBrokenLine::Recover | OnBrokenLine::Stop))
+    }
+
+    /// The spans of a file that the agent does not read. A line with two values is not JSON.
+    pub fn unread_spans<'s>(&self, source: &'s Source<'_>) -> &'s [Range<usize>] {
+        match self.on_broken_line {
+            Some(OnBrokenLine::Skip | OnBrokenLine::Stop) => &source.irregular_lines,
+            Some(OnBrokenLine::Recover) => &source.broken,
+            Some(OnBrokenLine::Refuse) | None if source.error.is_some() => &source.irregular_lines,
+            Some(OnBrokenLine::Refuse) | None => &[],
+        }
     }
 
     /// The position of a summary among the pinned messages.

@@ -48,7 +48,7 @@ pub(super) static FORMAT: Format = Format {
     metadata_members: &["cwd", "gitBranch", "systemPayload", "toolCallResult"],
     usage: &[UsageAt::path(&["usageMetadata"])],
     unsent: unsent::FORMS,
-    on_broken_line: Some(OnBrokenLine::Skip),
+    on_broken_line: Some(OnBrokenLine::Recover),
     session_files: Some(SessionFiles {
         variable: "",
         home: ".qwen",
