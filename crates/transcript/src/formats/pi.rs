@@ -18,7 +18,7 @@ use crate::format::{
     SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
-use crate::formats::shared::chains;
+use crate::formats::shared::chains::{self, LinkedEntries};
 use crate::formats::shared::fields::{call_part, copied, id};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::formats::shared::skipped::match_unknown;
@@ -34,6 +34,8 @@ use crate::thin_list::ThinList;
 use crate::time;
 
 const KEYS: LinkKeys = LinkKeys { id: "id", parent: "parentId" };
+
+const LINKS: LinkedEntries = LinkedEntries { keys: KEYS, is_read: |_| true, agent: "pi" };
 
 /// Entries that set a state from there on.
 const STATES: [&str; 4] = ["model_change", "thinking_level_change", "session_info", "custom"];
@@ -76,6 +78,7 @@ pub(super) static FORMAT: Format = Format {
         write_summary,
         write_result,
         can_be_pinned: |message| !is_compaction(&Object::of(message.json)),
+        refusal: |transcript| LINKS.refusal(transcript, &unsent::sent_once(transcript)),
         ..Hooks::NONE
     },
     session: &Pi,
@@ -264,11 +267,11 @@ impl Session for Pi {
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        chains::broken_links(transcript, KEYS, |_| true)
+        chains::broken_links(transcript, KEYS, LINKS.is_read)
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chains::repaired_links(transcript, KEYS, |_| true)
+        chains::repaired_links(transcript, KEYS, LINKS.is_read)
     }
 
     fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
@@ -284,7 +287,7 @@ impl Session for Pi {
     }
 
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
-        unsent::no_longer_loaded(transcript)
+        LINKS.without_lost(transcript, unsent::sent_once(transcript))
     }
 }
 
