@@ -295,8 +295,14 @@ fn sent_by_pi(entries: &[Value]) -> Vec<usize> {
         path = (0..entries.len()).collect();
     }
     if let Some(place) = path.iter().rposition(|index| entries[*index]["type"] == "compaction") {
-        let kept = text(&entries[path[place]], "firstKeptEntryId");
-        let first = path[..place].iter().position(|index| text(&entries[*index], "id") == kept).unwrap_or(place);
+        let compaction = &entries[path[place]];
+        let kept = text(compaction, "firstKeptEntryId");
+        let by_index = compaction["firstKeptEntryIndex"].as_u64();
+        let is_kept = |index: usize| match by_index {
+            Some(kept) => index as u64 == kept,
+            None => text(&entries[index], "id") == kept,
+        };
+        let first = path[..place].iter().position(|index| is_kept(*index)).unwrap_or(place);
         path.drain(..first);
     }
     const SENT: [&str; 4] = ["message", "compaction", "branch_summary", "custom_message"];

@@ -28,6 +28,7 @@ use crate::session_files::SessionFiles;
 use crate::source::Source;
 use crate::unsent_forms::UnsentForms;
 use crate::usage::{Usage, UsageAt};
+use crate::wording::counted;
 
 pub use insertion::{InsertionPoint, SummaryMessage, SummaryPosition, SummaryRole};
 pub use session::{MisplacedEntry, Session};
@@ -416,7 +417,21 @@ impl Format {
 
     /// Why a conversation that can be read is left unchanged, to follow its name.
     pub fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
-        (self.hooks.refusal)(transcript)
+        (self.hooks.refusal)(transcript).or_else(|| self.torn_link(transcript))
+    }
+
+    /// What is lost by a torn link, where anything is.
+    fn torn_link(&self, transcript: &Transcript<'_>) -> Option<String> {
+        let lost = transcript.notes.iter().filter(|note| note.retention == Retention::Lost).count();
+        if lost == 0 {
+            return None;
+        }
+        let torn = self.session.broken_links(transcript).pop()?;
+        let why = if torn.fault == LinkFault::Cycle { "leads back to it" } else { "is not there" };
+        let (lost, named) = (counted(lost as u64, "line"), torn.named.unwrap_or_default());
+        Some(format!(
+            "{lost} are no longer sent, because the parent {named} of a line behind them {why}; --repair drop ties that line to the one before it"
+        ))
     }
 }
 

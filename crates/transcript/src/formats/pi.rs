@@ -18,9 +18,9 @@ use crate::format::{
     SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
-use crate::formats::shared::chains::{self, LinkedEntries};
+use crate::formats::shared::chains;
 use crate::formats::shared::fields::{call_part, copied, id};
-use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
+use crate::formats::shared::links::{LinkFault, LinkKeys, LooseEntry, followers, uuid};
 use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
@@ -34,8 +34,6 @@ use crate::thin_list::ThinList;
 use crate::time;
 
 const KEYS: LinkKeys = LinkKeys { id: "id", parent: "parentId" };
-
-const LINKS: LinkedEntries = LinkedEntries { keys: KEYS, is_read: |_| true, agent: "pi" };
 
 /// Entries that set a state from there on.
 const STATES: [&str; 4] = ["model_change", "thinking_level_change", "session_info", "custom"];
@@ -78,7 +76,6 @@ pub(super) static FORMAT: Format = Format {
         write_summary,
         write_result,
         can_be_pinned: |message| !is_compaction(&Object::of(message.json)),
-        refusal: |transcript| LINKS.refusal(transcript, &unsent::sent_once(transcript)),
         ..Hooks::NONE
     },
     session: &Pi,
@@ -219,13 +216,20 @@ impl Session for Pi {
 
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
-        let is_live = on_path(&lines);
+        let Path { is_live, torn } = Path::of(&lines);
         let compaction = (0..lines.len()).rev().find(|index| is_live[*index] && is_compaction(&lines[*index]));
         let kept = compaction.map_or(0, |at| first_kept(&lines, at).unwrap_or(at).min(at));
+        // What the path does not come by because it is torn, and no compaction replaced.
+        let torn = torn.filter(|torn| *torn > kept).unwrap_or(kept);
+        let was_sent = |index: usize| {
+            !is_live[index] && lines[index].get_text("type").is_some_and(|kind| holds_message(&lines[index], kind))
+        };
+        let lost = if (kept..torn).any(was_sent) { kept..torn } else { 0..0 };
         let entry = |(index, line): (usize, &Object<'_>)| {
             let kind = line.get_text("type").unwrap_or_else(|| Text::plain(""));
             let is_message = holds_message(line, kind);
             EntryKind::Note(match STATES.iter().find(|state| kind.is(state)) {
+                _ if !is_live[index] && lost.contains(&index) => Retention::Lost,
                 _ if !is_live[index] => Retention::Obsolete,
                 Some(state) if !kind.is("custom") => Retention::Latest(state),
                 Some(_) => Retention::Always,
@@ -267,11 +271,15 @@ impl Session for Pi {
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        chains::broken_links(transcript, KEYS, LINKS.is_read)
+        let mut broken = chains::broken_links(transcript, KEYS, |_| true);
+        if broken.iter().any(|one| one.fault == LinkFault::Missing) && is_of_openclaw(transcript) {
+            broken.retain(|one| one.fault != LinkFault::Missing);
+        }
+        broken
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chains::repaired_links(transcript, KEYS, LINKS.is_read)
+        self.broken_links(transcript).iter().filter_map(|loose| loose.tie(KEYS)).collect()
     }
 
     fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
@@ -287,7 +295,7 @@ impl Session for Pi {
     }
 
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
-        LINKS.without_lost(transcript, unsent::sent_once(transcript))
+        unsent::no_longer_loaded(transcript)
     }
 }
 
@@ -308,23 +316,58 @@ fn is_summary(line: &Object<'_>) -> bool {
     is_compaction(line) || line.member_is("type", "branch_summary")
 }
 
-/// For each line whether it is the last one or an ancestor of it; a line without a parent counts as one.
-fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
-    let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
-    let mut live: Vec<bool> = lines.iter().map(|line| !is_linked(line)).collect();
-    let by_id: HashMap<_, usize> = lines
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| is_linked(line))
-        .filter_map(|(index, line)| Some((line.get_text("id")?.decode(), index)))
-        .collect();
-    let mut next = lines.iter().rposition(is_linked);
-    let mut visited = HashSet::new();
-    while let Some(index) = next.filter(|index| visited.insert(*index)) {
-        live[index] = true;
-        next = lines[index].get_text("parentId").and_then(|id| by_id.get(&id.decode()).copied());
+/// The way from the last line up to the first.
+struct Path {
+    /// For each line whether it is the last one or an ancestor of it; a line without a parent counts as one.
+    is_live: Vec<bool>,
+    /// The line at which the way ends too early: its parent is not there, or follows it.
+    torn: Option<usize>,
+}
+
+impl Path {
+    fn of(lines: &[Object<'_>]) -> Self {
+        let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
+        let mut path = Path { is_live: lines.iter().map(|line| !is_linked(line)).collect(), torn: None };
+        let mut by_id = HashMap::new();
+        for (index, line) in lines.iter().enumerate().filter(|(_, line)| is_linked(line)) {
+            if let Some(id) = line.get_text("id") {
+                by_id.insert(id.decode(), index);
+            }
+        }
+        let mut walked = vec![false; lines.len()];
+        let mut of_openclaw = None;
+        let mut next = lines.iter().rposition(is_linked);
+        while let Some(index) = next {
+            (path.is_live[index], walked[index]) = (true, true);
+            let named = lines[index].get_text("parentId").map(|id| id.decode()).filter(|id| !id.is_empty());
+            let Some(named) = named else { break };
+            next = by_id.get(&named).copied();
+            // OpenClaw appends such a line to the one before it.
+            if next.is_none() && *of_openclaw.get_or_insert_with(|| lines.iter().any(names_openclaw)) {
+                next = lines[..index].iter().rposition(is_linked);
+                if next.is_none() {
+                    break;
+                }
+            }
+            next = next.filter(|next| !walked[*next]);
+            if next.is_none() {
+                path.torn = Some(index);
+            }
+        }
+        path
     }
-    live
+}
+
+/// Whether a line shows that a session is OpenClaw's.
+fn names_openclaw(line: &Object<'_>) -> bool {
+    let message = line.get("message");
+    line.get("__openclaw").or_else(|| message?.get("__openclaw")).is_some()
+        || message.is_some_and(|message| message.member_is("provider", "openclaw"))
+        || line.get_text("customType").is_some_and(|kind| kind.decode().starts_with("openclaw"))
+}
+
+fn is_of_openclaw(transcript: &Transcript<'_>) -> bool {
+    transcript.entries().any(|entry| names_openclaw(&Object::of(entry)))
 }
 
 /// The first line that a compaction keeps.

@@ -20,7 +20,7 @@ use crate::format::{
     EntryKind, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Session, SizeReset, SummaryMessage,
     SummaryPosition, TextBlock, Transcript,
 };
-use crate::formats::shared::chains::{self, LinkedEntries};
+use crate::formats::shared::chains;
 use crate::formats::shared::fields::{copied, id};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::formats::shared::parts::{self, member};
@@ -37,8 +37,6 @@ use crate::time;
 use crate::usage::UsageAt;
 
 const KEYS: LinkKeys = LinkKeys { id: "uuid", parent: "parentUuid" };
-
-const LINKS: LinkedEntries = LinkedEntries { keys: KEYS, is_read: replay::is_of_conversation, agent: "Qwen Code" };
 
 /// The members of all lines of a session that a new line copies, in order, before those that are its own.
 const COMMON: [&str; 5] = ["cwd", "version", "gitBranch", "agentId", "isSidechain"];
@@ -73,7 +71,6 @@ pub(super) static FORMAT: Format = Format {
         write_summary,
         write_result,
         can_be_pinned: |message| replay::compressed(&Object::of(message.json)).is_none(),
-        refusal: |transcript| LINKS.refusal(transcript, &unsent::sent_once(transcript)),
         ..Hooks::NONE
     },
     session: &QwenCode,
@@ -232,15 +229,15 @@ impl Session for QwenCode {
     }
 
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
-        LINKS.without_lost(transcript, unsent::sent_once(transcript))
+        unsent::no_longer_loaded(transcript)
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        chains::broken_links(transcript, KEYS, LINKS.is_read)
+        chains::broken_links(transcript, KEYS, replay::is_of_conversation)
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chains::repaired_links(transcript, KEYS, LINKS.is_read)
+        chains::repaired_links(transcript, KEYS, replay::is_of_conversation)
     }
 
     /// Ours stands before what is kept, and has a later time.

@@ -31,7 +31,7 @@ const SENT: [&str; 6] =
     ["branch_summary", "compaction", "custom_message", "message", "model_change", "thinking_level_change"];
 
 /// The entries of branches that the last entry does not lead to, and those that a compaction replaced.
-pub(super) fn sent_once<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+pub(super) fn no_longer_loaded<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
     let mut left = Vec::new();
     // Sessions without ids count the entries before what a compaction keeps.
     if !transcript.entries().any(|entry| entry.get(KEYS.parent).is_some()) {

@@ -1,6 +1,7 @@
 //! Which lines of a session Qwen Code sends.
 //!
-//! It goes from the last line to its parent, and on to the first; a parent that is not there ends the way. Lines with one
+//! It goes from the last line to its parent, and on to the first; a parent that is not there ends the way, and the lines
+//! before are lost. Lines with one
 //! id are one record: the first names the parent. On this way, a compression takes the place of all before it, and the
 //! answer of a command takes back the command.
 
@@ -91,7 +92,8 @@ pub(super) fn entries(lines: &[Object<'_>]) -> Vec<EntryKind> {
     // What is sent so far, and what stands beside it.
     let mut sent: Vec<usize> = Vec::new();
     let mut silent: Vec<usize> = Vec::new();
-    for index in chain(lines) {
+    let chain = chain(lines);
+    for &index in &chain {
         let line = &lines[index];
         if compressed(line).is_some() {
             sent = vec![index];
@@ -111,6 +113,7 @@ pub(super) fn entries(lines: &[Object<'_>]) -> Vec<EntryKind> {
             if is_sent(&lines[*fragment]) { sent.push(*fragment) } else { silent.push(*fragment) }
         }
     }
+    let is_replaced = sent.first().is_some_and(|first| compressed(&lines[*first]).is_some());
     for index in sent {
         kinds[index] = EntryKind::Message;
     }
@@ -119,7 +122,27 @@ pub(super) fn entries(lines: &[Object<'_>]) -> Vec<EntryKind> {
         kinds[index] =
             EntryKind::Note(if is_title { Retention::Latest("custom_title") } else { Retention::WithPrevious });
     }
+    let torn = chain.first().filter(|first| !is_replaced && names_parent(&lines[**first]));
+    if let Some(torn) = torn {
+        lose(lines, &mut kinds[..*torn]);
+    }
     kinds
+}
+
+/// Whether a line follows another one.
+fn names_parent(line: &Object<'_>) -> bool {
+    line.get_text("parentUuid").is_some_and(|parent| parent.decode() != "")
+}
+
+/// Marks what is no longer sent of the lines before a torn link as lost, if any of it was sent.
+fn lose(lines: &[Object<'_>], kinds: &mut [EntryKind]) {
+    let obsolete = EntryKind::Note(Retention::Obsolete);
+    let was_sent = |line: &Object<'_>| is_sent(line) || compressed(line).is_some();
+    if kinds.iter().zip(lines).any(|(kind, line)| *kind == obsolete && was_sent(line)) {
+        for kind in kinds.iter_mut().filter(|kind| **kind == obsolete) {
+            *kind = EntryKind::Note(Retention::Lost);
+        }
+    }
 }
 
 /// Whether the answer of a command takes back what the user typed: the command, and nothing that was sent to the model.

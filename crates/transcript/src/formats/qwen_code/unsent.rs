@@ -34,7 +34,7 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
 
 /// The lines of branches that the last line does not lead to, and those that a compression replaced. What a command takes
 /// back stays with it: it would take back the line before.
-pub(super) fn sent_once<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+pub(super) fn no_longer_loaded<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
     let mut taken_back = HashSet::new();
     for entry in transcript.entries() {
         if entry.member_is("subtype", "slash_command")
