@@ -8,7 +8,7 @@ use crate::format::Transcript;
 use crate::formats::claude_code::walk::{Place, Walk};
 use crate::formats::claude_code::{KEYS, is_sent};
 use crate::json::{Json, Object};
-use crate::unsent_forms::{Conditions, LastEntry, Shortened, UnsentEntry, UnsentForms, UnsentMember};
+use crate::unsent_forms::{Conditions, KeptMember, LastEntry, Shortened, UnsentEntry, UnsentForms, UnsentMember};
 
 /// The lines of an output that Claude Code shows, and some more.
 const OUTPUT: Shortened = Shortened::Lines(10);
@@ -49,6 +49,10 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
         UnsentMember::new(ASYNC_HOOK, &["attachment", "stdout"], OUTPUT),
         UnsentMember::new(ASYNC_HOOK, &["attachment", "stderr"], OUTPUT),
         UnsentMember::new(&[(&["subtype"], "api_error")], &["error"], OUTPUT),
+    ],
+    kept: &[
+        KeptMember { of: HOOK, path: &["attachment", "command"] },
+        KeptMember { of: ASYNC_HOOK, path: &["attachment", "command"] },
     ],
     links: Some(KEYS),
 };
