@@ -271,7 +271,7 @@ impl Session for Pi {
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        let mut broken = chains::broken_links(transcript, KEYS, |_| true);
+        let mut broken = chains::broken_links(transcript, KEYS, transcript.entries_in_order());
         if broken.iter().any(|one| one.fault == LinkFault::Missing) && is_of_openclaw(transcript) {
             broken.retain(|one| one.fault != LinkFault::Missing);
         }
@@ -279,7 +279,7 @@ impl Session for Pi {
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        self.broken_links(transcript).iter().filter_map(|loose| loose.tie(KEYS)).collect()
+        chains::repaired_links(&self.broken_links(transcript), KEYS)
     }
 
     fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {

@@ -86,6 +86,13 @@ fn a_missing_parent_ends_the_way_and_is_named() {
 }
 
 #[test]
+fn of_lines_with_one_id_only_the_first_names_a_parent() {
+    let lines = [user("a", "1", ""), user("b", "2", "1"), user("c", "2", "gone"), user("d", "3", "2")].join("\n");
+    let document = read_for_test(&lines, None, None).expect("a transcript");
+    assert!(FORMAT.session.broken_links(&document.transcripts[0]).is_empty());
+}
+
+#[test]
 fn a_line_that_is_not_read_has_no_parent_to_miss() {
     let unknown = line("9", "gone", r#""type":"notification""#);
     let lines = [user("a", "1", ""), unknown, user("b", "2", "1")].join("\n");
