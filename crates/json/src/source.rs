@@ -92,7 +92,8 @@ impl<'a> Source<'a> {
     /// that is spread over lines, only the last element has no comma behind it.
     fn of_lines(text: &'a str, error: SyntaxError) -> Result<Self, SyntaxError> {
         let start = start_of_values(text);
-        let ScannedLines { long, irregular, broken } = Scan::lines(text, start);
+        let scanned = Scan::lines(text, start).map_err(|wrong| wrong.error(text))?;
+        let ScannedLines { long, irregular, broken } = scanned;
         let mut masked = String::with_capacity(text.len());
         for span in &broken {
             masked.push_str(&text[masked.len()..span.start]);

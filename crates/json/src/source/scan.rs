@@ -137,8 +137,9 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Scans each line of a text by itself, from byte `from` on.
-    pub(super) fn lines(text: &'t str, from: usize) -> ScannedLines {
+    /// Scans each line of a text by itself, from byte `from` on. A line that nests too deep is an error: an
+    /// agent may read it.
+    pub(super) fn lines(text: &'t str, from: usize) -> Result<ScannedLines, ScanError> {
         let mut scan = Scan::new(text, Controls::Refused, from);
         let mut scanned = ScannedLines::default();
         while scan.at < text.len() {
@@ -147,18 +148,27 @@ impl<'t> Scan<'t> {
             scan.bytes = &text.as_bytes()[..end];
             scan.space();
             let (start, known) = (scan.at, scan.long.len());
-            let is_value = start < end && scan.value().is_ok();
+            let is_value = start < end && scan.is_value()?;
             scan.space();
             if start < end && !(is_value && scan.at == end) {
                 scan.forget(known);
                 let line = start..start + text[start..end].trim_ascii_end().len();
-                scan.objects_in(line.clone(), &mut scanned.broken);
+                scan.objects_in(line.clone(), &mut scanned.broken)?;
                 scanned.irregular.push(line);
             }
             scan.at = end + 1;
         }
         scanned.long = scan.long;
-        scanned
+        Ok(scanned)
+    }
+
+    /// Whether a value begins here, and skips it.
+    fn is_value(&mut self) -> Result<bool, ScanError> {
+        match self.value() {
+            Ok(()) => Ok(true),
+            Err(error) if error.what == TOO_DEEP => Err(error),
+            Err(_) => Ok(false),
+        }
     }
 
     /// Forgets what was found behind so many long values, inside a value that is not JSON.
@@ -169,13 +179,13 @@ impl<'t> Scan<'t> {
     }
 
     /// Scans the objects that are whole in a line which is not one value. Adds the spans of what is left to `broken`.
-    fn objects_in(&mut self, line: Range<usize>, broken: &mut Vec<Range<usize>>) {
+    fn objects_in(&mut self, line: Range<usize>, broken: &mut Vec<Range<usize>>) -> Scanned {
         let mut rest = line.start;
         for object in balanced_objects(&self.text.as_bytes()[line.clone()]) {
             let object = line.start + object.start..line.start + object.end;
             let known = self.long.len();
             (self.at, self.bytes) = (object.start, &self.text.as_bytes()[..object.end]);
-            if self.value().is_err() || self.at != object.end {
+            if !self.is_value()? || self.at != object.end {
                 self.forget(known);
                 continue;
             }
@@ -183,6 +193,7 @@ impl<'t> Scan<'t> {
             rest = object.end;
         }
         broken.extend(trimmed(self.text, rest..line.end));
+        Ok(())
     }
 
     fn byte(&self) -> Option<u8> {

@@ -126,6 +126,9 @@ fn values_nest_so_deep_and_no_deeper() {
         }
     }
     assert!(TOO_DEEP.contains(&format!(" {MAX_DEPTH} ")), "{TOO_DEEP}");
+    // Whatever else is broken.
+    let lines = format!("{{}}\n{{\n{}\n", deep(MAX_DEPTH + 1, "{\"a\":", "}"));
+    assert_eq!(Source::of_file(&lines).map_err(|error| (error.what, error.line)).err(), Some((TOO_DEEP.to_owned(), 3)));
     // Side by side they are not deep.
     assert!(Source::of(&"[[1]]\n".repeat(MAX_DEPTH)).is_ok());
 }

@@ -172,7 +172,13 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     let mut bridged = HashSet::from([new_id.clone()]);
     // Pinned entries are part of the chain, before the summary or after it.
     let mut last: Option<Cow<'_, str>> = None;
+    // An entry can follow one behind it.
+    let mut following: HashSet<_> = behind.iter().filter_map(|entry| links.id(*entry)).collect();
     for entry in before {
+        if links.parent(*entry).is_some_and(|parent| following.contains(&parent)) {
+            following.extend(links.id(*entry));
+            continue;
+        }
         if let Some(gap) = links.removed_parent(*entry).filter(|gap| bridged.insert(gap.clone())) {
             lines.push(bridge(&gap, last.as_deref()));
         }
@@ -511,5 +517,53 @@ mod tests {
             lines[0].to_string(),
             r#"{"type":"compaction","id":"3","parentId":null,"timestamp":"t","summary":"s","fromHook":true,"firstKeptEntryId":"4","tokensBefore":0}"#
         );
+    }
+
+    #[test]
+    fn what_is_before_a_torn_link_is_lost_and_stays() {
+        let lines = [user("a", "1", ""), user("b", "2", "1"), user("c", "4", "3"), user("d", "5", "4")];
+        let source = format!("{HEADER}{}", lines.concat());
+        assert_eq!(texts(&source), ["c", "d"]);
+        let document = framing::read_for_test(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.notes.iter().filter(|note| note.retention == Retention::Lost).count(), 2);
+        assert!(FORMAT.session.no_longer_loaded(transcript).is_empty());
+        let why = FORMAT.refusal(transcript).expect("a reason");
+        assert!(why.contains("2 lines are no longer sent") && why.contains("the parent 3 of"), "{why}");
+        // A compaction behind the torn link stands for them.
+        let compaction = line(r#""type":"compaction","summary":"s","firstKeptEntryId":"5""#, "6", "5");
+        let source = format!("{source}{compaction}");
+        assert_eq!(texts(&source), ["d", "s"]);
+        let document = framing::read_for_test(&source, None, None).expect("a transcript");
+        assert_eq!(FORMAT.refusal(&document.transcripts[0]), None);
+    }
+
+    #[test]
+    fn openclaw_appends_a_line_without_its_parent_to_the_one_before_it() {
+        let own = [
+            line(r#""type":"custom","customType":"openclaw.cache-ttl""#, "9", ""),
+            line(r#""type":"custom","customType":"c","__openclaw":{}"#, "9", ""),
+            user("o", "9", "").replace(r#""content""#, r#""provider":"openclaw","content""#),
+        ];
+        for own in own {
+            let lines = [own, user("a", "1", "s"), user("b", "2", "gone"), user("c", "3", "2")].concat();
+            let source = format!("{HEADER}{lines}");
+            assert!(texts(&source).ends_with(&["a", "b", "c"].map(str::to_owned)), "{source}");
+            let document = framing::read_for_test(&source, None, None).expect("a transcript");
+            assert!(FORMAT.session.broken_links(&document.transcripts[0]).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_summary_does_not_follow_an_entry_that_follows_it() {
+        let custom = line(r#""type":"custom","customType":"c""#, "4", "3");
+        let lines = [custom, user("a", "1", ""), user("b", "2", "1"), user("c", "3", "2"), user("d", "5", "4")];
+        let source = lines.concat();
+        let document = framing::read_for_test(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let gone: Vec<usize> = transcript.messages[..2].iter().map(|message| message.span().start).collect();
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let lines = FORMAT.write_summary(&summary, &InsertionPoint::in_place_of(transcript, 2, || gone.clone()));
+        assert_eq!((&lines[0]["id"], &lines[0]["parentId"]), (&json!("2"), &Value::Null));
     }
 }
