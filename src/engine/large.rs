@@ -38,7 +38,7 @@ pub(super) fn format_by_lines(settings: &InputSettings, path: &Path) -> Result<O
     let mut reader = BlockReader::open(path, settings.large.sizes)?;
     let Some(Block::Lines(head)) = reader.next()? else { return Ok(None) };
     let Ok(Ok(source)) = str::from_utf8(&head).map(Source::of) else { return Ok(None) };
-    let is_entry_a_line = source.shared_lines.is_empty()
+    let is_entry_a_line = source.irregular_lines.is_empty()
         && source.values().all(|value| !value.raw().contains('\n') && value.kind() == JsonKind::Object);
     let Some(first) = source.first().filter(|_| is_entry_a_line) else { return Ok(None) };
     let format = match settings.from {

@@ -203,9 +203,14 @@ pub struct Items<'a> {
 }
 
 impl Source<'_> {
-    /// The values in order, except those of broken lines.
+    /// All values in order, also the whole objects of broken lines.
     pub fn values(&self) -> Items<'_> {
-        self.values_except(&self.broken_lines)
+        self.values_except(&self.broken)
+    }
+
+    /// The values in order. Of a text with broken lines, only lines that are one value count.
+    pub fn regular_values(&self) -> Items<'_> {
+        self.values_except(if self.error.is_some() { &self.irregular_lines } else { &[] })
     }
 
     /// The values that are not in some spans, in order.

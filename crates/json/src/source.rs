@@ -13,7 +13,7 @@ mod tests;
 
 pub use scan::MAX_DEPTH;
 pub use scan::TOO_DEEP;
-use scan::{Controls, Scan};
+use scan::{Controls, Scan, ScannedLines};
 
 /// The place where a text stops being JSON, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,24 +34,24 @@ pub struct SyntaxError {
 /// front belongs to none of them.
 #[derive(Debug)]
 pub struct Source<'a> {
-    /// The text, including a byte order mark. It has a mask in place of the bytes of broken lines, so that no reader
-    /// takes them for JSON. All other bytes have the same offsets as in the file.
+    /// The text, including a byte order mark. It has a mask in place of the bytes that are not JSON, so that no reader
+    /// takes them for it. All other bytes have the same offsets as in the file.
     pub text: Cow<'a, str>,
     /// Where the values begin, in bytes.
     pub start: usize,
     /// The long values, in the order in which they begin.
     pub long: Vec<LongValue>,
-    /// The values that share their line with others: the spans of such lines, in order.
-    pub shared_lines: Vec<Range<usize>>,
-    /// The lines that are not JSON: their spans, in order.
-    pub broken_lines: Vec<Range<usize>>,
+    /// The lines that are not one value: they hold several, or are broken. Their spans, in order.
+    pub irregular_lines: Vec<Range<usize>>,
+    /// What is not JSON in such lines: the lines, but for whole objects in them. Its spans, in order.
+    pub broken: Vec<Range<usize>>,
     /// Whether only the last line is broken, because the text ends inside it.
     pub is_cut_off: bool,
     /// Why the text as a whole is not JSON, if some lines are broken.
     pub error: Option<SyntaxError>,
 }
 
-/// The character that masks broken lines. It separates no values and opens none.
+/// The character that masks what is not JSON. It separates no values and opens none.
 const MASK: &str = "x";
 
 /// A long value or key. Offsets are bytes.
@@ -72,7 +72,7 @@ impl<'a> Source<'a> {
     pub fn of(text: &'a str) -> Result<Self, SyntaxError> {
         let start = start_of_values(text);
         match Scan::values(text, Controls::Refused, start) {
-            Ok((long, shared_lines)) => Ok(Source { shared_lines, ..Source::new(text.into(), start, long) }),
+            Ok((long, irregular_lines)) => Ok(Source { irregular_lines, ..Source::new(text.into(), start, long) }),
             Err(wrong) => Err(wrong.error(text)),
         }
     }
@@ -88,34 +88,42 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Reads each line by itself. A text is JSONL if its first line is a value, or two of its lines are objects: of a list
+    /// Reads each line by itself. A text is JSONL if its first line is not broken, or two of its lines are objects: of a list
     /// that is spread over lines, only the last element has no comma behind it.
     fn of_lines(text: &'a str, error: SyntaxError) -> Result<Self, SyntaxError> {
         let start = start_of_values(text);
-        let (long, broken_lines) = Scan::lines(text, start);
+        let scanned = Scan::lines(text, start).map_err(|wrong| wrong.error(text))?;
+        let ScannedLines { long, irregular, broken } = scanned;
         let mut masked = String::with_capacity(text.len());
-        for broken in &broken_lines {
-            masked.push_str(&text[masked.len()..broken.start]);
-            masked.push_str(&MASK.repeat(broken.len()));
+        for span in &broken {
+            masked.push_str(&text[masked.len()..span.start]);
+            masked.push_str(&MASK.repeat(span.len()));
         }
         masked.push_str(&text[masked.len()..]);
         let first = text.len() - text[start..].trim_ascii_start().len();
-        let begins_broken = broken_lines.first().is_some_and(|broken| broken.start <= first);
+        // A line of whole objects is not broken.
+        let is_broken = |line: &Range<usize>| {
+            let at = broken.partition_point(|span| span.start < line.start);
+            broken.get(at).is_some_and(|span| span.start < line.end)
+        };
+        let begins_broken = irregular.first().is_some_and(|line| line.start <= first && is_broken(line));
         let begins_object = |line: &str| line.trim_ascii_start().starts_with('{');
-        let broken_objects = broken_lines.iter().filter(|line| begins_object(&text[line.start..line.end])).count();
+        let is_broken_object = |line: &&Range<usize>| is_broken(line) && begins_object(&text[line.start..line.end]);
+        let broken_objects = irregular.iter().filter(is_broken_object).count();
         let objects = text[start..].lines().filter(|line| begins_object(line)).count() - broken_objects;
         if begins_broken && objects < 2 {
             return Err(error);
         }
-        let is_cut_off = match broken_lines.as_slice() {
+        let is_cut_off = match irregular.as_slice() {
             [last] => is_cut_off(&text[last.start..]),
             _ => false,
         };
-        Ok(Source { broken_lines, is_cut_off, error: Some(error), ..Source::new(masked.into(), start, long) })
+        let (irregular_lines, error) = (irregular, Some(error));
+        Ok(Source { irregular_lines, broken, is_cut_off, error, ..Source::new(masked.into(), start, long) })
     }
 
     fn new(text: Cow<'a, str>, start: usize, long: Vec<LongValue>) -> Self {
-        Source { text, start, long, shared_lines: Vec::new(), broken_lines: Vec::new(), is_cut_off: false, error: None }
+        Source { text, start, long, irregular_lines: Vec::new(), broken: Vec::new(), is_cut_off: false, error: None }
     }
 
     /// Reads a tool's arguments as Python does with `strict=False`; `None` if they are not exactly one value.

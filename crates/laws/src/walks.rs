@@ -295,8 +295,14 @@ fn sent_by_pi(entries: &[Value]) -> Vec<usize> {
         path = (0..entries.len()).collect();
     }
     if let Some(place) = path.iter().rposition(|index| entries[*index]["type"] == "compaction") {
-        let kept = text(&entries[path[place]], "firstKeptEntryId");
-        let first = path[..place].iter().position(|index| text(&entries[*index], "id") == kept).unwrap_or(place);
+        let compaction = &entries[path[place]];
+        let kept = text(compaction, "firstKeptEntryId");
+        let by_index = compaction["firstKeptEntryIndex"].as_u64();
+        let is_kept = |index: usize| match by_index {
+            Some(kept) => index as u64 == kept,
+            None => text(&entries[index], "id") == kept,
+        };
+        let first = path[..place].iter().position(|index| is_kept(*index)).unwrap_or(place);
         path.drain(..first);
     }
     const SENT: [&str; 4] = ["message", "compaction", "branch_summary", "custom_message"];
@@ -305,7 +311,7 @@ fn sent_by_pi(entries: &[Value]) -> Vec<usize> {
 }
 
 /// Qwen Code goes from the last record to its parent, and on. A compression on the way takes the place of what is before
-/// it, and the answer of a command takes back the command.
+/// it, and the answer of a command takes back the command, unless another record of a command stands between.
 fn sent_by_qwen_code(lines: &[Value]) -> Vec<usize> {
     let is_record = |line: &Value| line["uuid"].is_string() && line.get("parentUuid").is_some();
     let mut by_id: HashMap<&str, usize> = HashMap::new();
@@ -318,18 +324,24 @@ fn sent_by_qwen_code(lines: &[Value]) -> Vec<usize> {
         path.push(index);
         next = text(&lines[index], "parentUuid").and_then(|parent| by_id.get(parent)).copied();
     }
-    let mut sent = Vec::new();
+    let (mut sent, mut is_fenced) = (Vec::new(), false);
     for index in path.into_iter().rev() {
         let line = &lines[index];
         match text(line, "subtype") {
             Some("chat_compression") => sent = vec![index],
+            Some("code_mode_tool_result") => {}
             Some("slash_command") => {
-                let typed = sent.last().map(|last: &usize| &lines[*last]["message"]["parts"][0]["text"]);
+                let typed =
+                    sent.last().filter(|_| !is_fenced).map(|last: &usize| &lines[*last]["message"]["parts"][0]["text"]);
                 if typed == Some(&line["systemPayload"]["rawCommand"]) {
                     sent.pop();
                 }
+                is_fenced = true;
             }
-            _ if line["type"] != "system" => sent.push(index),
+            _ if line["type"] != "system" => {
+                sent.push(index);
+                is_fenced = false;
+            }
             _ => {}
         }
     }

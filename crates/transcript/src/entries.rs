@@ -27,6 +27,9 @@ pub enum Retention {
     Latest(&'static str),
     /// Until anything after it is removed: it was revoked or summarized before.
     Obsolete,
+    /// Always, and nothing is cut: it was sent and no longer is, but nobody took it back. The link that led to it is torn,
+    /// perhaps because a line could not be read.
+    Lost,
     /// Until anything is changed: another entry has its id and stands for it, and an edit of that one would leave this one
     /// as it was.
     Copy,
@@ -48,7 +51,7 @@ pub fn no_longer_sent(notes: &[Note<'_>]) -> Vec<bool> {
     // The index of the message behind the last entry that is no longer sent.
     let mut last = None;
     let is_unsent = |note: &Note<'_>| match note.retention {
-        Retention::Obsolete | Retention::Replaced(_) => {
+        Retention::Obsolete | Retention::Replaced(_) | Retention::Lost => {
             last = Some(note.before);
             true
         }

@@ -8,6 +8,7 @@ mod session;
 mod transcript;
 
 use std::fmt;
+use std::ops::Range;
 
 use serde_json::{Value, json};
 
@@ -24,8 +25,10 @@ use crate::order::{MessageOrder, ResultPlacement};
 pub use crate::outputs::CallMembers;
 use crate::outputs::{CallOutput, HostedResult};
 use crate::session_files::SessionFiles;
+use crate::source::Source;
 use crate::unsent_forms::UnsentForms;
 use crate::usage::{Usage, UsageAt};
+use crate::wording::counted;
 
 pub use insertion::{InsertionPoint, SummaryMessage, SummaryPosition, SummaryRole};
 pub use session::{MisplacedEntry, Session};
@@ -119,6 +122,8 @@ pub enum OnBrokenLine {
     Refuse,
     /// The other lines are the conversation.
     Skip,
+    /// The same, with the objects that are whole in such a line.
+    Recover,
     /// It reads nothing behind the line.
     Stop,
 }
@@ -380,7 +385,17 @@ impl Format {
 
     /// Whether the agent reads the other lines of a file where one is not JSON.
     pub fn reads_beside_broken_lines(&self) -> bool {
-        matches!(self.on_broken_line, Some(OnBrokenLine::Skip | OnBrokenLine::Stop))
+        matches!(self.on_broken_line, Some(OnBrokenLine::Skip | OnBrokenLine::Recover | OnBrokenLine::Stop))
+    }
+
+    /// The spans of a file that the agent does not read. A line with two values is not JSON.
+    pub fn unread_spans<'s>(&self, source: &'s Source<'_>) -> &'s [Range<usize>] {
+        match self.on_broken_line {
+            Some(OnBrokenLine::Skip | OnBrokenLine::Stop) => &source.irregular_lines,
+            Some(OnBrokenLine::Recover) => &source.broken,
+            Some(OnBrokenLine::Refuse) | None if source.error.is_some() => &source.irregular_lines,
+            Some(OnBrokenLine::Refuse) | None => &[],
+        }
     }
 
     /// The position of a summary among the pinned messages.
@@ -402,7 +417,21 @@ impl Format {
 
     /// Why a conversation that can be read is left unchanged, to follow its name.
     pub fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
-        (self.hooks.refusal)(transcript)
+        (self.hooks.refusal)(transcript).or_else(|| self.torn_link(transcript))
+    }
+
+    /// What is lost by a torn link, where anything is.
+    fn torn_link(&self, transcript: &Transcript<'_>) -> Option<String> {
+        let lost = transcript.notes.iter().filter(|note| note.retention == Retention::Lost).count();
+        if lost == 0 {
+            return None;
+        }
+        let torn = self.session.broken_links(transcript).pop()?;
+        let why = if torn.fault == LinkFault::Cycle { "leads back to it" } else { "is not there" };
+        let (lost, named) = (counted(lost as u64, "line"), torn.named.unwrap_or_default());
+        Some(format!(
+            "{lost} are no longer sent, because the parent {named} of a line behind them {why}; --repair drop ties that line to the one before it"
+        ))
     }
 }
 

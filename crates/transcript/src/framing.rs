@@ -36,7 +36,8 @@ pub struct Document<'a> {
     /// What it was read from.
     pub json: &'a Source<'a>,
     pub transcripts: Vec<Transcript<'a>>,
-    /// The numbers of the lines that are not JSON, counted from 1. They hold no message.
+    /// The numbers of the lines that are not JSON, counted from 1. Only an agent that recovers their whole objects sends
+    /// anything of them.
     pub broken_lines: Vec<usize>,
 }
 
@@ -52,9 +53,9 @@ pub fn read<'a>(
     let source = &*json.text;
     // Where the text is not JSON, nothing else is said of it.
     let or_syntax = |error| json.error.clone().map_or(error, ReadError::Syntax);
-    let Some(first) = json.values().next() else { return Err(or_syntax(ReadError::Empty)) };
+    let Some(first) = json.regular_values().next() else { return Err(or_syntax(ReadError::Empty)) };
     if lines == Some(Lines::Conversations) {
-        check_lines(source, json.values()).map_err(or_syntax)?;
+        check_lines(source, json.regular_values()).map_err(or_syntax)?;
     }
     if is_conversation(json, from, lines) {
         return read_lines(json, from).map_err(or_syntax);
@@ -70,7 +71,7 @@ pub fn read<'a>(
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
     number_on_lines(&mut transcripts);
-    Ok(Document { json, transcripts, broken_lines: line_numbers(source, &json.broken_lines) })
+    Ok(Document { json, transcripts, broken_lines: line_numbers(source, &json.broken) })
 }
 
 /// Whether a text is one conversation, one entry a line.
@@ -79,8 +80,9 @@ fn is_conversation<'a>(json: &'a Source<'a>, from: Option<&'static Format>, line
         Some(lines) => lines == Lines::Messages,
         None => {
             let can_be_session = from.is_none_or(|format| format.on_broken_line.is_some());
-            let begins = begins_with_object(json.values()) || can_be_session && is_session(json.values());
-            begins && are_messages(json.values(), from)
+            let begins =
+                begins_with_object(json.regular_values()) || can_be_session && is_session(json.regular_values());
+            begins && are_messages(json.regular_values(), from)
         }
     }
 }
@@ -92,7 +94,7 @@ pub fn lists<'a>(
     lines: Option<Lines>,
 ) -> Vec<Result<List<'a>, ReadError>> {
     if is_conversation(json, from, lines) {
-        return vec![Ok(List { envelope: None, state: None, values: json.values(), line: None, aside: &[] })];
+        return vec![Ok(List { envelope: None, state: None, values: json.regular_values(), line: None, aside: &[] })];
     }
     lists_of_values(json, lines)
 }
@@ -100,10 +102,10 @@ pub fn lists<'a>(
 /// The lists in the values of a text.
 fn lists_of_values<'a>(json: &'a Source<'a>, lines: Option<Lines>) -> Vec<Result<List<'a>, ReadError>> {
     let source = &*json.text;
-    let one_of_many = lines.is_some() || json.values().nth(1).is_some();
+    let one_of_many = lines.is_some() || json.regular_values().nth(1).is_some();
     let mut line = LineCounter::default();
     let mut lists = Vec::new();
-    for value in json.values() {
+    for value in json.regular_values() {
         let line = one_of_many.then(|| line.at(source, value.span().start));
         match List::find(source, value, line) {
             Err(_) if one_of_many && is_logged_answer(value) => {}
@@ -118,11 +120,12 @@ fn lists_of_values<'a>(json: &'a Source<'a>, lines: Option<Lines>) -> Vec<Result
 fn read_lines<'a>(json: &'a Source<'a>, from: Option<&'static Format>) -> Result<Document<'a>, ReadError> {
     let source = &*json.text;
     let list = |values, aside| List { envelope: None, state: None, values, line: None, aside };
-    let mut transcript = list(json.values(), &json.broken_lines).read(source, from)?;
+    let aside: &[Range<usize>] = if json.error.is_some() { &json.irregular_lines } else { &[] };
+    let mut transcript = list(json.regular_values(), aside).read(source, from)?;
     let format = transcript.format;
-    // Two values on one line are not JSON, so the agent skips that line.
-    if format.reads_beside_broken_lines() && !json.shared_lines.is_empty() {
-        transcript = list(json.values_except(&json.shared_lines), &json.shared_lines).read_as(source, format)?;
+    let unread = format.unread_spans(json);
+    if unread != aside {
+        transcript = list(json.values_except(unread), unread).read_as(source, format)?;
     }
     match &json.error {
         Some(error) if !format.reads_beside_broken_lines() && !json.is_cut_off => Err(ReadError::Syntax(error.clone())),
@@ -136,7 +139,9 @@ fn read_lines<'a>(json: &'a Source<'a>, from: Option<&'static Format>) -> Result
 /// The numbers of lines, counted from 1. `lines` are their spans, in order.
 fn line_numbers(source: &str, lines: &[Range<usize>]) -> Vec<usize> {
     let mut counter = LineCounter::default();
-    lines.iter().map(|line| counter.at(source, line.start)).collect()
+    let mut numbers: Vec<usize> = lines.iter().map(|line| counter.at(source, line.start)).collect();
+    numbers.dedup();
+    numbers
 }
 
 /// Rejects conversations that span several lines.

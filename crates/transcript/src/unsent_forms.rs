@@ -14,16 +14,31 @@ pub struct UnsentForms {
     pub entries: &'static [UnsentEntry],
     /// The members that become shorter. Of two that hold the same value, the first counts.
     pub members: &'static [UnsentMember],
+    /// The members that stay as they are.
+    pub kept: &'static [KeptMember],
     /// The members with the ids of an entry and of its parent, in formats whose entries have any.
     pub links: Option<LinkKeys>,
 }
 
 impl UnsentForms {
-    pub const NONE: UnsentForms = UnsentForms { entries: &[], members: &[], links: None };
+    pub const NONE: UnsentForms = UnsentForms { entries: &[], members: &[], kept: &[], links: None };
 
     /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.members.is_empty()
+    }
+
+    /// The values in an entry that are not sent, wherever they stand in it.
+    pub fn values_in<'a>(&self, entry: Json<'a>) -> Vec<Json<'a>> {
+        let shortened = self.members.iter().map(|member| (member.of, member.path));
+        let kept = self.kept.iter().map(|member| (member.of, member.path));
+        let mut values = Vec::new();
+        for (of, path) in shortened.chain(kept) {
+            if meets(entry, of) {
+                values.extend(values_at(entry, path));
+            }
+        }
+        values
     }
 }
 
@@ -63,6 +78,15 @@ pub struct UnsentMember {
     pub becomes: Shortened,
     /// How a text begins that stays whole.
     pub spares: &'static [&'static str],
+}
+
+/// A member that the agent does not send where it has another one to send, and that stays as it is, in the entries that
+/// meet the conditions.
+#[derive(Debug)]
+pub struct KeptMember {
+    pub of: Conditions,
+    /// The path to its value, as in [`UnsentMember`].
+    pub path: &'static [&'static str],
 }
 
 /// What becomes of a value.

@@ -61,7 +61,7 @@ impl FileMasks {
         masks.conversations.resize_with(transcripts.len(), ConversationMasks::default);
         let values = source.values().map(|value| (value.span(), Some(value)));
         let mut parts: Vec<FilePart<'_>> =
-            values.chain(source.broken_lines.iter().cloned().map(|line| (line, None))).collect();
+            values.chain(source.broken.iter().cloned().map(|line| (line, None))).collect();
         parts.sort_by_key(|(span, _)| span.start);
         // A line is masked alike whatever stands on others.
         let groups = if by_line { parts.chunks(1) } else { parts.chunks(parts.len().max(1)) };

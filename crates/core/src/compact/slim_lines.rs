@@ -213,8 +213,7 @@ impl LineSlimmer {
 
 /// The values of some lines that an agent reads: it skips a line that is not JSON, and one with two values.
 fn values<'s>(source: &'s Source<'_>) -> Items<'s> {
-    let skipped = if source.shared_lines.is_empty() { &source.broken_lines } else { &source.shared_lines };
-    source.values_except(skipped)
+    source.values_except(&source.irregular_lines)
 }
 
 /// The text of some bytes, with a NUL, which no JSON holds, for each that is not UTF-8.

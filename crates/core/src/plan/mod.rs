@@ -207,7 +207,7 @@ impl Plan {
         };
         for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| may_go(note)) {
             removed[index] = match note.retention {
-                Retention::Always => false,
+                Retention::Always | Retention::Lost => false,
                 Retention::WithPrevious => note.before.checked_sub(1).is_some_and(|message| gone[message]),
                 Retention::With(message) | Retention::Replaced(message) => {
                     gone.get(message).copied().unwrap_or_default()

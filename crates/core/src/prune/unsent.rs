@@ -123,6 +123,9 @@ pub fn find_unsent(transcript: &Transcript<'_>, rules: UnsentRules<'_>) -> Vec<U
     }
     let is_old = no_longer_sent(&transcript.notes);
     for (index, note) in transcript.notes.iter().enumerate() {
+        if note.retention == Retention::Lost {
+            continue;
+        }
         if note.retention == Retention::Copy {
             // The agent reads it in the place of the message.
             if takes_all {

@@ -52,6 +52,54 @@ pub(super) struct Scan<'t> {
 
 type Scanned = Result<(), ScanError>;
 
+/// A text whose lines were scanned by themselves.
+#[derive(Default)]
+pub(super) struct ScannedLines {
+    pub(super) long: Vec<LongValue>,
+    /// The spans of the lines that are not one value, in order.
+    pub(super) irregular: Vec<Range<usize>>,
+    /// The spans of what is not JSON in these lines, in order.
+    pub(super) broken: Vec<Range<usize>>,
+}
+
+/// The spans between a brace at the outermost level of a line and the one that closes it, as agents look for them who
+/// recover the objects of a line that is not one value.
+fn balanced_objects(line: &[u8]) -> Vec<Range<usize>> {
+    let mut objects = Vec::new();
+    let (mut depth, mut start, mut at) = (0_usize, 0, 0);
+    let mut in_string = false;
+    while at < line.len() {
+        match line[at] {
+            b'\\' if in_string => at += 1,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' => {
+                if depth == 0 {
+                    start = at;
+                }
+                depth += 1;
+            }
+            b'}' if depth > 0 => {
+                depth -= 1;
+                if depth == 0 {
+                    objects.push(start..at + 1);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    objects
+}
+
+/// A span without the white space around what it holds; none where it holds nothing else.
+fn trimmed(text: &str, span: Range<usize>) -> Option<Range<usize>> {
+    let behind_space = text[span.clone()].trim_ascii_start();
+    let start = span.end - behind_space.len();
+    let length = behind_space.trim_ascii_end().len();
+    (length > 0).then_some(start..start + length)
+}
+
 impl<'t> Scan<'t> {
     fn new(text: &'t str, controls: Controls, from: usize) -> Self {
         let deepest = if u32::try_from(text.len()).is_ok() { DEEPEST } else { 0 };
@@ -89,28 +137,63 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Scans each line of a text by itself, from byte `from` on. Returns the long values of the lines that are one
-    /// value, and the spans of the others.
-    pub(super) fn lines(text: &'t str, from: usize) -> (Vec<LongValue>, Vec<Range<usize>>) {
+    /// Scans each line of a text by itself, from byte `from` on. A line that nests too deep is an error: an
+    /// agent may read it.
+    pub(super) fn lines(text: &'t str, from: usize) -> Result<ScannedLines, ScanError> {
         let mut scan = Scan::new(text, Controls::Refused, from);
-        let mut others = Vec::new();
+        let mut scanned = ScannedLines::default();
         while scan.at < text.len() {
             let rest = &text.as_bytes()[scan.at..];
             let end = memchr::memchr(b'\n', rest).map_or(text.len(), |length| scan.at + length);
             scan.bytes = &text.as_bytes()[..end];
             scan.space();
             let (start, known) = (scan.at, scan.long.len());
-            let is_value = start < end && scan.value().is_ok();
+            let is_value = start < end && scan.is_value()?;
             scan.space();
             if start < end && !(is_value && scan.at == end) {
-                others.push(start..start + text[start..end].trim_ascii_end().len());
-                scan.long.truncate(known);
-                scan.open.clear();
-                scan.places.clear();
+                scan.forget(known);
+                let line = start..start + text[start..end].trim_ascii_end().len();
+                scan.objects_in(line.clone(), &mut scanned.broken)?;
+                scanned.irregular.push(line);
             }
             scan.at = end + 1;
         }
-        (scan.long, others)
+        scanned.long = scan.long;
+        Ok(scanned)
+    }
+
+    /// Whether a value begins here, and skips it.
+    fn is_value(&mut self) -> Result<bool, ScanError> {
+        match self.value() {
+            Ok(()) => Ok(true),
+            Err(error) if error.what == TOO_DEEP => Err(error),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Forgets what was found behind so many long values, inside a value that is not JSON.
+    fn forget(&mut self, known: usize) {
+        self.long.truncate(known);
+        self.open.clear();
+        self.places.clear();
+    }
+
+    /// Scans the objects that are whole in a line which is not one value. Adds the spans of what is left to `broken`.
+    fn objects_in(&mut self, line: Range<usize>, broken: &mut Vec<Range<usize>>) -> Scanned {
+        let mut rest = line.start;
+        for object in balanced_objects(&self.text.as_bytes()[line.clone()]) {
+            let object = line.start + object.start..line.start + object.end;
+            let known = self.long.len();
+            (self.at, self.bytes) = (object.start, &self.text.as_bytes()[..object.end]);
+            if !self.is_value()? || self.at != object.end {
+                self.forget(known);
+                continue;
+            }
+            broken.extend(trimmed(self.text, rest..object.start));
+            rest = object.end;
+        }
+        broken.extend(trimmed(self.text, rest..line.end));
+        Ok(())
     }
 
     fn byte(&self) -> Option<u8> {

@@ -46,7 +46,7 @@ fn lines_that_are_not_one_value_are_broken() {
         let source = Source::of_file(text).expect("lines");
         assert_eq!(source.text.len(), text.len());
         let values = source.values().map(|value| value.raw().to_owned()).collect();
-        (values, source.broken_lines.iter().map(|line| text[line.clone()].to_owned()).collect())
+        (values, source.broken.iter().map(|line| text[line.clone()].to_owned()).collect())
     };
     for (text, values, others) in [
         ("[1]\n[2", &["[1]"][..], &["[2"][..]),
@@ -58,6 +58,23 @@ fn lines_that_are_not_one_value_are_broken() {
         let (found_values, found_others) = broken(text);
         assert_eq!(found_values, values, "{text:?}");
         assert_eq!(found_others, others, "{text:?}");
+    }
+    // The whole objects of a broken line are known, as its agent may recover them.
+    for (text, values, others) in [
+        ("{\"a\":1}{\"a\":2}\n[\n", &["{\"a\":1}", "{\"a\":2}"][..], &["["][..]),
+        (
+            "{}\n {\"a\":\"}\\\"{\"} {\"b\":[1]}, {\"c\"\n{}",
+            &["{}", "{\"a\":\"}\\\"{\"}", "{\"b\":[1]}", "{}"],
+            &[", {\"c\""],
+        ),
+        ("{}\n}{\"a\":{}} {\"b\" 1}{\"c\":2} ä\n", &["{}", "{\"a\":{}}", "{\"c\":2}"], &["}", "{\"b\" 1}", "ä"]),
+        ("{}\n{\"a\":\"{\"b\":1}\n", &["{}"], &["{\"a\":\"{\"b\":1}"]),
+    ] {
+        let (found_values, found_others) = broken(text);
+        assert_eq!(found_values, values, "{text:?}");
+        assert_eq!(found_others, others, "{text:?}");
+        let regular = Source::of_file(text).expect("lines");
+        assert!(regular.regular_values().all(|value| text.lines().any(|line| line.trim() == value.raw())), "{text:?}");
     }
     // A value that is spread over lines is not lines.
     for none in ["\n[2", "\u{feff}\n[2", "[1,\n2", "[1\n", "{\"a\": [\n{}\n", "[\n{},\n{}\n}"] {
@@ -90,7 +107,7 @@ fn errors_are_in_plain_words() {
 
 #[test]
 fn lines_with_several_values_are_known() {
-    let shared = |text: &str| Source::of(text).expect("valid").shared_lines;
+    let shared = |text: &str| Source::of(text).expect("valid").irregular_lines;
     assert_eq!(shared("{}\n{} {}[]\n[]\n1 \"a\""), [3..10, 14..19]);
     assert!(shared("{}\n{\n}{}\n{}{\n}").is_empty(), "a value on several lines");
 }
@@ -109,6 +126,9 @@ fn values_nest_so_deep_and_no_deeper() {
         }
     }
     assert!(TOO_DEEP.contains(&format!(" {MAX_DEPTH} ")), "{TOO_DEEP}");
+    // Whatever else is broken.
+    let lines = format!("{{}}\n{{\n{}\n", deep(MAX_DEPTH + 1, "{\"a\":", "}"));
+    assert_eq!(Source::of_file(&lines).map_err(|error| (error.what, error.line)).err(), Some((TOO_DEEP.to_owned(), 3)));
     // Side by side they are not deep.
     assert!(Source::of(&"[[1]]\n".repeat(MAX_DEPTH)).is_ok());
 }

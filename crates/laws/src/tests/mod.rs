@@ -4,6 +4,7 @@ mod agents_sessions;
 mod approx_tokens;
 mod conversations;
 mod cut_off;
+mod damaged_lines;
 mod digest;
 mod documents;
 mod earlier_summaries;

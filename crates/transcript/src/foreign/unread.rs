@@ -32,7 +32,7 @@ pub struct UnreadText {
 
 /// The unread text of the first messages of a conversation where it is more than a tenth of their text.
 pub fn unread_text(transcript: &Transcript<'_>) -> Option<UnreadText> {
-    let mut finder = UnreadFinder { transcript, spans: Vec::new(), unread: 0, all: 0, first: None };
+    let mut finder = UnreadFinder { transcript, spans: Vec::new(), unsent: Vec::new(), unread: 0, all: 0, first: None };
     for (index, message) in transcript.messages.iter().enumerate() {
         if finder.all > ENOUGH {
             break;
@@ -48,6 +48,8 @@ struct UnreadFinder<'t, 'a> {
     transcript: &'t Transcript<'a>,
     /// The places of what was read of the message, in order and apart from each other.
     spans: Vec<Range<usize>>,
+    /// Where its values begin that the agent has and does not send.
+    unsent: Vec<usize>,
     unread: usize,
     all: usize,
     /// The first message with unread text, and the member that holds it.
@@ -57,6 +59,8 @@ struct UnreadFinder<'t, 'a> {
 impl<'a> UnreadFinder<'_, 'a> {
     fn add_message(&mut self, index: usize, message: &Message<'a>) {
         self.find_spans(message);
+        let unsent = self.transcript.format.unsent.values_in(message.json);
+        self.unsent = unsent.iter().map(|value| value.span().start).collect();
         for (key, value) in message.json.entries() {
             let before = self.unread;
             // A wrapper can have the name of a member that holds metadata.
@@ -110,6 +114,9 @@ impl<'a> UnreadFinder<'_, 'a> {
 
     fn add(&mut self, message: &Message<'a>, value: Json<'a>) {
         let place = value.span();
+        if self.unsent.contains(&place.start) && !self.holds_read(&place) {
+            return;
+        }
         if value.kind() == JsonKind::String {
             let text = value.text().filter(|text| is_prose(text.raw()));
             let Some(text) = text else { return };
@@ -133,6 +140,44 @@ impl<'a> UnreadFinder<'_, 'a> {
             if self.holds_read(&inner.span()) || !self.is_beside(&key.decode()) {
                 self.add(message, inner);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::read_for_test as read;
+
+    /// What an agent has and does not send is known, and the same text under another name is not.
+    #[test]
+    fn members_that_the_agent_does_not_send_are_not_unread() {
+        let words = "Two words. ".repeat(30);
+        let cases = [
+            (
+                r#"{"type":"metadata","protocol_version":"1.5"}
+{"type":"context.apply_compaction","summary":"WORDS","contextSummary":"What is sent.","compactedCount":0}"#,
+                "\"summary\"",
+            ),
+            (
+                r#"{"type":"attachment","uuid":"1","parentUuid":null,"sessionId":"s","attachment":{"type":"hook_success","hookEvent":"SessionStart","content":"Sent.","command":"WORDS"}}
+{"type":"user","uuid":"2","parentUuid":"1","sessionId":"s","message":{"role":"user","content":"Go on."}}"#,
+                "\"command\"",
+            ),
+            (
+                r#"{"type":"attachment","uuid":"1","parentUuid":null,"sessionId":"s","attachment":{"type":"hook_success","hookEvent":"UserPromptSubmit","content":"Sent.","stdout":"WORDS"}}
+{"type":"user","uuid":"2","parentUuid":"1","sessionId":"s","message":{"role":"user","content":"Go on."}}"#,
+                "\"stdout\"",
+            ),
+        ];
+        for (source, member) in cases {
+            let source = source.replace("WORDS", &words);
+            let is_unread = |source: &str| {
+                let document = read(source, None, None).expect("a session");
+                unread_text(&document.transcripts[0]).is_some()
+            };
+            assert!(!is_unread(&source), "{source}");
+            assert!(is_unread(&source.replace(member, "\"hologram\"")), "{source}");
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::format::{
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::chains;
 use crate::formats::shared::fields::{call_part, copied, id};
-use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
+use crate::formats::shared::links::{LinkFault, LinkKeys, LooseEntry, followers, uuid};
 use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
@@ -182,7 +182,13 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     let mut bridged = HashSet::from([new_id.clone()]);
     // Pinned entries are part of the chain, before the summary or after it.
     let mut last: Option<Cow<'_, str>> = None;
+    // An entry can follow one behind it.
+    let mut following: HashSet<_> = behind.iter().filter_map(|entry| links.id(*entry)).collect();
     for entry in before {
+        if links.parent(*entry).is_some_and(|parent| following.contains(&parent)) {
+            following.extend(links.id(*entry));
+            continue;
+        }
         if let Some(gap) = links.removed_parent(*entry).filter(|gap| bridged.insert(gap.clone())) {
             lines.push(bridge(&gap, last.as_deref()));
         }
@@ -226,13 +232,20 @@ impl Session for Pi {
 
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
-        let is_live = on_path(&lines);
+        let Path { is_live, torn } = Path::of(&lines);
         let compaction = (0..lines.len()).rev().find(|index| is_live[*index] && is_compaction(&lines[*index]));
         let kept = compaction.map_or(0, |at| first_kept(&lines, at).unwrap_or(at).min(at));
+        // What the path does not come by because it is torn, and no compaction replaced.
+        let torn = torn.filter(|torn| *torn > kept).unwrap_or(kept);
+        let was_sent = |index: usize| {
+            !is_live[index] && lines[index].get_text("type").is_some_and(|kind| holds_message(&lines[index], kind))
+        };
+        let lost = if (kept..torn).any(was_sent) { kept..torn } else { 0..0 };
         let entry = |(index, line): (usize, &Object<'_>)| {
             let kind = line.get_text("type").unwrap_or_else(|| Text::plain(""));
             let is_message = holds_message(line, kind);
             EntryKind::Note(match STATES.iter().find(|state| kind.is(state)) {
+                _ if !is_live[index] && lost.contains(&index) => Retention::Lost,
                 _ if !is_live[index] => Retention::Obsolete,
                 Some(state) if !kind.is("custom") => Retention::Latest(state),
                 Some(_) => Retention::Always,
@@ -274,11 +287,15 @@ impl Session for Pi {
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        chains::broken_links(transcript, KEYS, |_| true)
+        let mut broken = chains::broken_links(transcript, KEYS, transcript.entries_in_order());
+        if broken.iter().any(|one| one.fault == LinkFault::Missing) && is_of_openclaw(transcript) {
+            broken.retain(|one| one.fault != LinkFault::Missing);
+        }
+        broken
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chains::repaired_links(transcript, KEYS, |_| true)
+        chains::repaired_links(&self.broken_links(transcript), KEYS)
     }
 
     fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
@@ -315,23 +332,58 @@ fn is_summary(line: &Object<'_>) -> bool {
     is_compaction(line) || line.member_is("type", "branch_summary")
 }
 
-/// For each line whether it is the last one or an ancestor of it; a line without a parent counts as one.
-fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
-    let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
-    let mut live: Vec<bool> = lines.iter().map(|line| !is_linked(line)).collect();
-    let by_id: HashMap<_, usize> = lines
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| is_linked(line))
-        .filter_map(|(index, line)| Some((line.get_text("id")?.decode(), index)))
-        .collect();
-    let mut next = lines.iter().rposition(is_linked);
-    let mut visited = HashSet::new();
-    while let Some(index) = next.filter(|index| visited.insert(*index)) {
-        live[index] = true;
-        next = lines[index].get_text("parentId").and_then(|id| by_id.get(&id.decode()).copied());
+/// The way from the last line up to the first.
+struct Path {
+    /// For each line whether it is the last one or an ancestor of it; a line without a parent counts as one.
+    is_live: Vec<bool>,
+    /// The line at which the way ends too early: its parent is not there, or follows it.
+    torn: Option<usize>,
+}
+
+impl Path {
+    fn of(lines: &[Object<'_>]) -> Self {
+        let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
+        let mut path = Path { is_live: lines.iter().map(|line| !is_linked(line)).collect(), torn: None };
+        let mut by_id = HashMap::new();
+        for (index, line) in lines.iter().enumerate().filter(|(_, line)| is_linked(line)) {
+            if let Some(id) = line.get_text("id") {
+                by_id.insert(id.decode(), index);
+            }
+        }
+        let mut walked = vec![false; lines.len()];
+        let mut of_openclaw = None;
+        let mut next = lines.iter().rposition(is_linked);
+        while let Some(index) = next {
+            (path.is_live[index], walked[index]) = (true, true);
+            let named = lines[index].get_text("parentId").map(|id| id.decode()).filter(|id| !id.is_empty());
+            let Some(named) = named else { break };
+            next = by_id.get(&named).copied();
+            // OpenClaw appends such a line to the one before it.
+            if next.is_none() && *of_openclaw.get_or_insert_with(|| lines.iter().any(names_openclaw)) {
+                next = lines[..index].iter().rposition(is_linked);
+                if next.is_none() {
+                    break;
+                }
+            }
+            next = next.filter(|next| !walked[*next]);
+            if next.is_none() {
+                path.torn = Some(index);
+            }
+        }
+        path
     }
-    live
+}
+
+/// Whether a line shows that a session is OpenClaw's.
+fn names_openclaw(line: &Object<'_>) -> bool {
+    let message = line.get("message");
+    line.get("__openclaw").or_else(|| message?.get("__openclaw")).is_some()
+        || message.is_some_and(|message| message.member_is("provider", "openclaw"))
+        || line.get_text("customType").is_some_and(|kind| kind.decode().starts_with("openclaw"))
+}
+
+fn is_of_openclaw(transcript: &Transcript<'_>) -> bool {
+    transcript.entries().any(|entry| names_openclaw(&Object::of(entry)))
 }
 
 /// The first line that a compaction keeps.
@@ -475,5 +527,53 @@ mod tests {
             lines[0].to_string(),
             r#"{"type":"compaction","id":"3","parentId":null,"timestamp":"t","summary":"s","fromHook":true,"firstKeptEntryId":"4","tokensBefore":0}"#
         );
+    }
+
+    #[test]
+    fn what_is_before_a_torn_link_is_lost_and_stays() {
+        let lines = [user("a", "1", ""), user("b", "2", "1"), user("c", "4", "3"), user("d", "5", "4")];
+        let source = format!("{HEADER}{}", lines.concat());
+        assert_eq!(texts(&source), ["c", "d"]);
+        let document = framing::read_for_test(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.notes.iter().filter(|note| note.retention == Retention::Lost).count(), 2);
+        assert!(FORMAT.session.no_longer_loaded(transcript).is_empty());
+        let why = FORMAT.refusal(transcript).expect("a reason");
+        assert!(why.contains("2 lines are no longer sent") && why.contains("the parent 3 of"), "{why}");
+        // A compaction behind the torn link stands for them.
+        let compaction = line(r#""type":"compaction","summary":"s","firstKeptEntryId":"5""#, "6", "5");
+        let source = format!("{source}{compaction}");
+        assert_eq!(texts(&source), ["d", "s"]);
+        let document = framing::read_for_test(&source, None, None).expect("a transcript");
+        assert_eq!(FORMAT.refusal(&document.transcripts[0]), None);
+    }
+
+    #[test]
+    fn openclaw_appends_a_line_without_its_parent_to_the_one_before_it() {
+        let own = [
+            line(r#""type":"custom","customType":"openclaw.cache-ttl""#, "9", ""),
+            line(r#""type":"custom","customType":"c","__openclaw":{}"#, "9", ""),
+            user("o", "9", "").replace(r#""content""#, r#""provider":"openclaw","content""#),
+        ];
+        for own in own {
+            let lines = [own, user("a", "1", "s"), user("b", "2", "gone"), user("c", "3", "2")].concat();
+            let source = format!("{HEADER}{lines}");
+            assert!(texts(&source).ends_with(&["a", "b", "c"].map(str::to_owned)), "{source}");
+            let document = framing::read_for_test(&source, None, None).expect("a transcript");
+            assert!(FORMAT.session.broken_links(&document.transcripts[0]).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_summary_does_not_follow_an_entry_that_follows_it() {
+        let custom = line(r#""type":"custom","customType":"c""#, "4", "3");
+        let lines = [custom, user("a", "1", ""), user("b", "2", "1"), user("c", "3", "2"), user("d", "5", "4")];
+        let source = lines.concat();
+        let document = framing::read_for_test(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let gone: Vec<usize> = transcript.messages[..2].iter().map(|message| message.span().start).collect();
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let lines = FORMAT.write_summary(&summary, &InsertionPoint::in_place_of(transcript, 2, || gone.clone()));
+        assert_eq!((&lines[0]["id"], &lines[0]["parentId"]), (&json!("2"), &Value::Null));
     }
 }

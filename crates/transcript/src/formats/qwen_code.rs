@@ -10,7 +10,7 @@ mod tests;
 mod unsent;
 mod way;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -48,7 +48,7 @@ pub(super) static FORMAT: Format = Format {
     metadata_members: &["cwd", "gitBranch", "systemPayload", "toolCallResult"],
     usage: &[UsageAt::path(&["usageMetadata"])],
     unsent: unsent::FORMS,
-    on_broken_line: Some(OnBrokenLine::Skip),
+    on_broken_line: Some(OnBrokenLine::Recover),
     session_files: Some(SessionFiles {
         variable: "",
         home: ".qwen",
@@ -233,11 +233,18 @@ impl Session for QwenCode {
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        chains::broken_links(transcript, KEYS, replay::is_of_conversation)
+        // Of lines with one id, the first names the parent.
+        let mut ids = HashSet::new();
+        let mut entries = transcript.entries_in_order();
+        entries.retain(|entry| {
+            let line = Object::of(*entry);
+            replay::is_of_conversation(&line) && line.get_text(KEYS.id).is_some_and(|id| ids.insert(id.decode()))
+        });
+        chains::broken_links(transcript, KEYS, entries)
     }
 
     fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chains::repaired_links(transcript, KEYS, replay::is_of_conversation)
+        chains::repaired_links(&self.broken_links(transcript), KEYS)
     }
 
     /// Ours stands before what is kept, and has a later time.

@@ -8,7 +8,7 @@ use crate::format::Transcript;
 use crate::formats::claude_code::walk::{Place, Walk};
 use crate::formats::claude_code::{KEYS, is_sent};
 use crate::json::{Json, Object};
-use crate::unsent_forms::{Conditions, LastEntry, Shortened, UnsentEntry, UnsentForms, UnsentMember};
+use crate::unsent_forms::{Conditions, KeptMember, LastEntry, Shortened, UnsentEntry, UnsentForms, UnsentMember};
 
 /// The lines of an output that Claude Code shows, and some more.
 const OUTPUT: Shortened = Shortened::Lines(10);
@@ -50,6 +50,10 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
         UnsentMember::new(ASYNC_HOOK, &["attachment", "stderr"], OUTPUT),
         UnsentMember::new(&[(&["subtype"], "api_error")], &["error"], OUTPUT),
     ],
+    kept: &[
+        KeptMember { of: HOOK, path: &["attachment", "command"] },
+        KeptMember { of: ASYNC_HOOK, path: &["attachment", "command"] },
+    ],
     links: Some(KEYS),
 };
 
@@ -57,7 +61,15 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
 pub(super) fn no_longer_loaded<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
     let entries = transcript.entries_in_order();
     let lines: Vec<Object<'a>> = entries.iter().copied().map(Object::of).collect();
-    let places = Walk::of(&lines).places(&is_sent);
-    let is_left = |place: &Place| matches!(place, Place::Branch | Place::Compacted);
-    entries.into_iter().zip(&places).filter(|(_, place)| is_left(place)).map(|(entry, _)| entry).collect()
+    let walk = Walk::of(&lines);
+    let places = walk.places(&is_sent);
+    // Before a torn link, nothing tells a branch that the user left from the history that the link led to.
+    let torn = walk.torn.iter().max().copied().unwrap_or(0);
+    let mut left = Vec::new();
+    for (index, (entry, place)) in entries.into_iter().zip(&places).enumerate() {
+        if *place == Place::Compacted || *place == Place::Branch && index >= torn {
+            left.push(entry);
+        }
+    }
+    left
 }

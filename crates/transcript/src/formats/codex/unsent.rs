@@ -46,6 +46,7 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
         UnsentMember::new(ITEM, &["payload", "item", "result"], OUTPUT),
         UnsentMember::new(ITEM, &["payload", "item"], PLAN),
     ],
+    kept: &[],
     links: None,
 };
 

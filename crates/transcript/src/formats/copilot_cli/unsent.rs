@@ -34,6 +34,7 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
         // A new one is made when a session is resumed.
         UnsentMember::new(SYSTEM, &["data", "content"], OUTPUT),
     ],
+    kept: &[],
     links: None,
 };
 

@@ -23,5 +23,6 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
         UnsentMember::new(WARNING, &["content"], OUTPUT),
         UnsentMember::new(ERROR, &["content"], OUTPUT),
     ],
+    kept: &[],
     links: None,
 };

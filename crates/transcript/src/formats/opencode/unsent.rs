@@ -18,5 +18,6 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
         UnsentMember::new(&[], &["info", "summary", "diffs", "*", "after"], Shortened::Empty),
         UnsentMember::new(&[], &["info", "summary", "diffs", "*", "patch"], CHANGE),
     ],
+    kept: &[],
     links: None,
 };

@@ -23,6 +23,7 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
         UnsentMember::new(GREP, &["message", "details"], OUTPUT),
         UnsentMember::new(EDIT, &["message", "details"], CHANGE),
     ],
+    kept: &[],
     links: Some(KEYS),
 };
 

@@ -1,8 +1,9 @@
 //! Which lines of a session Qwen Code sends.
 //!
-//! It goes from the last line to its parent, and on to the first; a parent that is not there ends the way. Lines with one
+//! It goes from the last line to its parent, and on to the first; a parent that is not there ends the way, and the lines
+//! before are lost. Lines with one
 //! id are one record: the first names the parent. On this way, a compression takes the place of all before it, and the
-//! answer of a command takes back the command.
+//! answer of a command takes back the command, if no other record of a command stands between.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,6 +14,9 @@ use crate::text::Text;
 
 /// The types of records. Lines of other types are not read.
 const TYPES: [&str; 4] = ["user", "assistant", "tool_result", "system"];
+/// Messages that no model is sent: what a user and a model said aloud, and the results of calls that a program of the model
+/// made, whose own result has what the model is told.
+const SILENT: [&str; 2] = ["code_mode_tool_result", "realtime_message"];
 /// Records that stand beside the conversation: nothing follows them.
 const BESIDE: [&str; 6] = [
     "managed_session_commit_v1",
@@ -53,7 +57,8 @@ pub(super) fn compressed<'a>(line: &Object<'a>) -> Option<Json<'a>> {
 /// Whether a line holds a message that a model is sent.
 fn is_sent(line: &Object<'_>) -> bool {
     let has_message = line.get("message").is_some_and(|message| message.kind() == JsonKind::Object);
-    !line.member_is("type", "system") && has_message && !line.member_is("subtype", "realtime_message")
+    let is_silent = || line.get_text("subtype").is_some_and(|kind| kind.is_in(&SILENT));
+    !line.member_is("type", "system") && has_message && !is_silent()
 }
 
 /// The lines on the way from the last one to the first, the first one first. Of lines with one id, the first is on it.
@@ -91,26 +96,40 @@ pub(super) fn entries(lines: &[Object<'_>]) -> Vec<EntryKind> {
     // What is sent so far, and what stands beside it.
     let mut sent: Vec<usize> = Vec::new();
     let mut silent: Vec<usize> = Vec::new();
-    for index in chain(lines) {
+    // What the answer of a command can take back.
+    let mut typed: Option<usize> = None;
+    let chain = chain(lines);
+    for &index in &chain {
         let line = &lines[index];
         if compressed(line).is_some() {
             sent = vec![index];
             silent.clear();
+            typed = None;
             continue;
         }
         if line.member_is("type", "system") {
-            let taken_back = sent.last().copied().filter(|last| takes_back(line, &lines[*last]));
-            match taken_back {
-                Some(_) => _ = sent.pop(),
-                None => silent.push(index),
+            let is_command = line.member_is("subtype", "slash_command");
+            let before = if is_command { typed.take() } else { None };
+            if before.is_some_and(|before| takes_back(line, &lines[before])) {
+                sent.pop();
+            } else {
+                silent.push(index);
             }
             continue;
         }
         let id = line.get_text("uuid").map(|id| id.decode());
+        let sent_before = sent.len();
         for fragment in id.and_then(|id| fragments.get(&id)).into_iter().flatten() {
             if is_sent(&lines[*fragment]) { sent.push(*fragment) } else { silent.push(*fragment) }
         }
+        match sent[sent_before..] {
+            [] => {}
+            [only] => typed = Some(only),
+            // A record of several lines is not a command.
+            _ => typed = None,
+        }
     }
+    let is_replaced = sent.first().is_some_and(|first| compressed(&lines[*first]).is_some());
     for index in sent {
         kinds[index] = EntryKind::Message;
     }
@@ -119,13 +138,32 @@ pub(super) fn entries(lines: &[Object<'_>]) -> Vec<EntryKind> {
         kinds[index] =
             EntryKind::Note(if is_title { Retention::Latest("custom_title") } else { Retention::WithPrevious });
     }
+    let torn = chain.first().filter(|first| !is_replaced && names_parent(&lines[**first]));
+    if let Some(torn) = torn {
+        lose(lines, &mut kinds[..*torn]);
+    }
     kinds
+}
+
+/// Whether a line follows another one.
+fn names_parent(line: &Object<'_>) -> bool {
+    line.get_text("parentUuid").is_some_and(|parent| parent.decode() != "")
+}
+
+/// Marks what is no longer sent of the lines before a torn link as lost, if any of it was sent.
+fn lose(lines: &[Object<'_>], kinds: &mut [EntryKind]) {
+    let obsolete = EntryKind::Note(Retention::Obsolete);
+    let was_sent = |line: &Object<'_>| is_sent(line) || compressed(line).is_some();
+    if kinds.iter().zip(lines).any(|(kind, line)| *kind == obsolete && was_sent(line)) {
+        for kind in kinds.iter_mut().filter(|kind| **kind == obsolete) {
+            *kind = EntryKind::Note(Retention::Lost);
+        }
+    }
 }
 
 /// Whether the answer of a command takes back what the user typed: the command, and nothing that was sent to the model.
 fn takes_back(answer: &Object<'_>, before: &Object<'_>) -> bool {
-    let payload = answer.get("systemPayload").map(Object::of);
-    let Some(payload) = payload.filter(|_| answer.member_is("subtype", "slash_command")) else { return false };
+    let Some(payload) = answer.get("systemPayload").map(Object::of) else { return false };
     let is_sent = payload.get("sentToModel").is_some_and(|sent| sent.raw() == "true");
     let shown: Vec<Json<'_>> = payload.get("outputHistoryItems").into_iter().flat_map(|list| list.items()).collect();
     let is_shown = !shown.is_empty() && shown.iter().all(|item| item.member_is("type", "assistant"));

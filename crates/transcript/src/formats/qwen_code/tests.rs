@@ -72,6 +72,22 @@ fn the_answer_of_a_command_takes_back_the_command() {
     assert_eq!(texts(&answer(shown)), ["a", "b"]);
     assert_eq!(texts(&answer(&format!("{shown},\"sentToModel\":true"))), ["a", "/stats", "b"]);
     assert_eq!(texts(&answer("")), ["a", "/stats", "b"]);
+    // A record of the command before its answer says that the terminal took it, and what was typed before is the user's.
+    let payload = |phase: &str| format!(r#"{{"phase":"{phase}","rawCommand":"/stats"{shown}}}"#);
+    let lines = [
+        user("a", "1", ""),
+        user("/stats", "2", "1"),
+        system("slash_command", "3", "2", &payload("invocation")),
+        system("slash_command", "4", "3", &payload("result")),
+        user("b", "5", "4"),
+    ];
+    assert_eq!(texts(&lines), ["a", "/stats", "b"]);
+}
+
+#[test]
+fn results_of_calls_of_a_program_are_not_sent() {
+    let inner = r#""type":"tool_result","subtype":"code_mode_tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"c:1","name":"f","response":{"output":"r"}}}]}"#;
+    assert_eq!(texts(&[user("a", "1", ""), line("2", "1", inner), user("b", "3", "2")]), ["a", "b"]);
 }
 
 #[test]
@@ -83,6 +99,41 @@ fn a_missing_parent_ends_the_way_and_is_named() {
     let loose = FORMAT.session.broken_links(&document.transcripts[0]);
     assert_eq!(loose.len(), 1);
     assert_eq!((loose[0].fault, loose[0].parent.as_deref()), (LinkFault::Missing, Some("1")));
+}
+
+#[test]
+fn what_is_before_a_torn_link_is_lost_and_stays() {
+    let lines = [user("a", "1", ""), user("b", "2", "1"), "{\"uuid\":\"3\",".to_owned(), user("c", "4", "3")];
+    assert_eq!(texts(&lines), ["c"]);
+    let source = lines.join("\n");
+    let document = read_for_test(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    assert!(FORMAT.session.no_longer_loaded(transcript).is_empty());
+    let why = FORMAT.refusal(transcript).expect("a reason");
+    assert!(why.contains("2 lines are no longer sent") && why.contains("the parent 3 of"), "{why}");
+    // A compression stands for all before it.
+    let history = r#"{"compressedHistory":[{"role":"user","parts":[{"text":"s"}]}]}"#;
+    let lines = [&lines[..], &[system("chat_compression", "5", "4", history)]].concat().join("\n");
+    let document = read_for_test(&lines, None, None).expect("a transcript");
+    assert_eq!(FORMAT.refusal(&document.transcripts[0]), None);
+}
+
+#[test]
+fn the_whole_objects_of_a_broken_line_are_records() {
+    let half = |line: &str| line[..line.len() / 2].to_owned();
+    let lines = [user("a", "1", ""), user("b", "2", "1") + &user("c", "3", "2"), user("d", "4", "3")];
+    assert_eq!(texts(&lines), ["a", "b", "c", "d"]);
+    let cut = [&lines[..2], &[user("d", "4", "3") + &half(&user("e", "5", "4")), user("f", "6", "4")]].concat();
+    assert_eq!(texts(&cut), ["a", "b", "c", "d", "f"]);
+    let document = read_for_test(&cut.join("\n"), None, None).expect("a transcript").broken_lines;
+    assert_eq!(document, [3]);
+}
+
+#[test]
+fn of_lines_with_one_id_only_the_first_names_a_parent() {
+    let lines = [user("a", "1", ""), user("b", "2", "1"), user("c", "2", "gone"), user("d", "3", "2")].join("\n");
+    let document = read_for_test(&lines, None, None).expect("a transcript");
+    assert!(FORMAT.session.broken_links(&document.transcripts[0]).is_empty());
 }
 
 #[test]

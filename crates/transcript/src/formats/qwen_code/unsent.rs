@@ -29,6 +29,7 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
         UnsentMember::new(&[], &["toolCallResult", "resultDisplay"], TERMINAL),
         UnsentMember::new(&[], &["toolCallResult", "resultDisplay"], OUTPUT),
     ],
+    kept: &[],
     links: Some(KEYS),
 };
 

@@ -6,20 +6,16 @@ use crate::edit::Edit;
 use crate::entries::Retention;
 use crate::format::Transcript;
 use crate::formats::shared::links::{Chain, LinkFault, LinkKeys, LooseEntry};
-use crate::json::Object;
+use crate::json::Json;
 
-/// The entries at which the way up from the last entry ends before it should. Branches that were left end as they like, and
-/// so do entries that the agent does not read: `is_read` says which it does.
+/// The entries at which the way up from the last entry ends before it should, among those whose parents the agent reads, in
+/// order. Branches that were left end as they like.
 pub(crate) fn broken_links<'a>(
     transcript: &Transcript<'a>,
     keys: LinkKeys,
-    is_read: fn(&Object<'_>) -> bool,
+    mut entries: Vec<Json<'a>>,
 ) -> Vec<LooseEntry<'a>> {
-    let mut entries = transcript.entries_in_order();
-    entries.retain(|entry| {
-        let entry = Object::of(*entry);
-        entry.get(keys.parent).is_some() && is_read(&entry)
-    });
+    entries.retain(|entry| entry.get(keys.parent).is_some());
     let mut obsolete = HashSet::new();
     for note in &transcript.notes {
         if note.retention == Retention::Obsolete {
@@ -32,10 +28,6 @@ pub(crate) fn broken_links<'a>(
 }
 
 /// The edits that tie such entries to those before them.
-pub(crate) fn repaired_links(
-    transcript: &Transcript<'_>,
-    keys: LinkKeys,
-    is_read: fn(&Object<'_>) -> bool,
-) -> Vec<Edit> {
-    broken_links(transcript, keys, is_read).iter().filter_map(|loose| loose.tie(keys)).collect()
+pub(crate) fn repaired_links(loose: &[LooseEntry<'_>], keys: LinkKeys) -> Vec<Edit> {
+    loose.iter().filter_map(|loose| loose.tie(keys)).collect()
 }

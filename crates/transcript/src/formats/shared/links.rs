@@ -66,7 +66,7 @@ impl<'a> Links<'a> {
         entry.get_text(self.keys.id).map(|id| id.decode())
     }
 
-    fn parent(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
+    pub fn parent(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
         entry.get_text(self.keys.parent).map(|id| id.decode())
     }
 
