@@ -156,9 +156,6 @@ pub(super) fn describe(value: Json<'_>) -> String {
     if let Some(program) = foreign::unread_program(value) {
         return format!("it {program}");
     }
-    if ["input", "output", "observations"].iter().all(|key| value.get(key).is_some()) {
-        return "a trace as Langfuse exports it, which tcompact does not read".to_owned();
-    }
     let mut keys: Vec<String> = value.entries().take(SHOWN + 1).map(|(key, _)| shown(&key.decode())).collect();
     if keys.is_empty() {
         return "an empty object, without messages".to_owned();

@@ -165,11 +165,12 @@ proptest! {
             prop_assert!(message.content.texts().iter().any(|text| text.decode().contains("hologram")));
             prop_assert!(Counter::Exact(Encoding::Cl100kBase).count(message) > 10);
         }
-        let bytes = foreign::Bytes::of(messages);
-        prop_assert_eq!(source.contains("hologram\":{"), bytes.foreign > 0, "{}", source);
+        let share = foreign::ForeignShare::of(messages);
+        prop_assert_eq!(source.contains("hologram\":{"), share.foreign > 0, "{}", source);
         let refused = framing::check_foreign(&document).err().map(|error| error.to_string());
         let first = messages.iter().position(foreign::is_in).map(|index| format!("message {index} has"));
-        prop_assert_eq!(refused.is_some(), bytes.foreign > bytes.known);
+        prop_assert_eq!(refused.is_some(), share.is_of_other_format());
+        prop_assert!(refused.is_none() || share.foreign > share.known);
         prop_assert!(refused.is_none_or(|refused| refused.contains(&first.expect("a message"))));
         // A possible call or result means another format, unless the user names the format.
         let call = r#"{"type":"hologram_tool_request","part_kind":"hologram_tool_request","id":"h"}"#;

@@ -1,11 +1,11 @@
-//! Lists of libraries, and rows of data sets, that tcompact does not read, told by one of their messages or by the object
+//! Lists of libraries that tcompact does not read, told by one of their messages or by the object
 //! around them.
 
 use crate::foreign::recognizer::{Program, has_all, has_any, has_at, is_one_of};
 use crate::json::Object;
 
 /// Libraries and stores whose conversations are told where no format reads them.
-pub(super) const LIBRARIES: [Program; 13] = [
+pub(super) const LIBRARIES: [Program; 11] = [
     Program { name: "messages of AutoGen", next: "", is_of: is_of_autogen },
     Program { name: "messages of Haystack", next: "its OpenAI form can be read", is_of: is_of_haystack },
     Program {
@@ -28,16 +28,6 @@ pub(super) const LIBRARIES: [Program; 13] = [
         name: "a stored list of OpenAI",
         next: "jq .data FILE | tcompact reads its items",
         is_of: |one| is_one_of(one, "object", &["list"]) && has_all(one, &["data"]),
-    },
-    Program {
-        name: "a row of preferences",
-        next: "jq -c '{messages: (.prompt + (.chosen // .completion))}' FILE | tcompact reads what was chosen",
-        is_of: |row| has_all(row, &["prompt"]) && has_any(row, &["chosen", "completion"]),
-    },
-    Program {
-        name: "an export of chats of VS Code",
-        next: "",
-        is_of: |one| has_all(one, &["requesterUsername", "requests"]),
     },
     Program { name: "a stream of Factory Droid", next: "its session file is read by Droid alone", is_of: is_of_droid },
     Program {

@@ -38,6 +38,11 @@ pub(super) fn has_any(object: &Object<'_>, keys: &[&str]) -> bool {
     keys.iter().any(|key| object.get(key).is_some())
 }
 
+/// Whether the members are strings that are not empty.
+pub(super) fn has_texts(object: &Object<'_>, keys: &[&str]) -> bool {
+    keys.iter().all(|key| object.get_text(key).is_some_and(|text| !text.is_empty()))
+}
+
 pub(super) fn has_at<'a>(object: &Object<'a>, path: &[&str], is_so: impl Fn(Json<'a>) -> bool) -> bool {
     object.at(path).is_some_and(is_so)
 }
