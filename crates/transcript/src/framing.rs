@@ -14,7 +14,7 @@ use crate::json::{Json, JsonKind, Object};
 use crate::list::{LineCounter, List, is_message};
 use crate::message::Message;
 use crate::pairing::PairFinder;
-use crate::read_error::{no_transcript, position};
+use crate::read_error::{Found, no_transcript, position};
 use crate::source::{Source, SyntaxError};
 use crate::unsent::{self, Rest, Unsent};
 use crate::{detect, foreign};
@@ -64,13 +64,24 @@ pub fn read<'a>(
     }
     let mut transcripts = Vec::new();
     for list in lists_of_values(json, lines) {
-        transcripts.push(list?.read(source, from)?);
+        let read = list.and_then(|list| list.read(source, from));
+        transcripts.push(read.map_err(|error| name_by_later_value(json, error))?);
     }
     if transcripts.is_empty() && lines != Some(Lines::Conversations) {
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
     number_on_lines(&mut transcripts);
     Ok(Document { json, transcripts, broken_lines: line_numbers(source, &json.broken_lines) })
+}
+
+/// Names the program of a file whose first value is not known by one of the values behind it.
+fn name_by_later_value(json: &Source<'_>, error: ReadError) -> ReadError {
+    /// The values that are looked at.
+    const MOST: usize = 20;
+    let ReadError::NoTranscript { line: 1, found: Found { program: None, .. }, .. } = &error else { return error };
+    let program_of =
+        |value| Some(no_transcript(&json.text, value, Found::of_program("it", foreign::unread_program(value)?)));
+    json.values().skip(1).take(MOST).find_map(program_of).unwrap_or(error)
 }
 
 /// Whether a text is one conversation, one entry a line.
@@ -183,8 +194,8 @@ impl<'a> List<'a> {
                     _ => Ok(transcript),
                 }
             }
-            Err(ReadError::NoTranscript { line, column, found }) => {
-                let found = found.strip_prefix(&format!("as {}, ", named.name)).unwrap_or(&found).to_owned();
+            Err(ReadError::NoTranscript { line, column, found: Found { what, .. } }) => {
+                let found = what.strip_prefix(&format!("as {}, ", named.name)).unwrap_or(&what).to_owned();
                 Err(ReadError::OtherFormat { line, column, named: named.name, found, own: own.format.name })
             }
             error => error,

@@ -51,3 +51,37 @@ pub(super) const APPS: [Program; 14] = [
         has_at(one, &["prompts"], |prompts| prompts.items().any(|prompt| prompt.get("logs").is_some()))
     }),
 ];
+
+#[cfg(test)]
+mod tests {
+    use crate::foreign::recognizer::assert_refused_by_name;
+
+    #[test]
+    fn chat_programs_and_editors_are_refused_by_name() {
+        assert_refused_by_name(&[
+            (r#"{"requesterUsername":"u","responderUsername":"r","requests":[]}"#, "VS Code"),
+            (r#"[{"messageId":"a","isCreatedByUser":true,"text":"u"}]"#, "LibreChat"),
+            (
+                r#"{"conversationId":"c","messages":[{"messageId":"a","isCreatedByUser":true,"text":"u","children":[]}]}"#,
+                "LibreChat",
+            ),
+            (r#"{"exportType":"sessions","state":{"messages":[{"role":"user","content":"u"}]}}"#, "LobeChat"),
+            (r#"{"data":[{"conversation_id":"c","query":"u","answer":"a"}],"has_more":false}"#, "Dify"),
+            (r#"[{"role":"userMessage","chatflowid":"c","content":"u"}]"#, "Flowise"),
+            (r#"[{"id":1,"session_id":"s","message":{"type":"human","content":"u"}}]"#, "jq '[.[].message]' FILE"),
+            (r#"{"runSettings":{},"chunkedPrompt":{"chunks":[{"text":"u","role":"user"}]}}"#, "AI Studio"),
+            (
+                r#"{"next_message":null,"history":[{"user":{"content":{"Prompt":{"prompt":"u"}}},"assistant":{}}]}"#,
+                "Amazon Q",
+            ),
+            (r#"{"executionId":"e","chat":[{"role":"human","content":"u"}]}"#, "Kiro"),
+            (r#"[{"ts":1,"type":"say","say":"task","text":"u"}]"#, "api_conversation_history.json"),
+            (r#"[{"ts":1,"type":"ask","ask":"tool","text":"{}"}]"#, "Roo Code"),
+            (r#"{"composerId":"c","conversation":[{"type":1,"bubbleId":"b","text":"u"}]}"#, "Cursor"),
+            (r#"{"cascadeId":"c","trajectory":{"steps":[]}}"#, "Windsurf"),
+            (r#"{"zed":"context","text":"u","messages":[{"id":1,"start":0}]}"#, "a text thread of Zed"),
+            ("{\"kind\":0,\"v\":{\"requests\":[]}}\n{\"kind\":2,\"k\":[\"requests\"],\"v\":[]}", "a chat of VS Code"),
+            (r#"{"prompts":[{"prompt":"u","logs":[]}]}"#, "Copilot Chat"),
+        ]);
+    }
+}

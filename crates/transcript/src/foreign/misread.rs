@@ -79,12 +79,12 @@ pub(super) const MISREAD_PROGRAMS: [Program; 16] = [
         },
     },
     Program {
-        name: "a transcript of VS Code's Copilot Chat, from which no chat is resumed",
-        next: "",
+        name: "a transcript of VS Code's Copilot Chat",
+        next: "no chat is resumed from it",
         is_of: |line| is_one_of(line, "type", &["session.start"]) && line.at(&["data", "vscodeVersion"]).is_some(),
     },
     Program {
-        name: "a trace of Hermes, which nothing loads",
+        name: "a trace of Hermes",
         next: "hermes sessions export --session-id ID FILE writes what tcompact reads",
         is_of: |line| is_one_of(line, "version", &["hermes-agent"]),
     },
@@ -125,5 +125,45 @@ fn has_reasoning_items(message: &Object<'_>) -> bool {
     match reasoning.text() {
         Some(text) => text.starts_with("[{"),
         None => reasoning.items().next().is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::foreign::recognizer::assert_refused_by_name;
+    use crate::formats::by_name;
+    use crate::framing::read_for_test;
+
+    #[test]
+    fn files_like_those_of_a_format_are_refused_by_name() {
+        let alpaca = |more: &str| format!(r#"{{"instruction":"i","input":"","output":"o"{more}}}"#);
+        let goose = r#"{"type":"message","message":{"role":"user","created":1,"content":[{"type":"text","text":"u"}],"metadata":{"agentVisible":true}}}"#;
+        let vs_code =
+            r#"{"type":"session.start","data":{"sessionId":"s","vscodeVersion":"1.1"},"id":"i","parentId":null}"#;
+        let line = r#""type":"user","uuid":"u","parentUuid":null,"message":{"role":"user","content":"u"}"#;
+        assert_refused_by_name(&[
+            (&alpaca(""), "rows of Alpaca"),
+            (&alpaca(r#","history":[]"#), "rows of Alpaca"),
+            (&alpaca(r#","history":[["q","a"]]"#), "rows of Alpaca"),
+            (&format!("[{}]", alpaca(r#","history":[]"#)), "rows of Alpaca"),
+            (&[alpaca(""), alpaca(r#","history":[["q","a"]]"#)].join("\n"), "rows of Alpaca"),
+            (
+                r#"{"input":{"messages":[{"role":"user","content":"u"}]},"preferred_output":[],"non_preferred_output":[]}"#,
+                "a row of preferences",
+            ),
+            (goose, "a stream of Goose"),
+            (&[vs_code, r#"{"type":"user.message","data":{"content":"u"}}"#].join("\n"), "VS Code's Copilot Chat"),
+            (&format!(r#"{{"version":"hermes-agent","sessionId":"s",{line}}}"#), "a trace of Hermes"),
+            (&format!(r#"{{"version":"0.5.0","sessionId":"session-1",{line}}}"#), "iFlow CLI"),
+            (r#"{"type":"metadata","protocol_version":"1.10"}"#, "wire.jsonl"),
+        ]);
+    }
+
+    #[test]
+    fn a_named_format_reads_them() {
+        let line = r#"{"version":"hermes-agent","type":"user","uuid":"u","message":{"role":"user","content":"u"}}"#;
+        assert!(read_for_test(line, by_name("claude-code"), None).is_ok());
+        let row = r#"{"instruction":"i","output":"o","messages":[{"role":"user","content":"u"}]}"#;
+        assert!(read_for_test(row, None, None).is_ok(), "messages beside it are its conversation");
     }
 }

@@ -3,7 +3,7 @@
 use crate::foreign::apps::APPS;
 use crate::foreign::libraries::LIBRARIES;
 use crate::foreign::misread::{HERMES, MISREAD_PROGRAMS};
-use crate::foreign::recognizer::{Program, has_all, has_any, has_at, has_part_of, is_one_of};
+use crate::foreign::recognizer::{OtherProgram, Program, has_all, has_any, has_at, has_part_of, is_one_of};
 use crate::foreign::records::RECORDS;
 use crate::json::{Json, JsonKind, Object};
 
@@ -96,33 +96,19 @@ const PROGRAMS: [Program; 28] = [
     Program::of("a session of Strands Agents", |one| has_all(one, &["message", "message_id"])),
 ];
 
-/// Which program's file an object is of, or begins, that a format would misread: a sentence without its subject.
-pub(crate) fn misread_program(object: &Object<'_>) -> Option<String> {
-    MISREAD_PROGRAMS.iter().find(|program| (program.is_of)(object)).map(Program::sentence)
+/// The program whose file an object is of, or begins, where a format would misread it.
+pub(crate) fn misread_program(object: &Object<'_>) -> Option<OtherProgram> {
+    MISREAD_PROGRAMS.iter().find(|program| (program.is_of)(object)).map(Program::told)
 }
 
-/// Which program wrote a message that a format would misread, wherever it stands: a sentence without its subject.
-pub(crate) fn misread_message(message: &Object<'_>) -> Option<String> {
-    (HERMES.is_of)(message).then(|| HERMES.sentence())
+/// The program that wrote a message which a format would misread, wherever it stands.
+pub(crate) fn misread_message(message: &Object<'_>) -> Option<OtherProgram> {
+    (HERMES.is_of)(message).then(|| HERMES.told())
 }
 
-/// Which program's file an object is of, if tcompact recognizes it but does not read it: a sentence without its subject.
-pub(crate) fn unread_program(object: Json<'_>) -> Option<String> {
-    recognized(object).map(Program::sentence)
-}
-
-/// The program that writes objects like this one, if tcompact recognizes it but does not read its files.
-pub(crate) fn program(object: Json<'_>) -> Option<&'static str> {
-    recognized(object).map(|program| program.name)
-}
-
-fn recognized(object: Json<'_>) -> Option<&'static Program> {
+/// The program whose file an object is of, if tcompact recognizes it but does not read it.
+pub(crate) fn unread_program(object: Json<'_>) -> Option<OtherProgram> {
     let object = Object::of(object);
-    MISREAD_PROGRAMS
-        .iter()
-        .chain(&RECORDS)
-        .chain(&APPS)
-        .chain(&LIBRARIES)
-        .chain(&PROGRAMS)
-        .find(|program| (program.is_of)(&object))
+    let programs = MISREAD_PROGRAMS.iter().chain(&RECORDS).chain(&APPS).chain(&LIBRARIES).chain(&PROGRAMS);
+    programs.into_iter().find(|program| (program.is_of)(&object)).map(Program::told)
 }

@@ -32,3 +32,24 @@ pub(super) const RECORDS: [Program; 5] = [
 fn is_text_of_otel(part: Json<'_>) -> bool {
     part.member_is("type", "text") && part.get_text("content").is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::foreign::recognizer::assert_refused_by_name;
+
+    #[test]
+    fn rows_and_traces_are_refused_by_name() {
+        assert_refused_by_name(&[
+            (r#"{"prompt":[{"role":"user","content":"u"}],"chosen":[],"rejected":[]}"#, "a row of preferences"),
+            (r#"{"run_type":"llm","inputs":{},"outputs":{}}"#, "LangSmith"),
+            (r#"{"input":"u","output":"a","observations":[]}"#, "Langfuse"),
+            (
+                r#"{"type":"GENERATION","input":{"messages":[{"role":"user","content":"u"}]},"output":{"role":"assistant","content":"a"}}"#,
+                "Langfuse",
+            ),
+            (r#"{"info":{"trace_id":"t"},"data":{"spans":[{"name":"chat"}]}}"#, "MLflow"),
+            (r#"{"name":"chat","attributes":{"mlflow.spanInputs":"{}"}}"#, "MLflow"),
+            (r#"[{"role":"user","parts":[{"type":"text","content":"u"}]}]"#, "OpenTelemetry"),
+        ]);
+    }
+}

@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::foreign::completion::is_result;
 use crate::foreign::part::could_be_call_or_result;
-use crate::foreign::programs::program;
+use crate::foreign::programs::unread_program;
+use crate::foreign::recognizer::OtherProgram;
 use crate::format::Transcript;
 use crate::json::Json;
 use crate::message::{Content, Message, Part, PartKind};
@@ -87,7 +88,7 @@ pub struct UnknownPart {
     /// The name of the conversation's format.
     format: &'static str,
     /// The program known to write such messages.
-    program: Option<&'static str>,
+    program: Option<OtherProgram>,
     /// How much of the conversation is unknown; `None` if one unknown call is the reason.
     share: Option<ForeignShare>,
 }
@@ -111,7 +112,7 @@ impl UnknownPart {
             None => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name),
         };
         let (start, format) = (part.span().start, transcript.format.name);
-        UnknownPart { message, start, what: what.into(), format, program: program(whole), share }
+        UnknownPart { message, start, what: what.into(), format, program: unread_program(whole), share }
     }
 }
 
@@ -135,7 +136,7 @@ impl fmt::Display for UnknownPart {
             )?,
         }
         match self.program {
-            Some(program) => write!(out, "; it looks like {program}, which tcompact does not read"),
+            Some(program) => write!(out, "; it looks like {}, which tcompact does not read", program.name),
             None => Ok(()),
         }
     }

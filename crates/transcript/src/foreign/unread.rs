@@ -13,6 +13,9 @@ use crate::message::{Arguments, Message};
 /// Members that programs write beside what is sent, and that are as long as that, or longer.
 const BESIDE: [&str; 6] = ["artifact", "extra", "instructions", "invalid_tool_calls", "raw_data", "tools"];
 
+/// The member that Hermes sends instead of `content`.
+const SENT_INSTEAD: &str = "api_content";
+
 /// Members beside the list that hold no text of the conversation, or repeat it: what a program notes of a session or of
 /// a task, and further recordings of the same run.
 #[rustfmt::skip]
@@ -86,6 +89,9 @@ impl<'a> UnreadFinder<'_, 'a> {
         self.find_spans(message);
         for (key, value) in message.json.entries() {
             let before = self.unread;
+            if key.is("content") && message.json.get(SENT_INSTEAD).is_some() {
+                continue;
+            }
             // A wrapper can have the name of a member that holds metadata.
             if self.holds_read(&value.span()) || !self.is_beside(&key.decode()) {
                 self.add(message, value);
