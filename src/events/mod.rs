@@ -21,7 +21,7 @@ use crate::transcript::foreign::{UnknownPart, UnreadText};
 pub(crate) use ending::{Ending, NO_SUMMARY, UnchangedReasons};
 pub use row::{ConversationOutcome, Status};
 pub(crate) use row::{Drawn, FinishedRow, PlanRow, RepairedBy, ReportRow, Saving, UpdatedBy};
-pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
+pub(crate) use totals::{Counted, Largest, OtherFiles, PrunedOnly, Totals};
 
 /// An event of a run. `source` is the name of a conversation or of an input.
 #[derive(Clone, Copy)]

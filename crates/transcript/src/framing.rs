@@ -8,18 +8,18 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::compaction::SummarizationEvent;
-use crate::format::{EntryKind, Format, MatchScore, Note, Retention, Transcript};
+use crate::format::{EntryKind, EnvelopeScore, Format, MatchScore, Note, Retention, Transcript};
 use crate::formats::FORMATS;
 use crate::json::{Json, JsonKind, Object};
 use crate::list::{LineCounter, List, is_message};
 use crate::message::Message;
 use crate::pairing::PairFinder;
-use crate::read_error::{Found, no_transcript, position};
+use crate::read_error::{no_transcript, position};
 use crate::source::{Source, SyntaxError};
 use crate::unsent::{self, Rest, Unsent};
 use crate::{detect, foreign};
 
-pub use crate::read_error::ReadError;
+pub use crate::read_error::{Found, ReadError};
 
 /// How to read the lines of a JSONL file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +70,30 @@ pub fn read<'a>(
     if transcripts.is_empty() && lines != Some(Lines::Conversations) {
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
+    if from.is_none() && lines.is_none() {
+        check_shown(source, &transcripts)?;
+    }
     number_on_lines(&mut transcripts);
     Ok(Document { json, transcripts, broken_lines: line_numbers(source, &json.broken_lines) })
+}
+
+/// Rejects objects whose lists are all empty, where neither the name of a list nor anything beside it shows that they are
+/// transcripts.
+fn check_shown(source: &str, transcripts: &[Transcript<'_>]) -> Result<(), ReadError> {
+    /// Members that have no other list than one of messages.
+    const LISTS: [&str; 3] = ["messages", "contents", "conversations"];
+    for transcript in transcripts {
+        let (Some(envelope), Some(state)) = (transcript.envelope, transcript.state) else { return Ok(()) };
+        let is_named = LISTS.iter().any(|list| state.get(list).is_some());
+        let is_empty = transcript.messages.is_empty() && transcript.notes.is_empty();
+        if !is_empty || is_named || transcript.format.match_envelope(&Object::of(envelope)) != EnvelopeScore::Unknown {
+            return Ok(());
+        }
+    }
+    let Some(envelope) = transcripts.first().and_then(|transcript| transcript.envelope) else { return Ok(()) };
+    let found = foreign::unread_program(envelope).map(|program| Found::of_program("it", program));
+    let without = || "an object with an empty list, which nothing shows to be one of messages".to_owned().into();
+    Err(no_transcript(source, envelope, found.unwrap_or_else(without)))
 }
 
 /// Names the program of a file whose first value is not known by one of the values behind it.

@@ -97,6 +97,29 @@ fn no_words_are_lost_under_unread_members() {
     }
 }
 
+/// A message of nothing but a part that no reader knows is not evidence against the format of the others.
+#[test]
+fn a_message_of_unknown_parts_refuses_no_format() {
+    for format in FORMATS {
+        let bricks = Bricks::of(format.name);
+        if bricks.call.is_none() {
+            continue;
+        }
+        let text = || "a few words".to_owned();
+        for typed in [false, true] {
+            let conversation = [
+                Generated::User(text()),
+                Generated::Calls(vec![(0, 0)]),
+                Generated::Foreign(typed, text()),
+                Generated::Assistant(text()),
+            ];
+            let (source, _) = file(&bricks, &conversation, 0);
+            let named = read(&source, None, None).map(|document| document.transcripts[0].format.name);
+            assert_eq!(named.as_ref().ok(), Some(&format.name), "{named:?} {source}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(cases(3_000))]
 

@@ -16,7 +16,9 @@ const PROGRAMS: [Program; 28] = [
     Program::of("a trajectory of Harbor (ATIF)", |one| {
         one.get_text("schema_version").is_some_and(|version| version.starts_with("ATIF"))
     }),
-    Program::of("a session of Continue", |turn| has_all(turn, &["message", "contextItems"])),
+    Program::of("a session of Continue", |one| {
+        has_all(one, &["message", "contextItems"]) || has_all(one, &["sessionId", "workspaceDirectory", "history"])
+    }),
     Program::of("a conversation of LM Studio", |message| has_all(message, &["versions", "currentlySelected"])),
     Program::of("messages of Letta", |message| has_all(message, &["id", "message_type"])),
     Program::of("a thread of Zed", |message| {
@@ -48,10 +50,14 @@ const PROGRAMS: [Program; 28] = [
     Program::of("a transcript of Cursor's agent", |line| {
         has_all(line, &["role"]) && line.at(&["message", "content"]).is_some() && !has_any(line, &["type", "uuid"])
     }),
-    Program::of("Goose's messages", |message| {
-        has_any(message, &["working_dir"]) && has_any(message, &["conversation"])
-            || has_at(message, &["content"], |content| has_part_of(content, &["toolRequest", "toolResponse"]))
-    }),
+    Program {
+        name: "Goose's messages",
+        next: "compact it in Goose",
+        is_of: |message| {
+            has_any(message, &["working_dir"]) && has_any(message, &["conversation"])
+                || has_at(message, &["content"], |content| has_part_of(content, &["toolRequest", "toolResponse"]))
+        },
+    },
     Program::of("Mastra's messages", |message| message.at(&["content", "format"]).is_some()),
     Program::of("Kimi CLI's context", |message| {
         has_at(message, &["content"], |content| has_part_of(content, &["think"]))

@@ -166,3 +166,39 @@ pub fn large_foreign_content(transcript: &Transcript<'_>) -> Option<UnknownPart>
 pub fn check_mostly_foreign(transcript: &Transcript<'_>) -> Option<UnknownPart> {
     large_foreign_content(transcript).filter(|unknown| unknown.share.is_some_and(ForeignShare::is_of_other_format))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::{check_foreign, read_for_test as read};
+
+    #[test]
+    fn a_few_unknown_parts_refuse_no_file_however_large() {
+        let unknown = |bytes: usize| format!(r#"{{"type":"hologram","body":"{}"}}"#, "x".repeat(bytes));
+        let text = r#"{"type":"text","text":"hello there"}"#;
+        let message = |role: &str, parts: &str| format!(r#"{{"role":"{role}","content":[{parts}]}}"#);
+        let list = |messages: &[String]| format!("[{}]", messages.join(","));
+        let (ask, answer) = (message("user", text), message("assistant", text));
+        for (source, is_large, is_refused) in [
+            (list(&[ask.clone(), message("assistant", &unknown(9)), answer.clone()]), false, false),
+            (list(&[ask.clone(), message("assistant", &unknown(9_000)), answer.clone()]), true, false),
+            (list(&[message("user", &format!("{text},{}", unknown(9_000))), answer.clone()]), true, false),
+            // Each answer is unknown: it is another program's file.
+            (
+                list(&[
+                    ask.clone(),
+                    message("assistant", &unknown(900)),
+                    ask.clone(),
+                    message("assistant", &unknown(900)),
+                ]),
+                true,
+                true,
+            ),
+            (list(&[message("user", &unknown(90))]), true, true),
+        ] {
+            let document = read(&source, None, None).expect("a transcript");
+            assert_eq!(large_foreign_content(&document.transcripts[0]).is_some(), is_large, "{source}");
+            assert_eq!(check_foreign(&document).is_err(), is_refused, "{source}");
+        }
+    }
+}

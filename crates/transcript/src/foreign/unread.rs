@@ -241,3 +241,75 @@ impl<'t, 'a> BesideFinder<'t, 'a> {
         self.read.contains(text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::read_for_test as read;
+
+    const USER: &str = r#"{"role":"user","content":"Why is the oven hot at night?"}"#;
+
+    /// The member with unread text beside the messages of a source.
+    fn beside(source: &str) -> Option<String> {
+        let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+        let unread = unread_text(&document.transcripts[0])?;
+        assert_eq!(unread.message, None, "{source}");
+        Some(unread.member)
+    }
+
+    #[test]
+    fn an_answer_beside_its_request_is_told_however_short() {
+        let answer = r#""The timer turns it on.""#;
+        let choices = format!(r#"{{"choices":[{{"message":{{"role":"assistant","content":{answer}}}}}]}}"#);
+        for (source, member) in [
+            (format!(r#"{{"input":[{USER}],"ideal":{answer}}}"#), "ideal"),
+            (format!(r#"{{"input":[{USER}],"output":{answer},"expected":null}}"#), "output"),
+            (format!(r#"{{"input":[{USER}],"output":[{{"role":"assistant","content":{answer}}}]}}"#), "output"),
+            (format!(r#"{{"messages":[{USER}],"output":{answer}}}"#), "output"),
+            (format!(r#"{{"messages":[{USER}],"chosen":{{"role":"assistant","content":{answer}}}}}"#), "chosen"),
+            (format!(r#"{{"messages":[{USER}],"response":{choices}}}"#), "response"),
+            (format!(r#"{{"request":{{"messages":[{USER}]}},"response":{choices}}}"#), "response"),
+        ] {
+            assert_eq!(beside(&source).as_deref(), Some(member), "{source}");
+        }
+    }
+
+    #[test]
+    fn any_other_text_beside_the_messages_is_told_where_it_is_much() {
+        let much = "two words ".repeat(50);
+        assert_eq!(beside(&format!(r#"{{"messages":[{USER}],"transcript":"{much}"}}"#)).as_deref(), Some("transcript"));
+        assert_eq!(beside(&format!(r#"{{"messages":[{USER}],"transcript":"two words"}}"#)), None);
+    }
+
+    #[test]
+    fn what_programs_note_and_what_is_sent_beside_the_messages_is_not_told() {
+        let much = format!(r#""{}""#, "two words ".repeat(50));
+        for member in [
+            "system",
+            "instructions",
+            "system_prompt",
+            "tools",
+            "metadata",
+            "usage",
+            "title",
+            "summary",
+            "info",
+            "events",
+            "task",
+            "scores",
+            "description",
+            "response_metadata",
+            "provider_options",
+            "reasoning_summary",
+        ] {
+            let source = format!(r#"{{"messages":[{USER}],"{member}":{{"a":[{much}]}}}}"#);
+            assert_eq!(beside(&source), None, "{member}");
+        }
+        // A copy of a message is not unread.
+        let copy = r#""Why is the oven hot at night?""#;
+        for member in ["prompt", "input", "output", "target"] {
+            assert_eq!(beside(&format!(r#"{{"messages":[{USER}],"{member}":{copy}}}"#)), None, "{member}");
+        }
+        assert_eq!(beside(&format!("[{USER}]")), None);
+    }
+}

@@ -351,4 +351,29 @@ mod tests {
         let going_on = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"user","content":"u"},{"role":"assistant","content":"It","prefix":true}]"#;
         assert!(alternates(going_on));
     }
+
+    #[test]
+    fn rows_of_hermes_are_read_as_it_sends_them() {
+        let note = r#"{"role":"session_meta","tools":[]}"#;
+        let user = r#"{"role":"user","content":"Look.","api_content":"Look.\n\n[The user likes short answers.]"}"#;
+        let call = r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+        let result = r#"{"role":"tool","content":"r","tool_call_id":"a","tool_name":"f"}"#;
+        let lines = [note, user, call, result].join("\n");
+        let session = format!(r#"{{"session_id":"s","message_count":3,"messages":[{user},{call},{result},{note}]}}"#);
+        for source in [lines, session] {
+            let document = read(&source, None, None).expect("a transcript");
+            let transcript = &document.transcripts[0];
+            assert_eq!(
+                (transcript.format.name, transcript.messages.len(), transcript.notes.len()),
+                ("openai-chat", 3, 1)
+            );
+            assert_eq!(transcript.pairing.pairs, [(1, 2)]);
+            let sent = transcript.messages[0].content.texts()[0].decode().into_owned();
+            assert_eq!(sent, "Look.\n\n[The user likes short answers.]");
+            assert_eq!(crate::speaker::said_texts(&transcript.messages[0]).strings(), ["Look."]);
+            assert_eq!(crate::foreign::unread_text(transcript), None);
+        }
+        let alone = format!("[{user},{result}]");
+        assert_eq!(read(&alone, None, None).expect("a transcript").transcripts[0].format.name, "openai-chat");
+    }
 }

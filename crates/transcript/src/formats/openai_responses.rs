@@ -180,7 +180,7 @@ fn score_of_message(message: &Object<'_>) -> MatchScore {
                     }
                     Some(kind) if ["refusal", "input_audio"].iter().any(|shared| kind.is(shared)) => {}
                     // A part that no format knows says nothing for or against this one.
-                    kind @ Some(_) if is_foreign(part, kind) => {}
+                    kind if part.kind() == JsonKind::Object && is_foreign(part, kind) => {}
                     _ => return MatchScore::Mismatch,
                 }
             }
