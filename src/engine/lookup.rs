@@ -10,7 +10,8 @@ use anyhow::Result;
 
 use crate::cli::places::PlaceOrigin;
 use crate::compact::CompactionPolicy;
-use crate::exit::Failure;
+use crate::events::OtherFiles;
+use crate::exit::{Failure, OtherFile};
 use crate::files::input::{self, Input, LineReader, Opened, ReadOptions};
 use crate::plan::size::Size;
 use crate::redact::Redactor;
@@ -83,6 +84,8 @@ pub(super) struct Lookup<'s> {
     pub(super) damage: Vec<String>,
     /// Whether the messages are wanted, too, that are no longer sent.
     pub(super) reads_unsent: bool,
+    /// The files of directories that are not read, by what they are.
+    pub(super) other_files: OtherFiles,
     /// Whether a file is only looked through for its secrets.
     looks_through: bool,
 }
@@ -90,7 +93,15 @@ pub(super) struct Lookup<'s> {
 impl<'s> Lookup<'s> {
     pub(super) fn new(settings: &'s LookupSettings) -> Self {
         let masks = Masks(settings.masks.then(Redactor::default));
-        Lookup { settings, masks, seen: HashSet::new(), damage: Vec::new(), reads_unsent: false, looks_through: false }
+        Lookup {
+            settings,
+            masks,
+            seen: HashSet::new(),
+            damage: Vec::new(),
+            reads_unsent: false,
+            other_files: OtherFiles::default(),
+            looks_through: false,
+        }
     }
 
     /// Passes the messages of a file, or of standard input, to `visit`. Nothing is returned for what is neither a transcript
@@ -122,14 +133,19 @@ impl<'s> Lookup<'s> {
             None => input::open(file.path.as_deref(), reading)?.0,
         };
         let done = match opened {
-            Opened::Other(_) => return Ok(None),
+            Opened::Other(other) => {
+                self.leave_out(file, &other);
+                return Ok(None);
+            }
             Opened::Lines(lines) => self.read_lines(lines, &mut contents, visit),
             Opened::Whole(input) => self.read_transcripts(&input, &mut contents, visit),
         };
-        let of_other =
-            |error: &anyhow::Error| error.downcast_ref::<Failure>().is_some_and(|it| it.other_file.is_some());
+        let other = done.as_ref().err().and_then(|error| error.downcast_ref::<Failure>()?.other_file.as_ref());
+        if let Some(other) = other.filter(|_| !file.named) {
+            self.leave_out(file, other);
+            return Ok(None);
+        }
         match done {
-            Err(error) if !file.named && of_other(&error) => Ok(None),
             _ if self.settings.has_archive && file.named && !contents.is_archive => {
                 let what =
                     format!("--archive {} is not an archive: it has no record as tcompact writes them", file.name());
@@ -139,6 +155,13 @@ impl<'s> Lookup<'s> {
                 contents.settle();
                 Some(contents)
             }),
+        }
+    }
+
+    /// Notes what a file of a directory is that is not read, where that is known.
+    fn leave_out(&mut self, file: &Entry, other: &OtherFile) {
+        if let Some(kind) = &other.kind {
+            self.other_files.add(kind, file.name());
         }
     }
 

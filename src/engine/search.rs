@@ -151,6 +151,10 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
         for sentence in lookup.damage.iter().chain(&unsent) {
             reporter.handle(&Event::Notice(sentence));
         }
+        if searched == 0 {
+            let sentences = lookup.other_files.sentences();
+            sentences.iter().for_each(|sentence| reporter.handle(&Event::Notice(sentence)));
+        }
         // A person looks on who may think that nothing was searched.
         if number == 0 && unsent.is_empty() && !counts && std::io::stderr().is_terminal() {
             let sentence = format!("nothing found in {}", counted(searched, "message"));

@@ -63,6 +63,9 @@ pub fn words_of_texts(texts: Vec<Cow<'_, str>>) -> String {
 
 /// The texts in which the speaker of a message says something.
 pub fn said_texts<'a>(message: &Message<'a>) -> LazyText<'a> {
+    if let Some(typed) = message.rare_fields().typed {
+        return LazyText::new(vec![typed]);
+    }
     let mut texts = Vec::new();
     match &message.content {
         Content::Text(text) => texts.push(*text),
