@@ -34,8 +34,8 @@ pub(super) struct Archive<'p> {
     pub(super) by_left: HashMap<String, Vec<RecordPlace>>,
     /// The JSON pointers to these lists; nothing is where the lines are the list.
     pub(super) pointers: BTreeSet<Option<String>>,
-    /// The records with a list by the file that they name.
-    by_file: HashMap<String, Vec<RecordPlace>>,
+    /// The records with a list by the file that they name, each with the line that it names.
+    by_file: HashMap<String, Vec<(Option<usize>, RecordPlace)>>,
     /// The names of all files that records are of, without their folders.
     file_names: HashSet<OsString>,
     /// The hashes of the texts before, and those of each text after.
@@ -147,7 +147,7 @@ impl<'p> Archive<'p> {
         self.by_left.entry(left).or_default().push(place);
         self.pointers.insert(head.list);
         let file = file_of_source(&head.source);
-        self.by_file.entry(file.to_owned()).or_default().push(place);
+        self.by_file.entry(file.to_owned()).or_default().push((head.line, place));
     }
 
     /// The number of records by which something can be restored.
@@ -178,13 +178,14 @@ impl<'p> Archive<'p> {
         found.into_values().rev().collect()
     }
 
-    /// The records with a list that name this file, in the order of the archive.
-    pub(super) fn of_file(&self, name: &str) -> Vec<RecordPlace> {
+    /// The records with a list that name this file, in the order of the archive; with `line`, those that name this line.
+    pub(super) fn of_file(&self, name: &str, line: Option<usize>) -> Vec<RecordPlace> {
         let wanted = path_components(file_of_source(name));
         let mut places: Vec<RecordPlace> = Vec::new();
         for (file, of_file) in &self.by_file {
             if path_components(file) == wanted {
-                places.extend(of_file);
+                let of_line = of_file.iter().filter(|(own, _)| line.is_none() || *own == line);
+                places.extend(of_line.map(|(_, place)| *place));
             }
         }
         places.sort_by_key(|place| place.line);
@@ -223,7 +224,7 @@ impl<'p> Archive<'p> {
 
     /// The last records with a list, at most `most`, in the order of the archive.
     pub(super) fn last(&self, most: usize) -> Vec<RecordPlace> {
-        let mut places: Vec<RecordPlace> = self.by_file.values().flatten().copied().collect();
+        let mut places: Vec<RecordPlace> = self.by_file.values().flatten().map(|(_, place)| *place).collect();
         places.sort_by_key(|place| place.line);
         places.split_off(places.len().saturating_sub(most))
     }

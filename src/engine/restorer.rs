@@ -22,9 +22,10 @@ use crate::engine::records::RecordPlace;
 
 pub(super) use text::Restored;
 
-use rounds::Rounds;
+use rounds::{Rounds, run_of};
 use text::{LineHashes, end_last_line};
 use what_is_missing::notes_in;
+use which_run::ReadText;
 
 /// The restoration of one text.
 pub(super) struct Restorer<'p, 'a> {
@@ -43,7 +44,7 @@ pub(super) struct Restorer<'p, 'a> {
 impl<'p, 'a> Restorer<'p, 'a> {
     /// A restoration of the text of a file, which messages call `name`, by at most so many rounds.
     pub(super) fn new(archive: &'p mut Archive<'a>, file: &'p str, name: &'p str, rounds: Option<usize>) -> Self {
-        let own = archive.of_file(file);
+        let own = archive.of_file(file, None);
         let most = rounds.unwrap_or(usize::MAX);
         Restorer { archive, name, file, own, most, done: RestoredRounds::default() }
     }
@@ -88,6 +89,12 @@ impl<'p, 'a> Restorer<'p, 'a> {
         if restored.edits.is_empty() && *restored.text == *text {
             return Ok(None);
         }
+        if self.done.lines.is_empty() {
+            restored.join();
+            if let Some(why) = self.edited_run(text, &restored.text, None, &rounds)? {
+                return Err(self.refused(None, &why));
+            }
+        }
         if rounds.number < self.most
             && let Some(id) = self.named_and_not_used(&mut restored, &rounds)?
         {
@@ -105,6 +112,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
             }
         }
         self.done.missing = missing;
+        self.done.undone_before = self.done.undone_before.take().or(rounds.last_undone_before().cloned());
         if rounds.number < self.most {
             self.done.notes_left = notes_in(&restored);
         }
@@ -127,6 +135,10 @@ impl<'p, 'a> Restorer<'p, 'a> {
             }
             original.join();
             if *original.text != *content {
+                if let Some(why) = self.edited_run(content, &original.text, Some(index + 1), &own)? {
+                    return Err(self.refused(Some(index + 1), &why));
+                }
+                self.done.undone_before = self.done.undone_before.take().or(own.last_undone_before().cloned());
                 self.done.lines.insert(index + 1);
                 edits.push(PutBack { range: start..start + content.len(), bytes: original.text.into_owned() });
             }
@@ -153,17 +165,20 @@ impl<'p, 'a> Restorer<'p, 'a> {
                 Some((number, lines)) => lines.places(self.archive, &hash, *number),
                 None => self.archive.of_whole(&hash).cloned().unwrap_or_default(),
             };
-            let records = self.records(&places, &hash, rounds)?;
+            let number = line.as_ref().map(|(number, _)| *number);
+            let records = self.records(&places, &hash, number, rounds)?;
             if records.is_empty() {
                 return Ok(());
             }
-            let number = line.as_ref().map(|(number, _)| *number);
             if rounds.seen.contains(&hash) {
                 return Err(self.refused(number, "its records form a circle"));
             }
             // A single line can come from any file.
             let of_file = number.filter(|_| line.as_ref().is_some_and(|(_, lines)| lines.hashes.len() > 1));
             restored.join();
+            if !self.is_last_run(&restored.text, number, &records, rounds)? {
+                return Ok(());
+            }
             let edits = match self.put_back(&restored.text, hash, records, of_file, rounds) {
                 Ok(edits) if line.is_some() && edits.iter().any(PutBack::has_line_end) => Err(RestoreError::DoesNotFit),
                 edits => edits,
@@ -177,29 +192,39 @@ impl<'p, 'a> Restorer<'p, 'a> {
     fn restore_beginning(&mut self, restored: &mut Restored<'_>, rounds: &mut Rounds) -> Result<bool> {
         let is_known = |hash: &str| self.archive.of_whole(hash).is_some() || self.archive.originals.contains(hash);
         let beginnings = restored.beginnings(is_known);
-        let begins_with = |original: &str| beginnings.iter().any(|(_, hash)| hash == original);
-        let mut longest = None;
+        // A beginning that is shorter than what a run left is no sign that the run was put back.
+        let begins_with =
+            |original: &str, left: usize| beginnings.iter().any(|(end, hash)| hash == original && *end > left);
+        let (mut longest, mut undone) = (None, Vec::new());
         for (end, hash) in &beginnings {
             // Several runs can have left the same text. Where the text begins with the original of one, that one is undone.
             let originals = self.archive.originals_of(hash);
             let is_open = |original: &&String| {
-                !begins_with(original) && !rounds.used.contains(&((*original).clone(), hash.clone()))
+                !begins_with(original, *end) && !rounds.used.contains(&((*original).clone(), hash.clone()))
             };
+            let is_undone = |original: &String| {
+                begins_with(original, *end) && !rounds.used.contains(&(original.clone(), hash.clone()))
+            };
+            if originals.iter().any(is_undone) {
+                undone.extend(self.archive.of_whole(hash).into_iter().flatten().copied());
+            }
             if self.archive.of_whole(hash).is_some() && originals.iter().any(|original| is_open(&original)) {
                 longest = Some((*end, hash.clone()));
             }
         }
+        for record in self.archive.read(&undone)? {
+            if beginnings.iter().any(|(_, hash)| *hash == record.original_sha256) {
+                self.note_undone(record, rounds);
+            }
+        }
         let Some((end, hash)) = longest else { return Ok(false) };
         let places = self.archive.of_whole(&hash).cloned().unwrap_or_default();
-        let mut records = self.records(&places, &hash, rounds)?;
-        records.retain(|record| {
-            let run = (record.original_sha256.clone(), record.result_sha256.clone());
-            !begins_with(&record.original_sha256) && !rounds.used.contains(&run)
-        });
-        if records.is_empty() {
+        let mut records = self.records(&places, &hash, None, rounds)?;
+        records.retain(|record| !begins_with(&record.original_sha256, end) && !rounds.used.contains(&run_of(record)));
+        restored.join();
+        if records.is_empty() || !self.is_last_run(&restored.text, None, &records, rounds)? {
             return Ok(false);
         }
-        restored.join();
         rounds.grown += usize::from(!rounds.is_same_run(&records[0]));
         let edits = self.put_back(&restored.text[..end], hash, records, None, rounds);
         restored.edits = edits.map_err(|why| self.refused(None, &why.to_string()))?;
@@ -207,12 +232,65 @@ impl<'p, 'a> Restorer<'p, 'a> {
         Ok(true)
     }
 
+    /// Notes a run that counts as put back before.
+    fn note_undone(&self, record: Record, rounds: &mut Rounds) {
+        if self.archive.has_one_file() || self.is_of_file(&record, rounds) {
+            rounds.undone_before.insert(run_of(&record), record.summarized_at);
+        }
+    }
+
     /// Reads the records of compactions that left a text with this hash, if their round is to be put back. A record whose
     /// original is the same text changed nothing.
-    fn records(&mut self, places: &[RecordPlace], hash: &str, rounds: &Rounds) -> Result<Vec<Record>> {
+    fn records(
+        &mut self,
+        places: &[RecordPlace],
+        hash: &str,
+        line: Option<usize>,
+        rounds: &Rounds,
+    ) -> Result<Vec<Record>> {
         let mut records = self.archive.read(places)?;
         records.retain(|record| record.original_sha256 != hash && rounds.take(record));
-        Ok(records)
+        let records = self.of_this_file(records, rounds);
+        self.of_whole_runs(records, line, rounds)
+    }
+
+    /// The records of runs of which no step is missing.
+    ///
+    /// # Errors
+    /// There are only others.
+    fn of_whole_runs(&mut self, records: Vec<Record>, line: Option<usize>, rounds: &Rounds) -> Result<Vec<Record>> {
+        let (mut whole, mut missing) = (Vec::new(), None);
+        for record in records {
+            match self.missing_step(&record, rounds)? {
+                None => whole.push(record),
+                Some(step) => missing = Some((step, record)),
+            }
+        }
+        match missing {
+            Some((step, record)) if whole.is_empty() => {
+                let [_, steps] = record.steps.unwrap_or_default();
+                let time = &record.summarized_at;
+                Err(self.refused(line, &format!("step {step} of {steps} of the run of {time} is missing in it")))
+            }
+            _ => Ok(whole),
+        }
+    }
+
+    /// The number of a step of its run that the archive lacks, where a record is one of several.
+    fn missing_step(&mut self, record: &Record, rounds: &Rounds) -> Result<Option<usize>> {
+        let Some([step, _]) = record.steps else { return Ok(None) };
+        if let Some(later) = rounds.missing_later_step(record) {
+            return Ok(Some(later));
+        }
+        if step <= 1 {
+            return Ok(None);
+        }
+        let earlier = self.archive.by_result.get(&record.original_sha256);
+        let places: Vec<RecordPlace> =
+            earlier.into_iter().flat_map(|by_line| by_line.values().flatten()).copied().collect();
+        let earlier = self.archive.read(&places)?;
+        let has_earlier = earlier.iter().any(|earlier| earlier.summarized_at == record.summarized_at);
+        Ok((!has_earlier).then_some(step - 1))
     }
 
     /// The edits of one round, which its records name.
@@ -239,7 +317,10 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let Ok(text) = str::from_utf8(&restored.text) else { return Ok(false) };
         let Ok(source) = Source::of_file(text) else { return Ok(false) };
         let mut lists = TextLists::new(text, &source);
-        let Some(records) = self.run_that_left(&mut lists, text, line, rounds)? else { return Ok(false) };
+        let Some(records) = self.run_that_left(&mut ReadText { text, lists: &mut lists, line }, rounds)? else {
+            return Ok(false);
+        };
+        let records = self.of_whole_runs(records, line, rounds)?;
         if let Err(difference) = lists.check(&records) {
             return Err(self.refused(line, &difference.sentence(&records[0].summarized_at)));
         }

@@ -126,6 +126,8 @@ pub(crate) struct RestoredRounds {
     pub(crate) grown: usize,
     /// The notes of pruned content that still stand in the text.
     pub(crate) notes_left: usize,
+    /// The time of a run that counts as put back before: the text begins with what it found.
+    pub(crate) undone_before: Option<String>,
 }
 
 /// A listener to the events of a run.

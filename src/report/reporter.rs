@@ -490,6 +490,11 @@ fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&
         let notes = counted(done.notes_left as u64, "note");
         said.push(format!("{notes} of pruned content still in the text: {archive} has nothing of it"));
     }
+    if let Some(time) = &done.undone_before {
+        said.push(format!(
+            "the text begins with what stood there before the run of {time}, which counts as put back; nothing tells whether what it removed was written again"
+        ));
+    }
     let lines = done.lines.len();
     if lines > 0 && lines < all {
         let were = if lines == 1 { "was" } else { "were" };

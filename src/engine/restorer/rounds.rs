@@ -1,6 +1,6 @@
 //! The rounds of one text that were put back so far.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::rewrite::restoring::Record;
 
@@ -16,8 +16,17 @@ pub(super) struct Rounds {
     pub(super) seen: HashSet<String>,
     /// The hashes before and after of each run that was put back.
     pub(super) used: HashSet<(String, String)>,
+    /// The files that their records name.
+    pub(super) files: HashSet<String>,
+    /// The times of runs that count as put back before: the text begins with what they left, and with what they found.
+    pub(super) undone_before: HashMap<(String, String), String>,
     /// The number of those that were told by what a list begins with.
     pub(super) grown: usize,
+}
+
+/// The hashes before and after of the run of a record.
+pub(super) fn run_of(record: &Record) -> (String, String) {
+    (record.original_sha256.clone(), record.result_sha256.clone())
 }
 
 /// What is known of a round that was put back.
@@ -48,7 +57,8 @@ impl Rounds {
     }
 
     pub(super) fn add(&mut self, record: &Record) {
-        self.used.insert((record.original_sha256.clone(), record.result_sha256.clone()));
+        self.used.insert(run_of(record));
+        self.files.insert(record.file().to_owned());
         self.number += usize::from(!self.is_same_run(record));
         self.last = Some(Undone {
             round: record.round,
@@ -57,6 +67,21 @@ impl Rounds {
             original: record.original_sha256.clone(),
             line: record.number,
         });
+    }
+
+    /// The time of the last run that counts as put back before.
+    pub(super) fn last_undone_before(&self) -> Option<&String> {
+        let unused = self.undone_before.iter().filter(|(run, _)| !self.used.contains(run));
+        unused.map(|(_, time)| time).max()
+    }
+
+    /// The number of the step of its run that is missing, so that a record cannot be put back: it comes between the record
+    /// and what was put back last.
+    pub(super) fn missing_later_step(&self, record: &Record) -> Option<usize> {
+        let [step, steps] = record.steps?;
+        let is_next =
+            self.is_same_run(record) && self.last.as_ref().is_some_and(|last| last.original == record.result_sha256);
+        (step < steps && !is_next).then_some(step + 1)
     }
 
     /// The round before the last one that was put back, if there was one.

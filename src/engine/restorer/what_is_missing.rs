@@ -1,19 +1,19 @@
 //! Why a text cannot be restored, or not further, and what of it the archive does not have.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use anyhow::Result;
 
 use crate::diagnostic::PROGRAM;
 use crate::exit::Failure;
 use crate::prune::SHOWN_BY;
-use crate::rewrite::growth::{Difference, TextLists};
+use crate::rewrite::growth::{Difference, TextLists, has_traces};
 use crate::rewrite::pieces;
 use crate::transcript::source::Source;
 use crate::wording::NOTE;
 
 use super::Restorer;
-use super::rounds::Rounds;
+use super::rounds::{Rounds, run_of};
 use super::text::Restored;
 
 /// The most records that are looked at to tell why a text cannot be restored.
@@ -33,7 +33,7 @@ impl Restorer<'_, '_> {
         for id in named_ids(&String::from_utf8_lossy(&restored.text)) {
             let places = self.archive.with_id(&id);
             for record in self.archive.read(&places)? {
-                if !rounds.used.contains(&(record.original_sha256, record.result_sha256)) {
+                if !rounds.used.contains(&run_of(&record)) {
                     return Ok(Some(id));
                 }
             }
@@ -63,8 +63,64 @@ impl Restorer<'_, '_> {
             }
         }
         // A text that has nothing in common with a run is of another conversation.
-        let nearest = nearest.filter(|(difference, _)| difference.same > 0 || !self.own.is_empty());
+        let nearest = nearest.filter(|(difference, _)| difference.has_any || !self.own.is_empty());
         Ok(nearest.map(|(difference, time)| difference.sentence(&time)))
+    }
+
+    /// Why a text is not proved although runs were put back: another run on the same file left something that is still
+    /// there, but not all of it. `given` is the text as the user has it.
+    pub(super) fn edited_run(
+        &mut self,
+        given: &[u8],
+        restored: &[u8],
+        line: Option<usize>,
+        rounds: &Rounds,
+    ) -> Result<Option<String>> {
+        let (Ok(given), Ok(restored)) = (str::from_utf8(given), str::from_utf8(restored)) else { return Ok(None) };
+        let mut places = BTreeMap::new();
+        for file in rounds.files.iter().map(String::as_str).chain([self.file]) {
+            places.extend(self.archive.of_file(file, line).into_iter().map(|place| (place.line, place)));
+        }
+        let last_time = rounds.last.as_ref().map(|last| last.time.as_str()).unwrap_or_default();
+        let mut unused = Vec::new();
+        for place in places.into_values() {
+            for record in self.archive.read(&[place])? {
+                // Those before stay where fewer rounds are asked for.
+                let is_asked_for = rounds.number < self.most || *record.summarized_at > *last_time;
+                if is_asked_for && !rounds.used.contains(&run_of(&record)) {
+                    unused.push(record);
+                }
+            }
+        }
+        if unused.is_empty() {
+            return Ok(None);
+        }
+        let (Ok(given_source), Ok(source)) = (Source::of_file(given), Source::of_file(restored)) else {
+            return Ok(None);
+        };
+        let has_values = source.values().nth(1).is_some();
+        let (mut given, mut restored) = (TextLists::new(given, &given_source), TextLists::new(restored, &source));
+        for record in unused {
+            let is_of_line = line.is_none() && record.line.is_some() && has_values;
+            if is_of_line || !has_traces(&record, &mut given, &mut restored) {
+                continue;
+            }
+            let time = &record.summarized_at;
+            let records = std::slice::from_ref(&record);
+            let difference = match (given.check(records), restored.check(records)) {
+                (Err(given), Err(restored)) if restored.same > given.same => restored,
+                (Err(given), _) => given,
+                (Ok(()), _) => {
+                    return Ok(Some(format!("what the run of {time} left is not all that it is put back from")));
+                }
+            };
+            let mut why = difference.sentence(time);
+            if *record.summarized_at < *last_time {
+                why += &format!("; --rounds {} takes back the later ones", rounds.number);
+            }
+            return Ok(Some(why));
+        }
+        Ok(None)
     }
 
     /// The error that nothing of a text is put back.
