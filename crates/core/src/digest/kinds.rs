@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Rule,
     /// Any other message that the user typed.
     Typed,
+    /// A message of a few letters that answers no question and asks nothing: `done`, `1`.
+    Remark,
     /// A line that says that the user interrupted the agent.
     Interruption,
     /// A message of which a program sent several that are equal but for digits, or that opens as a program's text.
@@ -81,6 +83,7 @@ impl Kind {
             Kind::FirstMessage => (User, 50.0, 400.0, 2_000, 1.0),
             Kind::Rule => (User, 40.0, 300.0, 2_000, 0.85),
             Kind::Typed => (User, 30.0, 220.0, 2_000, 0.6),
+            Kind::Remark => (User, 10.0, 60.0, 64, 0.6),
             Kind::Interruption => (User, 15.0, 60.0, 64, 1.0),
             Kind::FromProgram => (User, 5.0, 90.0, 500, 1.0),
             Kind::Plan => (State, 30.0, 400.0, 1_500, 1.0),
@@ -120,6 +123,11 @@ pub(super) struct Shares {
 }
 
 impl Kind {
+    /// Whether it tells so little that it has room only where nothing else wants it.
+    pub(super) fn is_filler(self) -> bool {
+        matches!(self, Kind::Remark | Kind::Announcement | Kind::FoundNothing)
+    }
+
     /// The bytes that a line of this kind may take whatever the others have. The last message is the task at hand.
     pub(super) fn free_bytes(self) -> f32 {
         if self == Kind::LastMessage { 1_200.0 } else { 400.0 }

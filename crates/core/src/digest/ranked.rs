@@ -46,13 +46,22 @@ impl Line {
 }
 
 impl<'t> RankedText<'t> {
-    /// A message of the user: its beginning, its end, what has a cue, and then the rest.
+    /// A message of the user: its beginning, its end, what has a cue, and then the rest. Behind a long text that was pasted
+    /// comes first what stands below it.
     pub(super) fn of_user(text: Cow<'t, str>) -> Self {
+        /// Bytes of a text that a person rarely types.
+        const PASTED: usize = 3_000;
         let pieces = pieces(&text);
         let last = pieces.len().saturating_sub(1);
-        let first = pieces.iter().position(|piece| piece.kind != PieceKind::Heading).unwrap_or(0);
+        let is_start = |piece: &Piece| !matches!(piece.kind, PieceKind::Heading | PieceKind::Code);
+        let first = pieces.iter().position(is_start).unwrap_or(0);
+        let is_pasted = text.len() > PASTED;
+        let last_line = pieces.get(last).map(|piece| piece.line);
+        let is_below =
+            |at: usize| Some(pieces[at].line) == last_line && (at == last || pieces[at].kind == PieceKind::Sentence);
         let rank = |at: usize| match at {
-            at if at == first => 0,
+            at if is_pasted && is_below(at) => 0,
+            at if at == first => i32::from(is_pasted),
             at if at == last => 1,
             at if has_cue(&text[pieces[at].range.clone()]) => 2,
             _ => 3,

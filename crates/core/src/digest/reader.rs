@@ -46,6 +46,9 @@ pub fn read<'a>(messages: &[&'a Message<'a>], indices: &[usize], prefix: &str) -
     reader.finish(messages.len())
 }
 
+/// What OpenClaw's assistant says where it has nothing to say.
+const SILENT: [&str; 2] = ["NO_REPLY", "HEARTBEAT_OK"];
+
 /// What may follow a message of the assistant in the user's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Awaited {
@@ -240,6 +243,8 @@ impl<'a> HistoryReader<'a, '_> {
             Kind::FromProgram
         } else if commands(words) {
             Kind::Rule
+        } else if asked.is_none() && is_remark(words) {
+            Kind::Remark
         } else {
             Kind::Typed
         };
@@ -384,7 +389,7 @@ impl<'a> HistoryReader<'a, '_> {
         thoughts: Vec<Text<'a>>,
         next: Option<&Message<'a>>,
     ) {
-        let says_nothing = text.is_blank();
+        let says_nothing = text.is_blank() || SILENT.contains(&text.read().trim());
         if !says_nothing || !message.calls.is_empty() {
             self.awaited = Awaited::Words;
         }
@@ -442,6 +447,12 @@ impl<'a> HistoryReader<'a, '_> {
             TextCall { name: "bash".to_owned(), arguments: command }
         })
     }
+}
+
+/// Whether a message of the user has only a few letters.
+fn is_remark(words: &str) -> bool {
+    const LONGEST: usize = 12;
+    words.len() <= LONGEST && !words.contains(['?', '？', '/'])
 }
 
 /// Whether a text before a call only says what the call does.

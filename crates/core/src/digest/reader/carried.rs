@@ -178,7 +178,7 @@ impl CarriedReader<'_, '_, '_> {
         self.reader.add_user(place, LazyText::owned(text), text, asked);
         if let Some(item) = self.reader.digest.items.last_mut() {
             item.alike = u32::try_from(alike).unwrap_or(u32::MAX);
-            if from_program.is_some() || alike > 1 && item.kind == Kind::Typed {
+            if from_program.is_some() || alike > 1 && matches!(item.kind, Kind::Typed | Kind::Remark) {
                 item.kind = Kind::FromProgram;
             }
         }

@@ -97,7 +97,7 @@ impl<'a> HistoryReader<'a, '_> {
         let mut keys = std::mem::take(&mut self.user_keys);
         keys.retain(|key| {
             let item = &self.digest.items[key.item];
-            let is_plain = matches!(item.kind, Kind::Typed | Kind::FromProgram);
+            let is_plain = matches!(item.kind, Kind::Typed | Kind::Remark | Kind::FromProgram);
             is_plain && !item.is_replaced && matches!(&item.body, Body::User { asked: None, .. })
         });
         keys.sort_unstable_by_key(|key| (key.without_digits, key.item));
