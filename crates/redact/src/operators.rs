@@ -25,8 +25,10 @@ const COMMANDS: &str = "ENV |setenv |SetEnv |setx |#define |set -x |set -gx |set
 /// The operator between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
-    /// `=` without spaces, or the end of an XML tag.
+    /// `=` without spaces.
     Tight,
+    /// The end of an XML tag, before the text of the element.
+    Element,
     /// `=`, `:=` or `=>`, a space after a flag, or a comma between the arguments of a call: `define("K", "v")`.
     Equals,
     /// `:`
@@ -180,6 +182,19 @@ pub(super) fn behind_visibility(text: &str, at: usize) -> usize {
     let end = rest.find(']').filter(|end| rest.starts_with(':') && !rest[..*end].contains([' ', '"', '\'', '\n']));
     let is_visibility = |end: &usize| rest[..*end].ends_with(":protected") || rest[..*end].ends_with(":private");
     end.filter(is_visibility).map_or(at, |end| at + end)
+}
+
+/// Skips the anchor or the tag of a value in YAML: `&name `, `!!str `.
+pub(super) fn behind_anchor(bytes: &[u8], at: usize) -> usize {
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let mark = match &bytes[at..] {
+        [b'&', ..] => 1,
+        [b'!', b'!', ..] => 2,
+        _ => return at,
+    };
+    let name = bytes[at + mark..].iter().take(LONGEST_NAME).take_while(is_name).count();
+    let end = at + mark + name;
+    if name > 0 && bytes.get(end) == Some(&b' ') { skip_spaces(bytes, end) } else { at }
 }
 
 /// Skips the name of an argument that gives the value: `env("SECRET_KEY", default="…")`.
