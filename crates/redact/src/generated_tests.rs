@@ -83,7 +83,7 @@ fn generated_values_go_whole_and_alone() {
 /// Words and names of code, each of which is put into each text of [`OF_NAMES`].
 #[rustfmt::skip]
 const NAMES: &[&str] = &[
-    "defaultSettingsPath", "default_settings_path", "user-config-cache", "buildDataIndexTokenConfig", "sunshine", "required", "acknowledgment", "HTTPServerTLSConfig",
+    "defaultSettingsPath", "default_settings_path", "userConfigCache", "buildDataIndexTokenConfig", "sunshine", "required", "acknowledgment", "HTTPServerTLSConfig",
     "userPasswordFromKeychain", "SecretKeyProvider", "base_url_of_service", "myVaultReference", "weekday_cycle_forward", "enjoyable", "ConfigurationSection",
 ];
 /// Texts in which a name is no secret; `§` is the name.
@@ -100,7 +100,7 @@ const INNOCENT: &[&str] = &[
     "const client = new S3({ credentials: { accessKeyId: id, secretAccessKey: key } });", "credentials: { type: 'oauth', scopes: ['a', 'b'] },",
     "<password>{{ pw }}</password>", "<password>${env.PASS}</password>", "<password>' + pw + '</password>", "<password></password>",
     "<label for=\"password\">Enter your Password (8+)</label>", "<password>Enter your password</password>", "<b>password</b> is required",
-    "<Button variant=\"secret\">Save changes</Button>", "password: [*a, *b]", "password: !!null", "secret: secret/data/app/db", "PASSWORD_FILE=/run/secrets/db",
+    "<Button variant=\"secret\">Save changes</Button>", "password: [*a, *b]", "password: *user-config-cache", "secret: projects/p/secrets/user-config-cache/versions/3", "password: !!null", "secret: secret/data/app/db", "PASSWORD_FILE=/run/secrets/db",
     "curl -u bob: https://x.example/", "curl -u bob:/ https://x.example/", "tool --password -v", "api_key = \"[A-Za-z0-9]{32}\"", "password: put your unique phrase here",
     "define('AUTH_KEY', 'put your unique phrase here');", "{\"id\": \"password\", \"value\": \"\"}", "{\"id\": \"token\", \"value\": \"next\"}",
 ];

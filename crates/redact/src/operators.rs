@@ -87,7 +87,7 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [0xef, 0xbc, 0x9a, ..] => (Operator::Colon, 3),
         [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
         [b'=', ..] => (Operator::Equals, 1),
-        [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Equals, 1),
+        [b',', ..] if is_quoted && is_first_argument(before) => (Operator::Equals, 1),
         [b',', ..] if begins_pair(before, is_quoted) && Quote::at(bytes, skip_spaces(bytes, spaced + 1)).is_some() => {
             (Operator::Pair, 1)
         }
@@ -101,6 +101,11 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         _ => return None,
     };
     Some((operator, spaced + length))
+}
+
+/// Whether a name in quotes is the first argument of a call: `define('K', 'v')`, `define( 'K', 'v' )`.
+fn is_first_argument(before: &str) -> bool {
+    before.trim_end_matches(['"', '\'', '\\']).trim_end_matches(' ').ends_with('(')
 }
 
 /// Whether a name before a comma is the first of a tuple in braces, or the second argument of a call.
