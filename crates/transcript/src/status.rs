@@ -82,18 +82,26 @@ pub fn recorded_status(result: Json<'_>) -> Option<Status> {
 /// Whether a result begins with the sentence in which a tool says that it made no change to the file. These are tools'
 /// own words, and stand for a mark where the format has none.
 pub fn refuses_edit(result: &str) -> bool {
-    const SENTENCES: [&str; 5] = [
+    const SENTENCES: [&str; 7] = [
         // Codex.
         "apply_patch verification failed",
+        "patch rejected: ",
         // The editor of Anthropic, of OpenHands and of SWE-agent.
         "No replacement was performed",
         "ERROR:\nNo replacement was performed",
         "Your proposed edit has introduced new syntax error",
-        // Claude Code, without the mark beside it.
+        // Claude Code and Cline, without the mark beside it.
         "<tool_use_error>",
+        "The tool execution failed with the following error",
     ];
+    /// The object in which OpenClaw and Roo Code answer, without its blanks.
+    const OBJECT: &str = "{\"status\":\"error\"";
     let result = result.trim_start();
-    SENTENCES.iter().any(|sentence| result.starts_with(sentence))
+    // Cline names the call on a line of its own.
+    let label = result.lines().next().filter(|line| line.starts_with('[') && line.ends_with("] Result:"));
+    let result = result[label.map_or(0, str::len)..].trim_start();
+    let opening = result.chars().filter(|c| !c.is_whitespace()).take(OBJECT.len());
+    SENTENCES.iter().any(|sentence| result.starts_with(sentence)) || opening.eq(OBJECT.chars())
 }
 
 /// The status in a result by its first and its last bytes, as the source spells them.

@@ -243,6 +243,11 @@ impl Files {
 /// The word for what a tool does with a file: the verb of its name, or of the editor's command.
 fn verb_of(name: &str, given: &Value) -> String {
     let editor = given.get("command").and_then(Value::as_str).filter(|verb| !verb.contains(char::is_whitespace));
+    let appends =
+        given.get("mode").is_some_and(|mode| mode == "append") || given.get("append") == Some(&Value::Bool(true));
+    if appends {
+        return "append".to_owned();
+    }
     let words = words_of_name(editor.unwrap_or(name));
     words.into_iter().find(|word| is_in(word, CHANGE_VERBS)).unwrap_or_else(|| "edit".to_owned())
 }
@@ -306,6 +311,9 @@ fn program_of(name: &str, words: &[&str]) -> Option<String> {
     const GIT_SHOWS: [&str; 6] = ["diff", "show", "log", "status", "blame", "grep"];
     if SHOWS.contains(&name) || name == "sed" && words.iter().any(|word| word.starts_with("-n")) {
         return None;
+    }
+    if name == "tee" && words.iter().any(|word| ["-a", "--append"].contains(word)) {
+        return Some("tee -a".to_owned());
     }
     let verb = words.get(1).filter(|verb| WITH_VERBS.contains(&name) && is_name(verb) && !verb.starts_with('-'));
     if name == "git" && verb.is_some_and(|verb| GIT_SHOWS.contains(verb)) {

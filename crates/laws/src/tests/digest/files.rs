@@ -74,11 +74,23 @@ fn a_file_has_the_calls_on_it_in_order() {
             vec![bash(&format!("apply_patch <<'EOF'\n{patch}EOF"), "apply_patch verification failed: no such lines")],
             "b.rs: apply_patch failed [0]; c.rs: apply_patch failed [0]",
         ),
+        (vec![edit("{\n  \"status\": \"error\",\n  \"error\": \"no such text\"\n}")], "src/a.rs: edit failed [0]"),
+        (
+            vec![edit(
+                "[replace_in_file for 'src/a.rs'] Result:\nThe tool execution failed with the following error:\nno",
+            )],
+            "src/a.rs: edit failed [0]",
+        ),
         (vec![edit("Failed edits are listed in src/b.rs now.")], ""),
         // What is written behind a file is not a file that is written anew.
         (
             vec![bash("cat > notes.md <<'EOF'\nx\nEOF", OK), bash("cat >> notes.md <<'EOF'\ny\nEOF", OK)],
             "notes.md: cat > [0], cat >> [2]",
+        ),
+        (vec![bash("make | tee -a notes.md", OK)], "notes.md: tee -a [0]"),
+        (
+            vec![call("write_file", &json!({"path": "notes.md", "content": "x", "mode": "append"}), WELL)],
+            "notes.md: append [0]",
         ),
         (vec![bash("echo 'a > b' 1>>'my notes.md' 2>/dev/null", OK)], "my notes.md: echo >> [0]"),
         (vec![edit(WELL), bash("cat src/a.rs 2>/dev/null > b.rs", OK)], "src/a.rs: edit [0]; b.rs: cat > [2]"),
