@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::tokens::Counter;
 use crate::transcript::json::named_strings;
-use crate::transcript::speaker::is_interruption;
+use crate::transcript::speaker::{is_interruption, words_of_texts};
 use crate::transcript::{Content, Message, PartKind, Role, Transcript, fence};
 use serde_json::Value;
 use tcompact_core::digest;
@@ -165,7 +165,7 @@ impl History {
                 let said = heard.user.as_ref().unwrap_or_else(|| panic!("{index} is not the user's: {digest}"));
                 let whole = heard.is_person;
                 // A frame can stand in the middle of what a person pasted.
-                let words = words_of_texts(vec![said.into()]);
+                let words = words_of_texts(vec![said.as_str().into()]);
                 assert!(
                     is_said_in(&item.text, said, whole) || is_said_in(&item.text, &words, whole),
                     "{:?} is not what was said: {said:?}\n{digest}",

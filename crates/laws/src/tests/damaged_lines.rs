@@ -154,7 +154,8 @@ fn a_damaged_line_loses_nothing_else() {
                 }
             }
         }
-        println!("{name}: {tried} tried, {refused} unchanged");
-        assert!(tried * one_in() > 50 || reads == Reads::Nothing, "{name}: {tried}");
+        let is_torn = matches!(name, "pi" | "qwen-code");
+        let enough = tried * one_in() > 50 && (refused * one_in() > 10 || !is_torn);
+        assert!(enough || reads == Reads::Nothing, "{name}: {tried}, {refused} unchanged");
     }
 }
