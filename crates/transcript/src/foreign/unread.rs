@@ -19,9 +19,10 @@ const SENT_INSTEAD: &str = "api_content";
 /// Members beside the list that hold no text of the conversation, or repeat it: what a program notes of a session or of
 /// a task, and further recordings of the same run.
 #[rustfmt::skip]
-const NOTES: [&str; 18] = [
-    "channel_versions", "config", "description", "error_retries", "events", "history", "info", "model_config", "reward_info",
-    "scores", "session_metadata", "store", "summary", "task", "title", "trajectory", "usage", "user_instruction",
+const NOTES: [&str; 21] = [
+    "channel_versions", "config", "description", "error_retries", "events", "history", "info", "instance", "model_config",
+    "outputConfig", "replay_config", "reward_info", "scores", "session_metadata", "store", "summary", "task", "title",
+    "trajectory", "usage", "user_instruction",
 ];
 
 /// Members beside the list with the answer to it. Any text there is worth a word.
