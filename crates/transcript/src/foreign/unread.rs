@@ -32,6 +32,9 @@ const ANSWERS: [&str; 15] = [
     "reference", "rejected", "response", "solution", "target",
 ];
 
+/// Where Inspect has long texts of messages and of notes.
+const ATTACHMENTS: &str = "attachments";
+
 /// The least bytes of unread text that are worth a word.
 const LEAST: usize = 200;
 
@@ -200,7 +203,11 @@ impl<'t, 'a> BesideFinder<'t, 'a> {
                 continue;
             }
             let before = finder.unread;
-            finder.add(value);
+            if key == ATTACHMENTS {
+                finder.add_attachments(value);
+            } else {
+                finder.add(value);
+            }
             if finder.unread > before {
                 finder.is_answer |= ANSWERS.contains(&&*key);
                 finder.first.get_or_insert_with(|| key.into_owned());
@@ -229,6 +236,15 @@ impl<'t, 'a> BesideFinder<'t, 'a> {
         for (key, inner) in value.entries() {
             if !is_metadata(&key.decode(), self.transcript.format.metadata_members) {
                 self.add(inner);
+            }
+        }
+    }
+
+    /// Adds the texts that stand in attachments, and in messages as references to them. Others belong to notes.
+    fn add_attachments(&mut self, attachments: Json<'a>) {
+        for (name, text) in attachments.entries() {
+            if self.is_copy(&format!("attachment://{}", name.decode())) {
+                self.unread += text.span().len();
             }
         }
     }
@@ -312,5 +328,11 @@ mod tests {
             assert_eq!(beside(&format!(r#"{{"messages":[{USER}],"{member}":{copy}}}"#)), None, "{member}");
         }
         assert_eq!(beside(&format!("[{USER}]")), None);
+        let much = "two words ".repeat(50);
+        for (reference, member) in [("attachment://a", Some("attachments")), ("attachment://b", None)] {
+            let source =
+                format!(r#"{{"messages":[{{"role":"user","content":"{reference}"}}],"attachments":{{"a":"{much}"}}}}"#);
+            assert_eq!(beside(&source).as_deref(), member, "{reference}");
+        }
     }
 }
