@@ -90,9 +90,12 @@ impl OtherFiles {
 
     /// A sentence for each kind.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        let sentence = |(kind, FilesOfKind { count, first }): (&String, &FilesOfKind)| match count {
-            1 => format!("{} is left out: it {kind}", readable_source(first)),
-            count => format!("{count} files are left out, as {}: each {kind}", readable_source(first)),
+        let sentence = |(kind, FilesOfKind { count, first }): (&String, &FilesOfKind)| {
+            let first = readable_source(first);
+            if *count == 1 {
+                return format!("{first} is left out: it {kind}");
+            }
+            format!("{} are left out, as {first}: each {kind}", counted(*count, "file"))
         };
         self.0.iter().map(sentence).collect()
     }

@@ -65,7 +65,7 @@ const TEXTS: [(&[u8], FileKind); 2] = [
 
 /// Databases by the beginnings of their names, and how to export a session.
 const DATABASES: [(&str, &str); 3] = [
-    ("opencode", "opencode export ID > session.json writes what tcompact reads"),
+    ("opencode.", "opencode export ID > session.json writes what tcompact reads"),
     ("state", "hermes sessions export --session-id ID session.jsonl writes what tcompact reads of Hermes"),
     ("", "export a session as JSON, as opencode does with opencode export, and Hermes with hermes sessions export"),
 ];

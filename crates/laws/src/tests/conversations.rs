@@ -105,8 +105,9 @@ fn a_message_of_unknown_parts_refuses_no_format() {
         if bricks.call.is_none() {
             continue;
         }
-        let text = || "a few words".to_owned();
-        for typed in [false, true] {
+        // Where parts have no type, one with a type is of another format.
+        let is_read = |typed: bool| {
+            let text = || "a few words".to_owned();
             let conversation = [
                 Generated::User(text()),
                 Generated::Calls(vec![(0, 0)]),
@@ -114,9 +115,9 @@ fn a_message_of_unknown_parts_refuses_no_format() {
                 Generated::Assistant(text()),
             ];
             let (source, _) = file(&bricks, &conversation, 0);
-            let named = read(&source, None, None).map(|document| document.transcripts[0].format.name);
-            assert_eq!(named.as_ref().ok(), Some(&format.name), "{named:?} {source}");
-        }
+            read(&source, None, None).is_ok_and(|document| document.transcripts[0].format.name == format.name)
+        };
+        assert!(is_read(false) || is_read(true), "{}", format.name);
     }
 }
 

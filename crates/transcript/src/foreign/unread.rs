@@ -19,9 +19,10 @@ const SENT_INSTEAD: &str = "api_content";
 /// Members beside the list that hold no text of the conversation, or repeat it: what a program notes of a session or of
 /// a task, and further recordings of the same run.
 #[rustfmt::skip]
-const NOTES: [&str; 18] = [
-    "channel_versions", "config", "description", "error_retries", "events", "history", "info", "model_config", "reward_info",
-    "scores", "session_metadata", "store", "summary", "task", "title", "trajectory", "usage", "user_instruction",
+const NOTES: [&str; 21] = [
+    "channel_versions", "config", "description", "error_retries", "events", "history", "info", "instance", "model_config",
+    "outputConfig", "replay_config", "reward_info", "scores", "session_metadata", "store", "summary", "task", "title",
+    "trajectory", "usage", "user_instruction",
 ];
 
 /// Members beside the list with the answer to it. Any text there is worth a word.
@@ -30,6 +31,9 @@ const ANSWERS: [&str; 15] = [
     "answer", "choices", "chosen", "completion", "expected", "generations", "ideal", "output", "outputs", "prediction",
     "reference", "rejected", "response", "solution", "target",
 ];
+
+/// Where Inspect has long texts of messages and of notes.
+const ATTACHMENTS: &str = "attachments";
 
 /// The least bytes of unread text that are worth a word.
 const LEAST: usize = 200;
@@ -206,7 +210,11 @@ impl<'t, 'a> BesideFinder<'t, 'a> {
                 continue;
             }
             let before = finder.unread;
-            finder.add(value);
+            if key == ATTACHMENTS {
+                finder.add_attachments(value);
+            } else {
+                finder.add(value);
+            }
             if finder.unread > before {
                 finder.is_answer |= ANSWERS.contains(&&*key);
                 finder.first.get_or_insert_with(|| key.into_owned());
@@ -235,6 +243,15 @@ impl<'t, 'a> BesideFinder<'t, 'a> {
         for (key, inner) in value.entries() {
             if !is_metadata(&key.decode(), self.transcript.format.metadata_members) {
                 self.add(inner);
+            }
+        }
+    }
+
+    /// Adds the texts that stand in attachments, and in messages as references to them. Others belong to notes.
+    fn add_attachments(&mut self, attachments: Json<'a>) {
+        for (name, text) in attachments.entries() {
+            if self.is_copy(&format!("attachment://{}", name.decode())) {
+                self.unread += text.span().len();
             }
         }
     }
@@ -350,5 +367,11 @@ mod tests {
             assert_eq!(beside(&format!(r#"{{"messages":[{USER}],"{member}":{copy}}}"#)), None, "{member}");
         }
         assert_eq!(beside(&format!("[{USER}]")), None);
+        let much = "two words ".repeat(50);
+        for (reference, member) in [("attachment://a", Some("attachments")), ("attachment://b", None)] {
+            let source =
+                format!(r#"{{"messages":[{{"role":"user","content":"{reference}"}}],"attachments":{{"a":"{much}"}}}}"#);
+            assert_eq!(beside(&source).as_deref(), member, "{reference}");
+        }
     }
 }

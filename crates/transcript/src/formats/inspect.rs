@@ -28,6 +28,8 @@ pub(super) static FORMAT: Format = Format {
         any: &["scores", "store", "events", "model_usage"],
         score: EnvelopeScore::Sure,
     }],
+    // What a scorer compares the answer with.
+    metadata_members: &["target"],
     marks_summaries: true,
     hooks: Hooks { match_score, read, result_output, provider_results, write_summary, write_result, ..Hooks::NONE },
     ..Format::DEFAULT
