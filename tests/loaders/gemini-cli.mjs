@@ -9,7 +9,7 @@ import { join } from "node:path";
 
 import { answer, check, counted, finish, installed, skip, tcompact, work } from "./loader.mjs";
 
-const PAIRS = ["0.30.0:0.30.0", "0.30.0:0.61.0", "0.40.0:0.40.0", "0.40.0:0.61.0", "0.61.0:0.61.0"];
+const PAIRS = ["0.38.2:0.38.2", "0.38.2:0.61.0", "0.40.0:0.40.0", "0.40.0:0.61.0", "0.61.0:0.61.0"];
 const NODE = `node-${process.platform}-${process.arch}`;
 const model = await startModel();
 
