@@ -19,13 +19,13 @@ export function skip(why) {
   process.exit(0);
 }
 
-/** The folder with a package and what it needs. LOADER_PACKAGES names a folder that keeps packages for the next run. */
-export function installed(name, version) {
+/** The folder with a package and what it needs, and with others beside it. LOADER_PACKAGES names a folder that keeps packages for the next run. */
+export function installed(name, version, ...others) {
   const folder = join(process.env.LOADER_PACKAGES ?? join(work, "packages"), `${name.replace("/", "-")}-${version}`);
   if (!existsSync(join(folder, "node_modules", name))) {
     mkdirSync(folder, { recursive: true });
     const options = ["--prefix", folder, "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"];
-    const done = spawnSync("npm", ["install", ...options, `${name}@${version}`], { encoding: "utf8" });
+    const done = spawnSync("npm", ["install", ...options, `${name}@${version}`, ...others], { encoding: "utf8" });
     if (done.status !== 0) skip(`${name}@${version}: ${(done.stderr ?? "npm is not installed").split("\n")[0]}`);
   }
   return join(folder, "node_modules");
@@ -41,11 +41,15 @@ export function tcompact(...args) {
   return { code: done.status, out: done.stdout, error: done.stderr };
 }
 
-/** How many messages tcompact counts in a file. */
-export const counted = (file) => JSON.parse(tcompact("count", "--json", file).out).messages;
+/** How many messages tcompact counts in a file, or why it does not. */
+export function counted(file) {
+  const { code, out, error } = tcompact("count", "--json", file);
+  return code === 0 ? JSON.parse(out).messages : error;
+}
 
-// What the stand-in says: a prompt with a number N gets N calls at once, and each result an answer in words.
-function answer(messages, count, tool) {
+/** What the stand-in says: a prompt with a number N gets N calls at once, one with a tool and its input that call, and each
+result an answer in words. */
+export function answer(messages, count, tool) {
   const last = messages.at(-1);
   const text = typeof last.content === "string" ? last.content : (last.content ?? []).map((part) => part.text ?? "").join("\n");
   const wanted = last.role === "user" && /Run (\d) commands?/.exec(text);
@@ -53,12 +57,14 @@ function answer(messages, count, tool) {
     index, id: `call_${count}_${index}`, type: "function",
     function: { name: tool.name, arguments: JSON.stringify({ ...tool.input, command: `seq -f 'row ${count}.${index} of %g' 60` }) },
   }));
+  const [, name, input] = (last.role === "user" && /Call (\w+) with (\{.*\})/s.exec(text)) || [];
+  if (name) calls.push({ index: 0, id: `call_${count}_0`, type: "function", function: { name, arguments: input } });
   return { text: `Answer ${count}.`, reasoning: `Thought ${count}.`, calls };
 }
 
 /** Starts a stand-in for a provider with Chat Completions. `tool` is the agent's tool for commands. */
 export async function startModel(tool) {
-  const requests = [];
+  const requests = [], bodies = [];
   let answers = 0;
   const server = http.createServer(async (request, response) => {
     let body = "";
@@ -70,7 +76,10 @@ export async function startModel(tool) {
     const asked = JSON.parse(body);
     // Titles and the like are asked for without tools.
     const isOfAgent = asked.tools?.length > 0;
-    if (isOfAgent) requests.push(asked.messages);
+    if (isOfAgent) {
+      requests.push(asked.messages);
+      bodies.push(body);
+    }
     const { text, reasoning, calls } = isOfAgent ? answer(asked.messages, ++answers, tool) : { text: "A title of words.", calls: [] };
     const usage = { prompt_tokens: 50_000 + 10 * answers, completion_tokens: 20, total_tokens: 50_020 + 10 * answers };
     const head = { id: `chatcmpl-${answers}`, object: "chat.completion.chunk", created: 1, model: asked.model };
@@ -88,7 +97,7 @@ export async function startModel(tool) {
     response.end("data: [DONE]\n\n");
   });
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
-  return { requests, url: `http://127.0.0.1:${server.address().port}/v1`, stop: () => { server.closeAllConnections(); server.close(); } };
+  return { requests, bodies, url: `http://127.0.0.1:${server.address().port}/v1`, stop: () => { server.closeAllConnections(); server.close(); } };
 }
 
 const words = (content) => (typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? `[${part.type}]`).join("\n"));
