@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 #[cfg(unix)]
 use std::sync::Arc;
-use std::sync::{Mutex, TryLockError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
@@ -23,8 +23,8 @@ static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 /// The unfinished files.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Held while a file grows that is not replaced as a whole.
-static GROWING: Mutex<()> = Mutex::new(());
+/// The number of works that an interrupt waits for.
+static UNINTERRUPTED: Mutex<usize> = Mutex::new(0);
 
 /// The line that an interrupt prints.
 static LAST_LINE: Mutex<Option<String>> = Mutex::new(None);
@@ -81,10 +81,20 @@ fn child_ignores_hangup() -> bool {
     child.status().is_ok_and(|status| status.success())
 }
 
-/// Does what an interrupt must not leave half done: an interrupt waits for it, if it is soon done.
+/// Does what an interrupt must not leave half done: an interrupt waits for it, if it is soon done. No other work begins then.
 pub(crate) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
-    let _held = lock(&GROWING);
+    *lock(&UNINTERRUPTED) += 1;
+    let _counted = UninterruptedWork;
     work()
+}
+
+/// Is counted until it is dropped.
+struct UninterruptedWork;
+
+impl Drop for UninterruptedWork {
+    fn drop(&mut self) {
+        *lock(&UNINTERRUPTED) -= 1;
+    }
 }
 
 /// Kills the commands that still run at the end of the program.
@@ -105,10 +115,12 @@ pub(crate) fn exit_now(exit: Exit) -> ! {
     const PATIENCE: Duration = Duration::from_secs(2);
     let asked = Instant::now();
     let _held = loop {
-        match GROWING.try_lock() {
-            Err(TryLockError::WouldBlock) if asked.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(5)),
-            held => break held,
+        let works = lock(&UNINTERRUPTED);
+        if *works == 0 || asked.elapsed() >= PATIENCE {
+            break works;
         }
+        drop(works);
+        thread::sleep(Duration::from_millis(5));
     };
     let running = lock(&RUNNING);
     running.iter().copied().for_each(kill_group);

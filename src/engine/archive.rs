@@ -107,6 +107,7 @@ impl<'p> Archive<'p> {
             }
             archive.add(head, place);
         }
+        archive.range_runs.end_unclosed();
         if let Some(unpacked) = unpacked {
             archive.file = unpacked.end().map_err(|error| not_unpacked(path, &error))?;
         }
@@ -266,9 +267,14 @@ impl<'p> Archive<'p> {
             let records = counted_and(self.without_list as u64, "record", ["restores", "restore"]);
             message += &format!("; {records} only a text that did not change since");
         }
-        if self.range_runs.incomplete > 0 {
-            let runs = counted_and(self.range_runs.incomplete, "run", ["lacks", "lack"]);
+        let RangeRuns { incomplete, unclosed, .. } = &self.range_runs;
+        if !incomplete.is_empty() {
+            let runs = counted_and(incomplete.len() as u64, "run", ["lacks", "lack"]);
             message += &format!("; {runs} some of the ranges");
+        }
+        if !unclosed.is_empty() {
+            let runs = counted_and(unclosed.len() as u64, "run", ["lacks", "lack"]);
+            message += &format!("; {runs} the record behind the ranges");
         }
         if let Some(damaged) = self.damaged() {
             message += &format!("; {damaged}");

@@ -6,11 +6,15 @@ use crate::rewrite::ranges::{RangePlace, RangeTotals};
 /// The runs, in the order of the archive.
 #[derive(Default)]
 pub(super) struct RangeRuns {
-    /// Ranges whose closing record was not read yet.
+    /// Ranges whose closing record was not read yet, as far as they follow each other.
     open: Option<OpenRun>,
+    /// The places of all of these.
+    places: Vec<RangePlace>,
     pub(super) runs: Vec<RangeRun>,
-    /// Closing records whose ranges do not all stand in front of them.
-    pub(super) incomplete: u64,
+    /// Runs with a closing record, whose ranges do not all stand in front of it.
+    pub(super) incomplete: Vec<RangeRun>,
+    /// The places of the ranges of runs without a closing record: it was lost, or the run was killed and changed nothing.
+    pub(super) unclosed: Vec<Vec<RangePlace>>,
 }
 
 /// Ranges that stand behind each other.
@@ -34,6 +38,10 @@ pub(super) struct RangeRun {
 impl RangeRuns {
     /// Adds a range whose record begins at an offset of the text.
     pub(super) fn add_range(&mut self, range: RangePlace, offset: u64) {
+        if range.number == 0 {
+            self.end_unclosed();
+        }
+        self.places.push(range);
         self.open = match self.open {
             _ if range.number == 0 => Some(OpenRun { first: offset, count: 1 }),
             Some(open) if open.count == range.number => Some(OpenRun { count: open.count + 1, ..open }),
@@ -42,15 +50,24 @@ impl RangeRuns {
     }
 
     pub(super) fn close(&mut self, totals: RangeTotals, original_sha256: String, result_sha256: String) {
-        match self.open.take() {
-            Some(OpenRun { first, count }) if count == totals.count => {
-                self.runs.push(RangeRun { first, totals, original_sha256, result_sha256 });
-            }
-            _ => self.incomplete += 1,
+        self.places.clear();
+        let (first, count) = self.open.take().map_or((0, 0), |OpenRun { first, count }| (first, count));
+        let run = RangeRun { first, totals, original_sha256, result_sha256 };
+        if count == totals.count {
+            self.runs.push(run);
+        } else {
+            self.incomplete.push(run);
+        }
+    }
+
+    /// Ends ranges that have no closing record.
+    pub(super) fn end_unclosed(&mut self) {
+        if !self.places.is_empty() {
+            self.unclosed.push(std::mem::take(&mut self.places));
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.runs.is_empty() && self.incomplete == 0
+        self.runs.is_empty() && self.incomplete.is_empty() && self.unclosed.is_empty()
     }
 }

@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::files::atomic::Readers;
 use crate::files::compression::Compression;
 use crate::files::open_files::OpenFiles;
-use crate::files::output::{CompleteFile, OutputFile};
+use crate::files::output::{CompleteFile, KeptCopy, OutputFile};
 use crate::files::replacing::ReplacedFile;
 use crate::files::written::WriteOptions;
 use crate::files::{append, input, output};
@@ -193,8 +193,8 @@ impl InPlace<'_> {
         {
             reporter.handle(&Event::Notice(&warning));
         }
-        let copy = suffix.as_ref().map(|suffix| copy_of(path, suffix));
-        let others = replaced.replace(result, copy.as_deref())?;
+        let copy = suffix.as_ref().map(|suffix| KeptCopy::of(path, &copy_of(path, suffix))).transpose()?.flatten();
+        let others = replaced.replace(result, copy)?;
         if others > 0 {
             reporter.handle(&Event::NamesParted { path, others });
         }

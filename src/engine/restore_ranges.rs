@@ -16,6 +16,7 @@ use crate::files::output::{CompleteFile, OutputFile, unwritable};
 use crate::files::written::WriteOptions;
 use crate::hash::Hasher;
 use crate::rewrite::pieces;
+use crate::rewrite::ranges::RangePlace;
 use crate::rewrite::way_back::without_end;
 use crate::settings::LargeFiles;
 
@@ -132,6 +133,29 @@ pub(super) fn copy(reader: &mut impl Read, most: u64, put: &mut dyn FnMut(&[u8])
     Ok(done)
 }
 
+/// Whether each of some ranges begins and ends with a line of a text, as those do that a run left in it.
+fn are_of_lines(ranges: &[RangePlace], text: &LargeText) -> Result<bool> {
+    // Where a line end must stand.
+    let mut ends = BTreeSet::new();
+    let mut last = 0;
+    for range in ranges {
+        let end = range.offset.saturating_add(range.bytes);
+        ends.extend([range.offset, end].into_iter().filter_map(|at| at.checked_sub(1)));
+        last = last.max(end);
+    }
+    let (mut at, mut are_all) = (0, true);
+    copy(&mut text.reader()?, u64::MAX, &mut |bytes| {
+        let until = at + bytes.len() as u64;
+        for end in ends.range(at..until) {
+            let is_end = usize::try_from(end - at).is_ok_and(|index| bytes.get(index) == Some(&b'\n'));
+            are_all &= is_end;
+        }
+        at = until;
+        Ok(())
+    })?;
+    Ok(are_all && last <= at)
+}
+
 /// The restoration of one large text.
 pub(super) struct RangeRestorer<'r, 'p> {
     pub(super) archive: &'r mut Archive<'p>,
@@ -139,7 +163,9 @@ pub(super) struct RangeRestorer<'r, 'p> {
     pub(super) file: &'r str,
     pub(super) name: &'r str,
     /// The most rounds to put back.
-    pub(super) most: usize,
+    most: usize,
+    /// Whether the user asked for so many.
+    is_limited: bool,
     /// Where each round is written.
     pub(super) begin: &'r dyn Fn() -> Result<Unfinished>,
     pub(super) done: RestoredRounds,
@@ -175,7 +201,16 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     ) -> Self {
         // Each record counts once, so that forged ones cannot lead in a circle.
         let most = rounds.unwrap_or(usize::MAX).min(archive.number_of_records());
-        RangeRestorer { archive, file, name, most, begin, done: RestoredRounds::default(), used: HashSet::new() }
+        RangeRestorer {
+            archive,
+            file,
+            name,
+            most,
+            is_limited: rounds.is_some_and(|rounds| rounds <= most),
+            begin,
+            done: RestoredRounds::default(),
+            used: HashSet::new(),
+        }
     }
 
     /// Puts back all rounds that the archive has, the last first: those of ranges in a stream, the others in memory.
@@ -184,10 +219,14 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     /// The archive has nothing of the text, or what it has is not proved.
     pub(super) fn restore_all(&mut self, mut text: LargeText) -> Result<LargeText> {
         let beginnings = loop {
-            if self.done.rounds > 0 && self.done.rounds >= self.most {
+            let is_end = self.done.rounds > 0 && self.done.rounds >= self.most;
+            if is_end && self.is_limited {
                 return Ok(text);
             }
             let beginnings = self.beginnings(&text)?;
+            if is_end {
+                break beginnings;
+            }
             let run = self.run_that_left(&beginnings);
             let known = self.known_beginning(&text)?;
             // The run that left most is the last one: a later run begins with what earlier ones left.
@@ -200,6 +239,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
             text = self.put_back(&text, &run, beginnings.length)?;
         };
         if self.done.rounds > 0 {
+            self.refuse_missing_ranges(&text, &beginnings)?;
             return Ok(text);
         }
         let mut runs = self.archive.range_runs.runs.iter();
@@ -214,7 +254,8 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     /// The hashes of the beginnings that runs left or found.
     fn beginnings(&self, text: &LargeText) -> Result<Beginnings> {
         let mut lengths = BTreeSet::new();
-        for run in &self.archive.range_runs.runs {
+        let runs = &self.archive.range_runs;
+        for run in runs.runs.iter().chain(&runs.incomplete) {
             lengths.extend([run.totals.original_bytes, run.totals.result_bytes]);
         }
         let (mut hasher, mut hashes, mut length) = (Hasher::default(), HashMap::new(), 0);
@@ -231,6 +272,23 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         }
         length += copy(&mut reader, u64::MAX, &mut |_| Ok(()))?;
         Ok(Beginnings { hashes, length })
+    }
+
+    /// Refuses a text of which later rounds were put back, and which is as a run left it whose records are not all there.
+    ///
+    /// # Errors
+    /// It is, and what is missing.
+    fn refuse_missing_ranges(&self, text: &LargeText, beginnings: &Beginnings) -> Result<()> {
+        let runs = &self.archive.range_runs;
+        if runs.incomplete.iter().any(|run| beginnings.is_left(run) && !beginnings.is_original(run)) {
+            return Err(self.refused("the run before lacks some of the ranges"));
+        }
+        for ranges in &runs.unclosed {
+            if are_of_lines(ranges, text)? {
+                return Err(self.refused("the run before lacks the record behind the ranges"));
+            }
+        }
+        Ok(())
     }
 
     /// The run that left the longest beginning of a text, the last one of several.
@@ -306,6 +364,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         self.done.rounds += done.rounds;
         self.done.grown += done.grown + usize::from(end < length);
         self.done.missing = done.missing;
+        self.done.undone_before = self.done.undone_before.take().or(done.undone_before);
         self.done.lines.extend(done.lines);
         let mut written = (self.begin)()?;
         for piece in pieces(&restored, &edits) {

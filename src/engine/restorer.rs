@@ -317,7 +317,9 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let Ok(text) = str::from_utf8(&restored.text) else { return Ok(false) };
         let Ok(source) = Source::of_file(text) else { return Ok(false) };
         let mut lists = TextLists::new(text, &source);
-        let Some(records) = self.run_that_left(&mut ReadText { text, lists: &mut lists, line }, rounds)? else {
+        let Some(records) =
+            self.run_that_left(&mut ReadText { text, lists: &mut lists, line, is_known: false }, rounds)?
+        else {
             return Ok(false);
         };
         let records = self.of_whole_runs(records, line, rounds)?;

@@ -292,25 +292,51 @@ fn copy_beside(from: &Path, to: &Path) -> io::Result<AtomicFile> {
 pub(crate) fn check_copy(from: &Path, to: &Path) -> Result<()> {
     match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        _ => keep_copy(from, to).map(drop),
+        _ => keep_copy(from, to),
     }
 }
 
-/// Makes a copy of a file that never replaces another. A file with the same content is as good. Returns whether the
-/// copy is new.
+/// A copy of a file that never replaces another. It is not in its place yet.
+pub(crate) struct KeptCopy {
+    file: AtomicFile,
+    place: PathBuf,
+}
+
+impl KeptCopy {
+    /// Copies a file. Nothing is to be done where its copy is there already.
+    ///
+    /// # Errors
+    /// There is another file, or the copy cannot be written.
+    pub(crate) fn of(from: &Path, to: &Path) -> Result<Option<Self>> {
+        let kept = || match fs::symlink_metadata(to) {
+            Err(error) if error.kind() == ErrorKind::NotFound => copy_beside(from, to).map(Some),
+            Err(error) => Err(error),
+            Ok(there) if there.is_file() && hash_of(to)? == hash_of(from)? => Ok(None),
+            Ok(_) => Err(io::Error::other(
+                "it is there already and holds something else; move it away, or name another suffix",
+            )),
+        };
+        let file = kept().map_err(|error| unwritable(to, &error))?;
+        Ok(file.map(|file| KeptCopy { file, place: to.to_owned() }))
+    }
+
+    /// Puts it in its place, and returns that.
+    ///
+    /// # Errors
+    /// A file is there by now, or the place cannot be written.
+    pub(crate) fn put(self) -> Result<PathBuf> {
+        let KeptCopy { file, place } = self;
+        file.persist_new().map_err(|error| unwritable(&place, &error))?;
+        Ok(place)
+    }
+}
+
+/// Keeps a copy of a file at once.
 ///
 /// # Errors
 /// There is another file, or the copy cannot be written.
-pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<bool> {
-    let kept = || match fs::symlink_metadata(to) {
-        Err(error) if error.kind() == ErrorKind::NotFound => copy_beside(from, to)?.persist_new().map(|()| true),
-        Err(error) => Err(error),
-        Ok(there) if there.is_file() && hash_of(to)? == hash_of(from)? => Ok(false),
-        Ok(_) => {
-            Err(io::Error::other("it is there already and holds something else; move it away, or name another suffix"))
-        }
-    };
-    Ok(kept().map_err(|error| unwritable(to, &error))?)
+pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<()> {
+    KeptCopy::of(from, to)?.map_or(Ok(()), |copy| copy.put().map(drop))
 }
 
 /// The kind of place that a result goes to.

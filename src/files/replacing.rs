@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::exit::Failure;
-use crate::files::output::{self, CompleteFile};
+use crate::files::output::{CompleteFile, KeptCopy};
 use crate::files::paths::{Stamp, other_names};
+use crate::interrupt;
 
 /// A file that a result replaces.
 pub(crate) struct ReplacedFile<'p> {
@@ -38,23 +39,20 @@ impl ReplacedFile<'_> {
         Ok(())
     }
 
-    /// Puts a result in the place of the file, with a copy of the file where one is asked for. Returns by how many other
-    /// names the old file is still known.
+    /// Puts a result in the place of the file, and a copy of the file in its own, where there is one. Returns by how many other
+    /// names the old file is still known. An interrupt waits for both.
     ///
     /// # Errors
-    /// The file changed, or it cannot be copied or replaced. Nothing has been changed then.
-    pub(crate) fn replace(&self, result: CompleteFile, copy: Option<&Path>) -> Result<u64> {
-        let mut new_copy = None;
-        if let Some(copy) = copy
-            && output::keep_copy(self.path, copy)?
-        {
-            new_copy = Some(copy);
-        }
-        let replaced = self.refuse_change().and_then(|()| result.put());
-        if let (Err(_), Some(copy)) = (&replaced, new_copy) {
-            // The file itself stands as it was.
-            let _ = fs::remove_file(copy);
-        }
-        replaced.map(|()| self.before.map_or(0, other_names))
+    /// The file changed, or one of them cannot take its place. Nothing has been changed then.
+    pub(crate) fn replace(&self, result: CompleteFile, copy: Option<KeptCopy>) -> Result<u64> {
+        interrupt::uninterrupted(|| {
+            let copy = copy.map(KeptCopy::put).transpose()?;
+            let replaced = self.refuse_change().and_then(|()| result.put());
+            if let (Err(_), Some(copy)) = (&replaced, copy) {
+                // The file itself stands as it was.
+                let _ = fs::remove_file(copy);
+            }
+            replaced.map(|()| self.before.map_or(0, other_names))
+        })
     }
 }

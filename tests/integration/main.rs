@@ -65,6 +65,7 @@ mod request_limits;
 mod restoring;
 mod restoring_grown;
 mod restoring_rounds;
+mod restoring_runs;
 mod results_without_text;
 mod search_and_show;
 mod secrets;

@@ -117,6 +117,38 @@ fn any_signal_removes_an_unfinished_file() {
     assert!(interrupted > 0);
 }
 
+/// What belongs to a result takes its place with it, or not at all.
+#[test]
+fn an_interrupted_run_leaves_nothing_without_its_result() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let flags = ["-q", "-i=.bak", "--archive", "h.jsonl", "--html", "p.html", "--keep", "messages:2", "in.json"];
+    write_words(folder.path(), 2_000);
+    let before = fs::read(file("in.json")).expect("a file");
+    let started = Instant::now();
+    assert!(tcompact().args(flags).current_dir(folder.path()).status().expect("it runs").success());
+    let whole = started.elapsed();
+    let mut interrupted = 0;
+    for round in 0..24 {
+        for made in ["in.json.bak", "h.jsonl"] {
+            let _ = fs::remove_file(file(made));
+        }
+        fs::write(file("in.json"), &before).expect("written");
+        fs::write(file("p.html"), "an earlier page").expect("written");
+        let mut child = hears_hangups(folder.path()).args(flags).spawn().expect("it starts");
+        sleep(whole * (12 + round) / 36);
+        send(["HUP", "INT", "TERM"][round as usize % 3], &child);
+        let code = child.wait().expect("it ends").code();
+        interrupted += usize::from(code == Some(130));
+        let is_replaced = fs::read(file("in.json")).expect("a file") != before;
+        let is_new_page = fs::read(file("p.html")).expect("a page") != b"an earlier page";
+        let made = ["in.json.bak", "h.jsonl"].map(|name| file(name).exists());
+        assert_eq!((is_new_page, made), (is_replaced, [is_replaced; 2]), "round {round}: {code:?}");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), if is_replaced { 4 } else { 2 });
+    }
+    assert!(interrupted > 0);
+}
+
 /// Writes a conversation with so many messages.
 fn write_words(folder: &Path, messages: usize) {
     let messages = turns(0..messages, |at| format!("{at} {}", "word ".repeat(60)));

@@ -20,6 +20,8 @@ pub(super) struct ReadText<'l, 'a> {
     pub(super) text: &'a str,
     pub(super) lists: &'l mut TextLists<'a>,
     pub(super) line: Option<usize>,
+    /// Whether its hash is known: runs that only removed something from other files are compared with its run, too.
+    pub(super) is_known: bool,
 }
 
 impl Restorer<'_, '_> {
@@ -54,8 +56,7 @@ impl Restorer<'_, '_> {
                 // A document on one line is a line, until it is spread over several. A run that only removed something
                 // left what other lines can begin with, too.
                 let may_be = record.line.is_some() && (record.wrote_entry() || record.line == line);
-                let is_candidate =
-                    is_of_list && (line.is_none() || may_be) && self.may_be_of(&record, read.text, rounds);
+                let is_candidate = is_of_list && (line.is_none() || may_be) && self.may_be_of(&record, read, rounds);
                 // Something else than a system message can stand in front.
                 if !is_candidate || !read.lists.begins_with_left(&record) {
                     continue;
@@ -147,7 +148,7 @@ impl Restorer<'_, '_> {
         let Ok(text) = str::from_utf8(text) else { return Ok(true) };
         let Ok(source) = Source::of_file(text) else { return Ok(true) };
         let mut lists = TextLists::new(text, &source);
-        let last = self.run_that_left(&mut ReadText { text, lists: &mut lists, line }, rounds)?;
+        let last = self.run_that_left(&mut ReadText { text, lists: &mut lists, line, is_known: true }, rounds)?;
         Ok(last.is_none_or(|last| records.iter().any(|record| record.result_sha256 == last[0].result_sha256)))
     }
 
@@ -161,7 +162,7 @@ impl Restorer<'_, '_> {
 
     /// Whether a record that fits can be of this text: the text begins with what its run left, and that is not what other
     /// texts begin with, too.
-    fn may_be_of(&self, record: &Record, text: &str, rounds: &Rounds) -> bool {
+    fn may_be_of(&self, record: &Record, read: &ReadText<'_, '_>, rounds: &Rounds) -> bool {
         if rounds.used.contains(&run_of(record)) || !rounds.take(record) {
             return false;
         }
@@ -169,7 +170,10 @@ impl Restorer<'_, '_> {
         let is_before = rounds.last.as_ref().is_none_or(|last| {
             record.summarized_at <= last.time || record.round < last.round || record.number < last.line
         });
-        let is_told = record.wrote_entry() || self.archive.has_one_file() || self.is_near(record, text, rounds);
+        let is_told = read.is_known
+            || record.wrote_entry()
+            || self.archive.has_one_file()
+            || self.is_near(record, read.text, rounds);
         is_before && is_told
     }
 

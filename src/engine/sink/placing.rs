@@ -20,9 +20,10 @@ use crate::events::{ConversationOutcome, Event, Listener, ReportRow};
 use crate::exit::Failure;
 use crate::files::append::{self, Appended};
 use crate::files::hashed::RunningHash;
-use crate::files::output::{self, CompleteFile, OutputFile};
+use crate::files::output::{self, CompleteFile, KeptCopy, OutputFile};
 use crate::files::paths::hash_of;
 use crate::files::replacing::ReplacedFile;
+use crate::interrupt;
 use crate::report::json::Added;
 use crate::settings::Destination;
 use crate::sync::lock;
@@ -85,12 +86,19 @@ impl Sink<'_> {
     }
 
     /// Writes what stands beside the result so far, then calls `write`. If any of it fails, the report and the archive are as
-    /// they were.
+    /// they were. An interrupt waits until all of it is done, unless a reader of the result can hold it up.
     pub(super) fn write_after_sides<T>(
         &self,
         written: &mut Written,
         write: impl FnOnce(&mut Written) -> Result<T>,
     ) -> Result<T> {
+        if self.is_stream {
+            return self.write_sides_first(written, write);
+        }
+        interrupt::uninterrupted(|| self.write_sides_first(written, write))
+    }
+
+    fn write_sides_first<T>(&self, written: &mut Written, write: impl FnOnce(&mut Written) -> Result<T>) -> Result<T> {
         let Run { listeners, state, .. } = self.run;
         let rows: Vec<ReportRow> = mem::take(&mut written.outcomes).into_iter().map(ReportRow::written).collect();
         let to = self.destination_name(written.status());
@@ -208,14 +216,14 @@ impl Sink<'_> {
             self.note(written, &read, &hash)?;
         }
         let kept = match &self.run.settings.output.destination {
-            Destination::InPlace(Some(suffix)) => Some(copy_of(path, suffix)),
+            Destination::InPlace(Some(suffix)) if replaced.is_some() => KeptCopy::of(path, &copy_of(path, suffix))?,
             _ => None,
         };
         let Some(replaced) = replaced else { return self.write_after_sides(written, |_| complete.put()) };
         if let Some(file) = replaced.before {
             self.run.warn_of_writer(path, file);
         }
-        let others = self.write_after_sides(written, |_| replaced.replace(complete, kept.as_deref()))?;
+        let others = self.write_after_sides(written, |_| replaced.replace(complete, kept))?;
         if others > 0 {
             self.run.listeners.handle(&Event::NamesParted { path, others });
         }

@@ -257,6 +257,41 @@ fn a_line_of_another_program_leaves_the_file() {
     assert!(file.text() == session.as_bytes() && !file.archive().exists());
 }
 
+/// A later run in memory comes back first. What it found is the result of the run by lines, which must come back, too.
+#[test]
+fn a_run_that_lacks_ranges_is_missed_behind_a_later_one() {
+    let file = TestFile::new("s.jsonl", turns(0, 24).as_bytes());
+    file.slimmed(SMALL);
+    file.append(&turns(24, 8));
+    file.slimmed(NEVER);
+    let left = file.text();
+    let packed = fs::read(file.archive()).expect("an archive");
+    let records = String::from_utf8(zstd::decode_all(&packed[..]).expect("unpacked")).expect("UTF-8");
+    let records: Vec<&str> = records.lines().collect();
+    let (ranges, total) = (records.len() - 2, records.len() - 2);
+    assert!(ranges > 2 && records[total].contains("\"ranges\""), "{ranges}");
+    let without = |lost: usize| [&records[..lost], &records[lost + 1..]].concat();
+    let swapped = [&[records[1], records[0]], &records[2..]].concat();
+    let twice = [&records[..2], &records[1..]].concat();
+    for (lacking, why) in [
+        (without(1), "the run before lacks some of the ranges"),
+        (swapped, "the run before lacks some of the ranges"),
+        (twice, "the run before lacks some of the ranges"),
+        (without(total), "the run before lacks the record behind the ranges"),
+    ] {
+        let text = lacking.join("\n") + "\n";
+        fs::write(file.archive(), zstd::encode_all(text.as_bytes(), 1).expect("packed")).expect("written");
+        file.restore(Some(1)).expect("the later one alone");
+        fs::write(&file.path, &left).expect("written");
+        let error = file.restore(None).expect_err("it is not complete");
+        assert!(error.to_string().contains(why), "{error}");
+        assert_eq!(file.text(), left);
+    }
+    fs::write(file.archive(), packed).expect("written");
+    file.restore(None).expect("all of it");
+    assert_eq!(file.text(), (turns(0, 24) + &turns(24, 8)).as_bytes());
+}
+
 #[test]
 fn a_changed_text_or_archive_is_not_put_back() {
     let session = turns(0, 20);

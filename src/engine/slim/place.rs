@@ -10,6 +10,7 @@ use crate::files::append::{self, Appended};
 use crate::files::open_files::OpenFiles;
 use crate::files::output::CompleteFile;
 use crate::files::replacing::ReplacedFile;
+use crate::interrupt;
 use crate::settings::SlimSettings;
 
 use crate::engine::records::refuse_other_file;
@@ -87,17 +88,17 @@ impl Place<'_> {
         replaced.refuse_change()?;
         saving.after = result.path().and_then(|path| fs::metadata(path).ok()).map_or(saving.after, |there| there.len());
         saving.warning = self.open_files.warning(path, self.before).filter(|_| !self.settings.force);
-        let archived = archive()?;
-        match replaced.replace(result, None) {
-            Ok(others) => saving.other_names = others,
-            Err(error) => {
+        // An interrupt waits for both: a file that stays has nothing in its archive.
+        saving.other_names = interrupt::uninterrupted(|| {
+            let archived = archive()?;
+            replaced.replace(result, None).map_err(|error| {
                 if archived.is_some_and(|archived| !archived.take_back()) {
                     let message = format!("{error}; the archive keeps what was cut, since another run wrote to it too");
-                    return Err(Failure::unreadable(message).into());
+                    return Failure::unreadable(message).into();
                 }
-                return Err(error);
-            }
-        }
+                error
+            })
+        })?;
         Ok(())
     }
 }

@@ -45,7 +45,7 @@ impl HashedList<'_> {
 /// Whether an entry is a system message of a format.
 fn is_system(entry: Json<'_>, format: &str) -> bool {
     let Some(format) = formats::by_name(format) else { return false };
-    format.read(&Object::of(entry)).is_ok_and(|message| message.role == Role::System)
+    format.read(&Object::of(entry)).is_ok_and(|message| matches!(message.role, Role::System | Role::Developer))
 }
 
 /// The short hashes of the entries that stood in a list before a run, as `left` of its record has those that it left; nothing
@@ -92,19 +92,16 @@ pub fn has_traces(record: &Record, given: &mut TextLists<'_>, restored: &mut Tex
     if is_joined && !pairs_before.difference(&pairs_left).any(|pair| pairs_now.contains(pair)) {
         return true;
     }
-    // Another entry stands in the place of the first one that the run changed, before those that it left behind it.
+    // The first entry that the run changed was changed again or removed, and the next one that it left is there.
     let same = left.iter().zip(&before).take_while(|(left, before)| left == before).count();
     let given = given.at(pointer);
-    let (Some(Some(found)), Some(_), Some(next)) =
-        (given.hashes.get(same).map(|hash| hash.get(..SHORT)), left.get(same), left.get(same + 1))
-    else {
+    let Some(found) = given.hashes.get(same).and_then(|hash| hash.get(..SHORT)) else { return false };
+    let is_other = [left.get(same), before.get(same)].into_iter().flatten().flatten().all(|known| known != found);
+    let Some(next) = left.get(same + 1).filter(|_| is_other && given.begins_with(&left[..same], record)) else {
         return false;
     };
-    let is_other = [left.get(same), before.get(same)].into_iter().flatten().flatten().all(|known| known != found);
-    is_other
-        && has_now.iter().any(|now| *now == found)
-        && given.begins_with(&left[..same], record)
-        && given.is(same + 1, next.as_deref(), record)
+    let is_followed = [same, same + 1].into_iter().any(|at| given.is(at, next.as_deref(), record));
+    is_followed && has_now.iter().any(|now| *now == found)
 }
 
 /// The entries that stand directly behind each other.

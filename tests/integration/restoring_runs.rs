@@ -1,0 +1,345 @@
+//! `restore` where several runs left what a text begins with, or where one of them is not there or not as it was left.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::program::{Run, path, run, tcompact, with};
+
+const KEEPS_TWO: &[&str] = &["--keep", "messages:2"];
+
+fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
+}
+
+fn assistant(text: &str) -> Value {
+    json!({"role": "assistant", "content": text})
+}
+
+fn orphan(result: &str) -> Value {
+    json!({"role": "tool", "tool_call_id": "gone", "content": result})
+}
+
+/// A text that a summary is shorter than.
+fn long(topic: &str) -> String {
+    format!("{topic}. {}", "The bed is dry and needs much water. ".repeat(20))
+}
+
+/// A file of messages in a folder of its own, as a document or a message a line.
+struct Session {
+    folder: tempfile::TempDir,
+    name: &'static str,
+}
+
+impl Session {
+    fn new(name: &'static str, messages: &[Value]) -> Self {
+        let session = Session { folder: tempfile::tempdir().expect("a folder"), name };
+        session.write(messages);
+        session
+    }
+
+    fn file(&self) -> String {
+        path(self.folder.path(), self.name)
+    }
+
+    fn archive(&self) -> String {
+        path(self.folder.path(), "h.jsonl")
+    }
+
+    fn write(&self, messages: &[Value]) {
+        write(&self.file(), messages);
+    }
+
+    fn messages(&self) -> Vec<Value> {
+        messages(&fs::read_to_string(self.file()).expect("a file"))
+    }
+
+    /// Appends messages to the file.
+    fn grow(&self, more: &[Value]) {
+        self.write(&[self.messages(), more.to_vec()].concat());
+    }
+
+    /// Runs the program on the file in place.
+    fn run(&self, arguments: &[&str]) {
+        run_on(&self.archive(), &self.file(), arguments);
+    }
+
+    fn restore(&self) -> Run {
+        with(&["restore", &self.archive(), &self.file()])
+    }
+}
+
+fn run_on(archive: &str, file: &str, arguments: &[&str]) {
+    let accepted: &[&str] =
+        if arguments.contains(&"drop") || arguments[0] == "redact" { &[] } else { &["--accept", "any"] };
+    let done = run(tcompact().args(arguments).args(accepted).args(["-q", "-i", "--archive", archive, file]), b"");
+    assert_eq!(done.code, 0, "{arguments:?}: {done:?}");
+}
+
+fn write(file: &str, messages: &[Value]) {
+    let text = if file.ends_with(".jsonl") {
+        messages.iter().map(|message| format!("{message}\n")).collect()
+    } else {
+        Value::from(messages).to_string()
+    };
+    fs::write(file, text).expect("written");
+}
+
+fn messages(text: &str) -> Vec<Value> {
+    serde_json::from_str(text)
+        .unwrap_or_else(|_| text.lines().map(|line| serde_json::from_str(line).expect("a message")).collect())
+}
+
+fn assert_restored(back: &Run, expected: &[Value], what: &str) {
+    assert_eq!(back.code, 0, "{what}: {back:?}");
+    assert_eq!(messages(&back.stdout), expected, "{what}");
+}
+
+fn assert_refused(back: &Run, why: &str, what: &str) {
+    assert_eq!((back.code, back.stdout.as_str()), (1, ""), "{what}: {back:?}");
+    assert!(back.stderr.contains(why), "{what}: {back:?}");
+}
+
+/// A conversation of which a run keeps the system message and the last two.
+fn with_system() -> Vec<Value> {
+    vec![
+        json!({"role": "system", "content": long("You are a gardener")}),
+        user(&long("Bed 1")),
+        assistant(&long("Watered")),
+        user(&long("Bed 2")),
+        assistant("Done."),
+        user("Bed 3."),
+        assistant("Good."),
+    ]
+}
+
+/// The first run leaves the system message as it is, the second one summarizes it: what the first one knows of the front is
+/// true of both.
+#[test]
+fn a_summary_in_the_place_of_the_system_message_goes_back_first() {
+    let rules: [&[&str]; 5] = [
+        &["--preset", "synaptic", "--trigger", "messages:2", "--keep", "messages:3"],
+        &["--pin", "none", "--keep", "messages:3"],
+        &["--pin", "none", "--archive-note", "off", "--keep", "messages:3"],
+        &["--pin", "none", "--archive-note", "off", "--keep", "messages:3", "--summary-role", "system"],
+        &["--pin", "none", "--archive-note", "see {archive}", "--keep", "messages:3"],
+    ];
+    for rule in rules {
+        for name in ["s.json", "s.jsonl"] {
+            let session = Session::new(name, &with_system());
+            session.run(KEEPS_TWO);
+            session.run(rule);
+            let what = format!("{name} {rule:?}");
+            let more = [user("Bed 4."), assistant("Fine.")];
+            session.grow(&more);
+            let whole = [with_system(), more.to_vec()].concat();
+            assert_restored(&session.restore(), &whole, &what);
+            if name == "s.json" {
+                // In another layout, as clients write it.
+                let text = format!("{:#}", Value::from(session.messages()));
+                assert_restored(&run(tcompact().args(["restore", &session.archive()]), text.as_bytes()), &whole, &what);
+            }
+            let mut edited = session.messages();
+            edited[0]["content"] = "Somebody wrote this.".into();
+            session.write(&edited);
+            assert_refused(&session.restore(), "entry 0 is not as the run of ", &what);
+        }
+    }
+}
+
+#[test]
+fn only_a_system_message_may_stand_in_front() {
+    let session = Session::new("s.json", &with_system());
+    session.run(KEEPS_TWO);
+    let left = session.messages();
+    for (front, is_system) in [
+        (json!({"role": "system", "content": "You are another gardener."}), true),
+        (json!({"role": "developer", "content": "You are another gardener."}), true),
+        (user("Hello."), false),
+        (assistant("Hello."), false),
+        (orphan("3 beds"), false),
+        (json!(5), false),
+        (json!({"content": "no role"}), false),
+    ] {
+        session.write(&[std::slice::from_ref(&front), &left[1..]].concat());
+        let back = session.restore();
+        if is_system {
+            assert_restored(&back, &[std::slice::from_ref(&front), &with_system()[1..]].concat(), &front.to_string());
+        } else {
+            assert_refused(&back, "entry 0 is not as the run of ", &front.to_string());
+        }
+    }
+}
+
+/// What names no record in a text, such as a mask, can leave two sessions alike.
+#[test]
+fn a_session_never_gets_what_was_taken_from_another() {
+    let masked =
+        |word: &str| vec![user(&format!("Deploy.\nDB_PASSWORD={word}")), assistant("Deployed."), user("Test.")];
+    let dropped = |word: &str| vec![user("Deploy."), orphan(word), assistant("Deployed."), user("Test.")];
+    let words = ["Kx7mQ2vRt7Lw4zzB", "Zq9pT4wYs8Jn3ccD"];
+    let ways: [(&[&str], &dyn Fn(&str) -> Vec<Value>); 3] =
+        [(&["redact"], &masked), (&["--redact=all", "-m", "none"], &masked), (&["repair", "drop"], &dropped)];
+    for (arguments, of_word) in ways {
+        for [first, second, other] in [["a.json", "b.json", "c.json"], ["a.jsonl", "b.jsonl", "c.jsonl"]] {
+            let what = format!("{first} {arguments:?}");
+            let folder = tempfile::tempdir().expect("a folder");
+            let [archive, first, second, other] =
+                ["h.jsonl", first, second, other].map(|name| path(folder.path(), name));
+            // The second session has one message more.
+            let [short, longer] = [of_word(words[0]), [of_word(words[1]), vec![assistant("All pass.")]].concat()];
+            for (file, said) in [(&first, &short), (&second, &longer)] {
+                write(file, said);
+                run_on(&archive, file, arguments);
+            }
+            let left = messages(&fs::read_to_string(&first).expect("a file"));
+            // The text becomes the same as that of the other session, and grows beyond it.
+            for more in [vec![assistant("All pass.")], vec![assistant("All pass."), user("Thanks.")]] {
+                let grown = [left.clone(), more.clone()].concat();
+                write(&first, &grown);
+                let back = with(&["restore", &archive, &first]);
+                assert_restored(&back, &[short.clone(), more].concat(), &what);
+                // Nothing tells whose a text under another name is.
+                write(&other, &grown);
+                assert_refused(
+                    &with(&["restore", &archive, &other]),
+                    "different texts were compacted to this one",
+                    &what,
+                );
+            }
+        }
+    }
+}
+
+/// An earlier run alone is not what the text was before: a later one changed it, too.
+#[test]
+fn an_entry_that_the_last_run_left_and_somebody_changed_is_named() {
+    let first = [user(&long("Bed 1")), assistant(&long("Watered")), user(&long("Bed 2")), assistant("Done.")];
+    let more = [
+        user("Deploy with DB_PASSWORD=Kx7mQ2vRt7Lw4zzB please."),
+        assistant("Deployed."),
+        orphan("4711"),
+        user("And now?"),
+        assistant("All is well."),
+    ];
+    let runs: [&[&str]; 3] = [&["redact"], &["repair", "drop"], &["--redact=all", "-m", "none"]];
+    for arguments in runs {
+        for name in ["s.json", "s.jsonl"] {
+            let session = Session::new(name, &first);
+            session.run(&["--keep", "messages:1"]);
+            let kept = session.messages().len();
+            session.grow(&more);
+            session.run(arguments);
+            let left = session.messages();
+            for edited in kept..left.len() {
+                let mut changed = left.clone();
+                changed[edited]["content"] = "Somebody wrote this.".into();
+                session.write(&changed);
+                let what = format!("{name} {arguments:?} {edited}");
+                assert_refused(&session.restore(), &format!("entry {edited} is not as the run of "), &what);
+                session.write(&[&left[..edited], &left[edited + 1..]].concat());
+                if edited + 1 < left.len() {
+                    assert_refused(&session.restore(), &format!("entry {edited} is not as the run of "), &what);
+                }
+            }
+            session.write(&left);
+            assert_restored(&session.restore(), &[&first[..], &more].concat(), name);
+        }
+    }
+}
+
+/// A copy of the text from before the last run is put back without it.
+#[test]
+fn an_earlier_copy_needs_no_later_run() {
+    let session = Session::new("s.json", &with_system());
+    session.run(KEEPS_TWO);
+    let copy = session.messages();
+    session.grow(&[user("Deploy with DB_PASSWORD=Kx7mQ2vRt7Lw4zzB please."), assistant("Deployed.")]);
+    session.run(&["redact"]);
+    let more = [user("Bed 4."), assistant("Fine.")];
+    session.write(&[copy, more.to_vec()].concat());
+    assert_restored(&session.restore(), &[with_system(), more.to_vec()].concat(), "a copy");
+}
+
+fn call(id: &str) -> Value {
+    let call = json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    json!({"role": "assistant", "content": "I look.", "tool_calls": [call]})
+}
+
+/// A run that repairs and compacts has a record for each step.
+#[test]
+fn a_missing_step_of_a_run_is_missed() {
+    let said =
+        [user(&long("Bed 1")), call("c1"), user(&long("Well")), assistant("No."), user("Bed 2."), assistant("Done.")];
+    for name in ["s.json", "s.jsonl"] {
+        let session = Session::new(name, &said);
+        session.run(&["--repair", "synthesize", "--keep", "messages:2"]);
+        let text = fs::read_to_string(session.archive()).expect("an archive");
+        let [first, second] = [0, 1].map(|at| text.lines().nth(at).expect("a record"));
+        assert!(first.contains("\"steps\":[1,2]") && second.contains("\"steps\":[2,2]"), "{text}");
+        let with_other_digit = first.replace("\"result_sha256\":\"", "\"result_sha256\":\"x");
+        for more in [vec![], vec![user("And bed 3?")]] {
+            fs::write(session.archive(), &text).expect("written");
+            session.grow(&more);
+            assert_restored(&session.restore(), &[said.to_vec(), more].concat(), name);
+            for lacking in [second.to_owned(), format!("{{\"broken\n{second}"), format!("{with_other_digit}\n{second}")]
+            {
+                fs::write(session.archive(), lacking).expect("written");
+                assert_refused(&session.restore(), "step 1 of 2 of the run of ", name);
+            }
+            fs::write(session.archive(), first).expect("written");
+            assert_eq!(session.restore().code, 1, "{name}");
+        }
+    }
+}
+
+/// What a repair removed at the end can come again, as if the repair was undone.
+#[test]
+fn a_run_that_counts_as_put_back_is_reported() {
+    for name in ["s.json", "s.jsonl"] {
+        let said = [user(&long("Bed 1")), assistant(&long("Watered")), user("Bed 2."), assistant("Done.")];
+        let session = Session::new(name, &said);
+        session.run(KEEPS_TWO);
+        session.grow(&[orphan("3 beds")]);
+        session.run(&["repair", "drop"]);
+        session.grow(&[user("Go on.")]);
+        let whole = [said.to_vec(), vec![orphan("3 beds"), user("Go on.")]].concat();
+        let back = session.restore();
+        assert_restored(&back, &whole, name);
+        assert!(!back.stderr.contains("counts as put back"), "{back:?}");
+        let mut again = session.messages();
+        again.insert(again.len() - 1, orphan("3 beds"));
+        session.write(&again);
+        let back = session.restore();
+        assert_restored(&back, &whole, name);
+        assert!(back.stderr.contains(", which counts as put back"), "{back:?}");
+    }
+}
+
+/// The first step of a run changes two conversations of a document, the second one of them alone.
+#[test]
+fn the_last_step_goes_back_first_whatever_lists_it_changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (archive, file) = (path(folder.path(), "h.jsonl"), path(folder.path(), "s.json"));
+    let text = |role: &str, text: &str| json!({"role": role, "content": [{"text": text}]});
+    let call =
+        |id: &str| json!({"role": "assistant", "content": [{"toolUse": {"toolUseId": id, "name": "f", "input": {}}}]});
+    let result = json!({"toolResult": {"toolUseId": "n1", "content": [{"text": "bed 3"}], "status": "success"}});
+    let ask = text("user", "Which bed is dry?");
+    let one = [ask.clone(), call("n1"), call("n1")];
+    let answered = json!({"role": "user", "content": [result]});
+    let two = [ask, call("n1"), answered, text("assistant", "Bed 3."), text("assistant", "And bed 4.")];
+    let mut document = json!([{"messages": one}, {"messages": two}]);
+    fs::write(&file, document.to_string()).expect("written");
+    run_on(&archive, &file, &["--from", "bedrock", "--repair", "synthesize", "--keep", "messages:1"]);
+    let mut left: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a file")).expect("JSON");
+    for one in [&mut left, &mut document] {
+        one[1]["messages"].as_array_mut().expect("messages").push(text("user", "Thanks."));
+    }
+    for grown in [left.to_string(), format!("{left:#}")] {
+        fs::write(&file, grown).expect("written");
+        let back = with(&["restore", &archive, &file]);
+        assert_eq!(back.code, 0, "{back:?}");
+        assert_eq!(serde_json::from_str::<Value>(&back.stdout).expect("JSON"), document);
+    }
+}
