@@ -26,8 +26,10 @@
 //!
 //! A single document takes the same way, with one worker that never waits.
 
+mod archive;
 mod checks;
 mod compacting;
+mod contents;
 mod conversations;
 pub(crate) mod inputs;
 pub(crate) mod journal;
@@ -126,6 +128,9 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         remove_pending(summaries, done.is_ok());
     }
     let (exit, mut totals) = done.inspect_err(|_| settings.stderr.origins.iter().for_each(notice))?;
+    if settings.stderr.volume > Volume::Quiet {
+        totals.other_files.sentences().iter().for_each(|sentence| reporter.handle(&Event::Notice(sentence)));
+    }
     if inputs.many && totals.files() == 0 && settings.action.must_read() {
         return Err(Failure::unreadable(nothing_found(settings)).into());
     }

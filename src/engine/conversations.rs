@@ -20,7 +20,7 @@ use crate::settings::{Action, Explain, Volume};
 use crate::summary::exchange::SummaryBackend;
 use crate::transcript::Transcript;
 use crate::transcript::edit::apart;
-use crate::transcript::foreign::unread_text;
+use crate::transcript::foreign::{large_foreign_content, unread_text};
 use crate::transcript::framing::Document;
 use crate::transcript::pieces::all_tool_data;
 use crate::wording::{counted, readable_source};
@@ -157,9 +157,13 @@ impl Conversations<'_> {
         }
     }
 
-    /// Reports conversations with much text that the format does not read.
+    /// Reports conversations with much text that the format does not read, or in parts that it does not know.
     pub(super) fn report_unread_text(&self) {
         for transcript in &self.document.transcripts {
+            if let Some(unknown) = large_foreign_content(transcript) {
+                let source = &source_name(self.input, transcript);
+                self.run.listeners.handle(&Event::UnknownParts { source, unknown: &unknown });
+            }
             if let Some(unread) = unread_text(transcript) {
                 let source = &source_name(self.input, transcript);
                 self.run.listeners.handle(&Event::UnreadText {

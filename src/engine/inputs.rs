@@ -11,11 +11,11 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::compact::{self, CompactionPolicy};
 use crate::diagnostic::Advice;
-use crate::exit::Failure;
+use crate::exit::{Failure, OtherFile};
 use crate::rewrite::{Edit, pieces};
 use crate::settings::{Destination, InputSettings, Settings};
 use crate::transcript::Transcript;
-use crate::transcript::framing::{Document, Lines, ReadError};
+use crate::transcript::framing::{Document, Found, Lines, ReadError};
 use crate::transcript::source::{Source, SyntaxError};
 use crate::transcript::view::Arena;
 use crate::wording::{readable_source, reason};
@@ -410,10 +410,16 @@ pub(super) fn unreadable(input: &Input, mut error: ReadError) -> Failure {
     if let (ReadError::Syntax(error), Some((line, column))) = (&mut error, input.not_utf8_at()) {
         *error = SyntaxError { line, column, what: NOT_UTF8.to_owned(), is_unclosed: false, is_early_end: false };
     }
-    let other_file = match &error {
+    let is_other_file = match &error {
         ReadError::Empty | ReadError::NoTranscript { .. } | ReadError::OtherFormat { .. } => true,
         ReadError::Syntax(_) => !is_json_by_name(&input.name),
         ReadError::Foreign { .. } | ReadError::Ambiguous { .. } => false,
+    };
+    let kind = match &error {
+        ReadError::NoTranscript { found: Found { program: Some(program), .. }, .. } => {
+            Some(format!("looks like {program}"))
+        }
+        _ => None,
     };
     let next = match &error {
         ReadError::Ambiguous { ambiguity, .. } => {
@@ -432,7 +438,7 @@ pub(super) fn unreadable(input: &Input, mut error: ReadError) -> Failure {
     let hint = if is_begun && is_first { "; line 1 is not a whole conversation: leave out --lines" } else { "" };
     let why = error.after(input.lines_before).to_string() + hint;
     let failure = Failure::unreadable(format!("{} {why}", readable_source(&input.name)));
-    let failure = failure.of_other_file(other_file.then_some(why));
+    let failure = failure.of_other_file(is_other_file.then_some(OtherFile { why, kind }));
     next.into_iter().fold(failure, Failure::try_next)
 }
 

@@ -135,7 +135,11 @@ impl<'r> Task<'r> {
             self.complete_content(&prepared, result)?;
         }
         let Prepared { mut archived, updates, .. } = prepared;
+        let has_steps = !archived.sections.is_empty();
         archived.extend(take(&mut result.archived));
+        if has_steps {
+            archived.number_steps();
+        }
         result.archived = archived;
         self.report_updates(&updates);
         Ok(())

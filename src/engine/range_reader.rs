@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::rewrite::ranges::RangeRecord;
 
+use crate::engine::archive::{Archive, unreadable};
 use crate::engine::range_runs::RangeRun;
-use crate::engine::records::{Archive, unreadable};
 
 /// Reads the ranges of a run, one at a time.
 pub(super) struct RangeReader<'r, 'p> {

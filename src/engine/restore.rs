@@ -24,9 +24,10 @@ use crate::rewrite::pieces;
 use crate::settings::{Destination, RestoreSettings, Volume};
 use crate::wording::{counted, readable_source};
 
+use crate::engine::archive::Archive;
 use crate::engine::inputs::copy_of;
 use crate::engine::lookup::files;
-use crate::engine::records::{Archive, is_archive};
+use crate::engine::records::is_archive;
 use crate::engine::restore_ranges::{LargeText, RangeRestorer, Unfinished, copy};
 use crate::engine::restorer::{Restored, Restorer};
 

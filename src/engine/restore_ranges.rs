@@ -19,9 +19,9 @@ use crate::rewrite::pieces;
 use crate::rewrite::way_back::without_end;
 use crate::settings::LargeFiles;
 
+use crate::engine::archive::Archive;
 use crate::engine::range_reader::RangeReader;
 use crate::engine::range_runs::RangeRun;
-use crate::engine::records::Archive;
 use crate::engine::restorer::{Restored, Restorer};
 
 /// How much is read at once.

@@ -26,7 +26,8 @@ use crate::tokens::Counter;
 use crate::transcript::media::without_data;
 use crate::wording::counted;
 
-use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files};
+use crate::engine::contents::{Contents, Found, ReadPart};
+use crate::engine::lookup::{Lookup, Masks, files};
 use crate::engine::show_command::ShowCommand;
 
 /// The most matching lines of one message that are shown.
@@ -149,6 +150,10 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
     if settings.volume > Volume::Quiet {
         for sentence in lookup.damage.iter().chain(&unsent) {
             reporter.handle(&Event::Notice(sentence));
+        }
+        if searched == 0 {
+            let sentences = lookup.other_files.sentences();
+            sentences.iter().for_each(|sentence| reporter.handle(&Event::Notice(sentence)));
         }
         // A person looks on who may think that nothing was searched.
         if number == 0 && unsent.is_empty() && !counts && std::io::stderr().is_terminal() {

@@ -18,8 +18,9 @@ use crate::transcript::media::without_data;
 use crate::transcript::record_id::RecordId;
 use crate::wording::{grouped_and_counted, readable_source};
 
+use crate::engine::contents::{Contents, Found, KnownPart, ReadPart};
 use crate::engine::inputs::Entry;
-use crate::engine::lookup::{Contents, Found, KnownPart, Lookup, ReadPart};
+use crate::engine::lookup::Lookup;
 use crate::engine::show_command::ShowCommand;
 
 /// The most records or conversations that an error lists.

@@ -381,15 +381,14 @@ impl<'b> Sink<'b> {
             (totals.saved, totals.ending, totals.largest) = (0, None, Largest::default());
             totals.unchanged_reasons = UnchangedReasons::default();
         }
-        let other = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_deref());
-        if let Some(why) = other.filter(|_| !self.entry.named) {
+        let other = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_ref());
+        if let Some(other) = other.filter(|_| !self.entry.named) {
             let status = Status::LeftOut;
-            return EndedInput {
-                status,
-                rows: vec![self.row(status, format!("left out: it {why}"))],
-                totals,
-                error: None,
-            };
+            if let Some(kind) = &other.kind {
+                totals.other_files.add(kind, self.entry.name());
+            }
+            let rows = vec![self.row(status, format!("left out: it {}", other.why))];
+            return EndedInput { status, rows, totals, error: None };
         }
         let (status, why) = (Status::Failed, error.to_string());
         let mut rows: Vec<ReportRow> =

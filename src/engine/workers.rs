@@ -154,9 +154,9 @@ impl<'r> Workers<'r> {
                 drop(feed);
                 return self.start(scope, usize::MAX);
             }
-            Ok(Opened::Other(why)) => {
-                let without_subject = why.strip_prefix("it ").unwrap_or(&why).to_owned();
-                TaskResult::failed(Failure::unreadable(why).of_other_file(Some(without_subject)))
+            Ok(Opened::Other(other)) => {
+                let failure = Failure::unreadable(format!("it {}", other.why));
+                TaskResult::failed(failure.of_other_file(Some(other)))
             }
             Err(error) => TaskResult::failed(error),
         };

@@ -16,12 +16,12 @@ use crate::plan::breaches::Breach;
 use crate::plan::cutoff::Pairs;
 use crate::plan::economy::Economy;
 use crate::rewrite::repair::Repair;
-use crate::transcript::foreign::UnreadText;
+use crate::transcript::foreign::{UnknownPart, UnreadText};
 
 pub(crate) use ending::{Ending, NO_SUMMARY, UnchangedReasons};
 pub use row::{ConversationOutcome, Status};
 pub(crate) use row::{Drawn, FinishedRow, PlanRow, RepairedBy, ReportRow, Saving, UpdatedBy};
-pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
+pub(crate) use totals::{Counted, Largest, OtherFiles, PrunedOnly, Totals};
 
 /// An event of a run. `source` is the name of a conversation or of an input.
 #[derive(Clone, Copy)]
@@ -54,6 +54,8 @@ pub(crate) enum Event<'e> {
     UnknownVersion { source: &'e str, version: &'e str, format: &'static str },
     /// More than a tenth of the text of a conversation is under members that its format does not have.
     UnreadText { source: &'e str, format: &'static str, unread: &'e UnreadText },
+    /// More of a conversation is in parts of unknown kinds than in known ones.
+    UnknownParts { source: &'e str, unknown: &'e UnknownPart },
     /// The decision on a conversation.
     Planned { source: &'e str, plan: &'e Fitted<'e> },
     /// The rules asked for a cut, and the transcript stays unchanged.
@@ -124,6 +126,8 @@ pub(crate) struct RestoredRounds {
     pub(crate) grown: usize,
     /// The notes of pruned content that still stand in the text.
     pub(crate) notes_left: usize,
+    /// The time of a run that counts as put back before: the text begins with what it found.
+    pub(crate) undone_before: Option<String>,
 }
 
 /// A listener to the events of a run.

@@ -1,9 +1,10 @@
 //! The totals of a run.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use crate::tokens::Categories;
-use crate::wording::{counted, self_recorded};
+use crate::wording::{counted, readable_source, self_recorded};
 
 use crate::events::{ConversationOutcome, Ending, Saving, Status, UnchangedReasons};
 
@@ -47,6 +48,54 @@ pub(crate) struct Totals {
     pub(crate) counted: Counted,
     /// What a dry run would prune where nothing is summarized.
     pub(crate) pruned_only: PrunedOnly,
+    /// Files that are left out, by what they are, where that is known.
+    pub(crate) other_files: OtherFiles,
+}
+
+/// Files that tcompact recognizes and does not read.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct OtherFiles(BTreeMap<String, FilesOfKind>);
+
+/// The files of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FilesOfKind {
+    count: u64,
+    /// The first by its name.
+    first: String,
+}
+
+impl OtherFiles {
+    /// Adds a file of a kind.
+    pub(crate) fn add(&mut self, kind: &str, name: String) {
+        match self.0.get_mut(kind) {
+            Some(files) => {
+                files.count += 1;
+                if name < files.first {
+                    files.first = name;
+                }
+            }
+            None => _ = self.0.insert(kind.to_owned(), FilesOfKind { count: 1, first: name }),
+        }
+    }
+
+    /// Adds the files of other totals.
+    fn join(&mut self, other: &OtherFiles) {
+        for (kind, files) in &other.0 {
+            self.add(kind, files.first.clone());
+            if let Some(all) = self.0.get_mut(kind) {
+                all.count += files.count - 1;
+            }
+        }
+    }
+
+    /// A sentence for each kind.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let sentence = |(kind, FilesOfKind { count, first }): (&String, &FilesOfKind)| match count {
+            1 => format!("{} is left out: it {kind}", readable_source(first)),
+            count => format!("{count} files are left out, as {}: each {kind}", readable_source(first)),
+        };
+        self.0.iter().map(sentence).collect()
+    }
 }
 
 /// What a dry run would prune in conversations of which nothing is summarized: their cutoff is 0.
@@ -190,6 +239,7 @@ impl Totals {
         self.unchanged_reasons.join(&other.unchanged_reasons);
         self.counted.join(&other.counted);
         self.pruned_only.join(&other.pruned_only);
+        self.other_files.join(&other.other_files);
     }
 
     /// The number of files that are done.

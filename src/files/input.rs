@@ -7,14 +7,13 @@ use std::str::Utf8Chunk;
 
 use anyhow::Result;
 
-use crate::diagnostic::quoted;
-use crate::exit::Failure;
+use crate::exit::{Failure, OtherFile};
 use crate::standard_streams::check_stdin;
 use crate::transcript::framing;
 use crate::wording::{readable_source, reason};
 
-use crate::files::append::MARKDOWN_ARCHIVE;
 use crate::files::compression::Compression;
+use crate::files::file_kind::FileKind;
 use crate::files::hashed::{Hashed, RunningHash};
 
 /// A text and its origin.
@@ -70,8 +69,8 @@ pub(crate) enum Opened {
     Whole(Input),
     /// One conversation or one record of an archive a line, to be read line by line.
     Lines(LineReader),
-    /// No transcript by its first bytes, and why.
-    Other(String),
+    /// No transcript by its first bytes.
+    Other(OtherFile),
 }
 
 /// How to read an input.
@@ -101,14 +100,16 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
     let (mut reader, compression) = unpacking(path, &name, hash)?;
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
     let first = reader.fill_buf().map_err(damaged)?;
-    if let Some(what) = binary_file(&name, first) {
-        if reading.may_be_other {
-            return Ok(Opened::Other(what));
+    if let Some(kind) = FileKind::of(&name, first) {
+        if !reading.may_be_other {
+            return Err(unreadable(&name, &format!("it is {}", kind.sentence(&name))).into());
         }
-        return Err(unreadable(&name, &what).into());
+        let why = format!("is {}", kind.sentence(&name));
+        let kind = (kind.holds_transcripts).then(|| format!("is {}", kind.sentence("-")));
+        return Ok(Opened::Other(OtherFile { why, kind }));
     }
     if reading.may_be_other && !begins_as_json(first) && !has_records(&name, first) {
-        return Ok(Opened::Other("it does not begin like JSON".to_owned()));
+        return Ok(Opened::Other(OtherFile { why: "does not begin like JSON".to_owned(), kind: None }));
     }
     let mut head = Vec::new();
     let mut lines = 0;
@@ -163,9 +164,6 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
     if more {
         reserve_length(&mut head, path.filter(|_| compression.is_none()));
         reader.read_to_end(&mut head).map_err(damaged)?;
-    }
-    if is_utf16(&head) {
-        return Err(unreadable(&name, UTF16).into());
     }
     let mut input = Input { name, compression, ..Input::default() };
     input.set_bytes(head);
@@ -278,36 +276,6 @@ fn take_blank_lines(reader: &mut Reader, bytes: &mut Vec<u8>, start: usize) {
 fn begins_as_json(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     text.is_empty() || text.starts_with(b"[") || text.starts_with(b"{")
-}
-
-/// What a file is, and how to export a transcript from it, where its first bytes are of a kind of file that often holds
-/// transcripts and is not JSON.
-fn binary_file(name: &str, first: &[u8]) -> Option<String> {
-    let file = if name == "-" { "FILE".to_owned() } else { quoted(name) };
-    // Inside of the quotes of a query inside of those of a shell.
-    let is_plain = name != "-" && !name.contains(['\'', '"', '\\', '$', '`']) && !name.contains(char::is_control);
-    let in_query = if is_plain { name } else { "FILE" };
-    if first.starts_with(b"SQLite format 3\0") {
-        let export = "hermes sessions export --session-id ID session.jsonl";
-        return Some(format!("it is an SQLite database; export a session as JSON, as Hermes does with {export}"));
-    }
-    if first.trim_ascii_start().starts_with(b"# aider chat started") {
-        return Some("it is a chat history of aider, which is Markdown and not JSON".to_owned());
-    }
-    if first.trim_ascii_start().starts_with(MARKDOWN_ARCHIVE.as_bytes()) {
-        return Some("it is an archive for people; tcompact reads one whose name ends in .jsonl".to_owned());
-    }
-    if first.starts_with(b"PAR1") {
-        return Some(format!(
-            "it is a Parquet file; write its rows as JSONL, as with duckdb -c \"COPY (FROM '{in_query}') TO 'rows.jsonl' (FORMAT json)\""
-        ));
-    }
-    if first.starts_with(b"PK\x03\x04") {
-        return Some(format!(
-            "it is a zip archive; unzip -l {file} lists its files, and unzip -p {file} NAME | tcompact reads one"
-        ));
-    }
-    None
 }
 
 /// Whether a file of lines has an object on a line behind the first, which may be broken.
@@ -425,21 +393,12 @@ pub(super) fn damage(error: &io::Error, compression: Option<Compression>) -> Str
 
 /// Describes bytes of which only `valid` are UTF-8, after `lines_before` lines of the same file.
 fn not_utf8(bytes: &[u8], valid: usize, lines_before: usize) -> String {
-    if is_utf16(bytes) {
-        return UTF16.to_owned();
-    }
     let (line, column) = line_and_column(&bytes[..valid]);
     format!("{NOT_UTF8} at line {} column {column}", lines_before + line)
 }
 
 /// What is wrong with bytes that are not UTF-8.
 pub(crate) const NOT_UTF8: &str = "it has bytes that are not UTF-8";
-
-const UTF16: &str = "it is UTF-16; convert it to UTF-8 first, as with iconv -f UTF-16 -t UTF-8";
-
-fn is_utf16(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
-}
 
 /// The line and column behind some bytes, counted from 1.
 fn line_and_column(before: &[u8]) -> (usize, usize) {

@@ -10,6 +10,7 @@ mod attributes {
 }
 pub(crate) mod blocks;
 pub(crate) mod compression;
+mod file_kind;
 pub(crate) mod hashed;
 pub(crate) mod input;
 pub(crate) mod open_files;

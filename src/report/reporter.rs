@@ -122,6 +122,13 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             (Usual, of(source, what))
         }
         Event::UnreadText { source, format, unread } => (Usual, of(source, unread_text(format, unread))),
+        Event::UnknownParts { source, unknown } => {
+            let (percent, message, what) = (unknown.percent(), unknown.message, unknown.what());
+            let what = format!(
+                "{percent} % of the content is in parts that tcompact does not know, as message {message} has {what}; they are counted, and read as their JSON"
+            );
+            (Usual, of(source, what))
+        }
         Event::Planned { source, plan } => (Verbose, planned(source, plan)),
         Event::Refused { source, reason } => (Usual, format!("{} stays unchanged: {reason}", readable_source(source))),
         Event::Estimated { source, economy, reader } => (Verbose, of(source, economy.sentence(true, reader))),
@@ -293,9 +300,14 @@ fn unread_text(format: &str, unread: &UnreadText) -> String {
     let UnreadText { message, member, unread, all } = unread;
     let share = unread * 100 / all;
     let member: String = member.chars().take(40).flat_map(char::escape_debug).collect();
-    format!(
-        "{share} % of the text is under members that {format} does not have, as `{member}` of message {message}; it is not counted and goes with its message"
-    )
+    match message {
+        Some(message) => format!(
+            "{share} % of the text is under members that {format} does not have, as `{member}` of message {message}; it is not counted and goes with its message"
+        ),
+        None => format!(
+            "{share} % of the text is beside the messages, as under `{member}`; it is not counted, and no summary has it"
+        ),
+    }
 }
 
 fn broken_lines(lines: &[usize]) -> String {
@@ -477,6 +489,11 @@ fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&
     if done.notes_left > 0 {
         let notes = counted(done.notes_left as u64, "note");
         said.push(format!("{notes} of pruned content still in the text: {archive} has nothing of it"));
+    }
+    if let Some(time) = &done.undone_before {
+        said.push(format!(
+            "the text begins with what stood there before the run of {time}, which counts as put back; nothing tells whether what it removed was written again"
+        ));
     }
     let lines = done.lines.len();
     if lines > 0 && lines < all {

@@ -396,6 +396,39 @@ fn a_folder_without_transcripts_is_named() {
 }
 
 #[test]
+fn files_of_other_programs_in_a_folder_are_named_once_for_each_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    fs::create_dir_all(root.join("others/deep")).expect("made");
+    let goose = r#"{"id":"s","working_dir":"/w","conversation":[]}"#;
+    let zed = r#"{"messages":[{"User":{"content":[]}}]}"#;
+    for (name, text) in [("b.json", goose), ("deep/a.json", goose), ("z.json", zed), ("package.json", "{\"name\":1}")] {
+        fs::write(root.join("others").join(name), text).expect("written");
+    }
+    fs::write(root.join("others/opencode.db"), b"SQLite format 3\0").expect("written");
+    fs::write(root.join("others/a.png"), b"\x89PNG\r\n").expect("written");
+    let named = [
+        "others/opencode.db is left out: it is an SQLite database; opencode export ID > session.json writes what tcompact reads",
+        "2 files are left out, as others/b.json: each looks like Goose's messages, which tcompact does not read (compact it in Goose)",
+        "others/z.json is left out: it looks like a thread of Zed, which tcompact does not read",
+    ];
+    let said = named.map(|sentence| format!("tcompact: {sentence}\n")).concat();
+    for command in [&["check"][..], &["count"], &["redact", "-O", "out"]] {
+        let run = within(root, &[command, &["others"]].concat());
+        let all = format!("{said}tcompact: others: no transcripts found\n");
+        assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (1, "", all.as_str()), "{command:?}");
+    }
+    let run = within(root, &["search", "x", "others"]);
+    assert_eq!((run.code, run.stderr.as_str()), (3, said.as_str()), "{run:?}");
+    assert_eq!(within(root, &["count", "-q", "others"]).stderr, "tcompact: others: no transcripts found\n");
+    // A transcript among them is read, and they are named beside it.
+    fs::copy(Path::new(FIXTURES).join("openai-chat/plain.json"), root.join("others/plain.json")).expect("copied");
+    let run = within(root, &["count", "others"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, said.as_str()), "{run:?}");
+    assert!(run.stdout.starts_with("others/plain.json\t"), "{run:?}");
+}
+
+#[test]
 fn a_missing_file_stops_no_other() {
     let logs = logs();
     let folder = logs.path();

@@ -50,14 +50,24 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// A file that may be something other than a transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherFile {
+    /// Why it is not read: a sentence without its subject.
+    pub why: String,
+    /// What the files of its kind are and how to read them, where that is known: a sentence without its subject, which
+    /// holds for each of them.
+    pub kind: Option<String>,
+}
+
 /// An error with its exit code. Its message completes the sentence `tcompact: …` and says what to do.
 #[derive(Debug)]
 #[must_use]
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
-    /// Why the file may be something other than a transcript. Nothing if it is a transcript with an error.
-    pub other_file: Option<String>,
+    /// What the file may be instead of a transcript. Nothing if it is a transcript with an error.
+    pub other_file: Option<OtherFile>,
     /// The flag with the error, without its dashes.
     pub flag: Option<&'static str>,
     /// Whether the report row of a conversation has the error already.
@@ -91,9 +101,9 @@ impl Failure {
         Failure::new(Exit::Usage, message)
     }
 
-    /// Sets why the file may be something other than a transcript.
-    pub fn of_other_file(self, why: Option<String>) -> Self {
-        Failure { other_file: why, ..self }
+    /// Sets what the file may be instead of a transcript.
+    pub fn of_other_file(self, other_file: Option<OtherFile>) -> Self {
+        Failure { other_file, ..self }
     }
 
     /// Sets the flag with the error.

@@ -17,7 +17,7 @@ use crate::names::{self, NameClass};
 use crate::operators::{self, Operator};
 use crate::pattern::pattern;
 use crate::values::{self, SecretCandidate, ValuePlace};
-use crate::{SecretSpan, tables};
+use crate::{SecretSpan, elements, tables};
 
 /// The most bytes between a value and its name in another member.
 const LONGEST_LABEL: usize = 200;
@@ -39,7 +39,7 @@ static NAME_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
 static NAME_BEHIND: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r#"^\\*["']?(?:[\s,;-]|\\+[nrt]){{1,40}}\\*["']?{LABEL}"#)));
 /// The member with the name of the variable whose value another member has.
-const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_/][\w./-]{1,63})"#;
+const LABEL: &str = r#"(?i)\b(?:name|key|id|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_/][\w./-]{1,63})"#;
 
 /// Values of several words that need no quotes: a password in groups of four letters, and the words of a wallet.
 static GROUPS: LazyLock<Regex> = LazyLock::new(|| {
@@ -144,7 +144,7 @@ fn label<'t>(name: usize, value: ValueStart<'t>) -> Option<&'t str> {
     let text = value.text;
     let before = &text[text.ceil_char_boundary(name.saturating_sub(LONGEST_LABEL))..name];
     let label = NAME_BEFORE.captures(before).or_else(|| {
-        let end = value.in_quotes().map_or_else(|| value.bare_end(is_delimiter), |range| range.end);
+        let end = value.in_quotes().map_or_else(|| value.bare_end(false, is_delimiter), |range| range.end);
         NAME_BEHIND.captures(&text[end..text.floor_char_boundary(end + LONGEST_LABEL)])
     });
     label.and_then(|label| label.get(1)).map(|label| label.as_str()).or_else(|| section(text, name))
@@ -186,7 +186,7 @@ impl<'t> Assignment<'t> {
         let quoted_name = closing_quote.is_some();
         // Most names have no operator.
         let (operator, end) = match operators::element_text(text, name.start, at) {
-            Some(end) => (Operator::Tight, end),
+            Some(end) => (Operator::Element, end),
             None => operators::operator(&text[..name.start], bytes, at, quoted_name)?,
         };
         // In a shell, what to say or to use instead if a variable is missing: `${NAME:?…}`.
@@ -197,6 +197,9 @@ impl<'t> Assignment<'t> {
         let mut start = operators::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
         if bytes[..end].ends_with(b",") {
             start = operators::behind_keyword(bytes, start);
+        }
+        if operator == Operator::Colon && is_line_start(&bytes[..name.start]) {
+            start = operators::behind_anchor(bytes, start);
         }
         if operator == Operator::Equals || (operator == Operator::Colon && quoted_name) {
             start = operators::behind_line(bytes, start);
@@ -232,6 +235,12 @@ impl<'t> Assignment<'t> {
 
     fn secrets(&self) -> Vec<SecretSpan> {
         let is_header = matches!(self.class, NameClass::Authorization | NameClass::Cookie);
+        if self.value.quote.is_none() && self.operator == Operator::Element {
+            return self.element().into_iter().collect();
+        }
+        if self.is_alias() {
+            return Vec::new();
+        }
         if self.value.quote.is_none()
             && !is_header
             && let Some(several) = self.elements().or_else(|| self.block())
@@ -286,7 +295,7 @@ impl<'t> Assignment<'t> {
     }
 
     /// The value without quotes, if it is secret.
-    fn bare(&self) -> Option<SecretSpan> {
+    pub(super) fn bare(&self) -> Option<SecretSpan> {
         // `PASS: …` is the output of a passing test.
         if self.operator == Operator::Colon && self.label == "PASS" {
             return None;
@@ -296,7 +305,9 @@ impl<'t> Assignment<'t> {
         let is_connection = self.is_connection();
         let begins_tag = text.as_bytes().get(start) == Some(&b'<');
         let is_property = self.is_line_start() && !self.value.line().contains(['=', ' ']);
-        let end = self.value.bare_end(|byte| match byte {
+        // In the address of a page, `&amp;` begins the next parameter.
+        let is_parameter = ["?", "&", "&amp;"].iter().any(|mark| text[..self.name].ends_with(mark));
+        let end = self.value.bare_end(is_parameter, |byte| match byte {
             b' ' => !is_connection,
             b'<' => !is_setting && !begins_tag,
             b'>' => !is_setting,
@@ -304,6 +315,7 @@ impl<'t> Assignment<'t> {
             b';' | b'&' | b'|' => !is_setting && self.operator != Operator::Colon && !is_property,
             _ => is_delimiter(byte),
         });
+        let end = if is_setting { elements::before_tag(text, start..end) } else { end };
         let mut value = text.get(start..end)?;
         if text[..start].ends_with("%3D") || text[..start].ends_with("%3d") {
             value = &value[..value.find("%26").unwrap_or(value.len())];
@@ -318,15 +330,15 @@ impl<'t> Assignment<'t> {
     }
 
     /// Where an unquoted value stands that ends at `end`.
-    fn place(&self, end: usize) -> ValuePlace {
+    pub(super) fn place(&self, end: usize) -> ValuePlace {
         let bytes = self.value.text.as_bytes();
         let is_in_form = matches!(bytes[..self.name].last(), Some(b'?' | b'&' | b';' | b'<'))
             || matches!(bytes.get(end), Some(b'&' | b';'));
         if self.is_setting() {
             ValuePlace::Setting
-        } else if self.operator == Operator::Tight && is_in_form {
+        } else if matches!(self.operator, Operator::Tight | Operator::Element) && is_in_form {
             ValuePlace::Form
-        } else if matches!(self.operator, Operator::Colon | Operator::Tight) && self.is_alone(end) {
+        } else if matches!(self.operator, Operator::Colon | Operator::Tight | Operator::Element) && self.is_alone(end) {
             ValuePlace::Line
         } else {
             ValuePlace::Anywhere
@@ -344,6 +356,10 @@ impl<'t> Assignment<'t> {
             return None;
         }
         let line = self.value.line();
+        // An object or a list has values of its own.
+        if line.starts_with(['{', '[']) {
+            return None;
+        }
         if !is_line {
             let groups = GROUPS.captures(line).and_then(|captures| captures.get(1))?;
             return self.verdict(self.value.start..self.value.start + groups.end(), ValuePlace::Quotes);
@@ -387,13 +403,31 @@ impl<'t> Assignment<'t> {
 
     /// Whether the name is the first on its line, except for marks of items and changes.
     fn is_line_start(&self) -> bool {
-        let before = self.value.text.as_bytes()[..self.name].iter().rev().take(LONGEST_NAME);
-        let mut rest = before.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'+' | b'>' | b'*'));
-        match rest.next() {
-            None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'{') => true,
-            Some(b'n') => rest.next() == Some(&b'\\'),
-            _ => false,
+        is_line_start(&self.value.text.as_bytes()[..self.name])
+    }
+
+    /// Whether the value is an alias of YAML, `*name`, or the anchor of what is below, `&name`.
+    fn is_alias(&self) -> bool {
+        let begins = matches!(self.value.text.as_bytes().get(self.value.start), Some(b'*' | b'&'));
+        if !begins || self.operator != Operator::Colon || self.value.quote.is_some() {
+            return false;
         }
+        let line = &self.value.line()[1..];
+        let name = line.split([' ', ',', '}', ']']).next().unwrap_or(line);
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+            && !values::is_key_in_phrase(&name)
+    }
+}
+
+/// Whether a name is the first on its line that `before` ends in front of, except for marks of items and changes.
+fn is_line_start(before: &[u8]) -> bool {
+    let near = before.iter().rev().take(LONGEST_NAME);
+    let mut rest = near.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'+' | b'>' | b'*'));
+    match rest.next() {
+        None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'{') => true,
+        Some(b'n') => rest.next() == Some(&b'\\'),
+        _ => false,
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::elements;
 use crate::pattern::pattern;
 
 /// The most bytes of a name on either side of the matched word.
@@ -166,12 +167,22 @@ impl<'t> ValueStart<'t> {
             && is_letter(bytes.get(at + 2))
     }
 
-    /// Where an unquoted value ends: before a byte that ends it, or the escape of one.
-    pub(super) fn bare_end(&self, ends: impl Fn(u8) -> bool) -> usize {
+    /// Where an unquoted value ends: before a byte that ends it, or the escape of one. The entity of a byte does not end
+    /// it, unless `&amp;` begins a parameter.
+    pub(super) fn bare_end(&self, is_parameter: bool, ends: impl Fn(u8) -> bool) -> usize {
         let bytes = self.text.as_bytes();
         let mut at = self.start;
         let most = bytes.len().min(self.start + LONGEST_VALUE);
-        while at < most && !ends(bytes[at]) {
+        while at < most {
+            if bytes[at] == b'&'
+                && let Some(end) = elements::behind_entity(self.text, at, is_parameter)
+            {
+                at = end;
+                continue;
+            }
+            if ends(bytes[at]) {
+                break;
+            }
             if bytes[at] == b'\\' && bytes.get(at + 1).is_some_and(|next| b"nrt\"'\\u".contains(next)) {
                 break;
             }

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use crate::extents::Class::{Alphanumeric, Base58, Capitals, Digits, Dotted, Encoded, Hex, Padded, Word};
 use crate::extents::{CharRun, Class, varied};
+use crate::letters::is_scrambled;
 use crate::whole_keys;
 
 /// A password, by the name before it.
@@ -150,6 +151,11 @@ impl Shape {
 /// Whether a value is more than words in small letters.
 fn mixed(value: &str) -> bool {
     value.contains(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase())
+}
+
+/// Whether the letters and digits of a value are mixed as in no name of code.
+fn random(value: &str) -> bool {
+    is_scrambled(value) || varied(value)
 }
 
 /// Whether a value of a small provider is dense, or long and as mixed as no name in words is.
@@ -338,7 +344,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("azure-key", &["+ASb", "+AEh", "+ARm", "AIoT", "AzCa"], Encoded, 6).after(Encoded, 33, 33),
     exactly("neon-key", &["napi_"], Alphanumeric, 64),
     exactly("nuget-key", &["oy2"], Alphanumeric, 43),
-    shape("resend-key", &["re_"], Parts("[0-9A-Za-z]{8,9}_[0-9A-Za-z]{22,26}")),
+    shape("resend-key", &["re_"], Parts("[0-9A-Za-z]{8,9}_[0-9A-Za-z]{22,26}")).needs(random),
     shape(SECRET, &["pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-", "access-production-", "access-development-", "access-sandbox-", "sdk-", "api-", "rh-api-", "waka_", "amzn.mws."], Parts("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
     shape("discord-token", DISCORD, Parts(r"[\w-]{21,24}\.[\w-]{6}\.[\w-]{27,40}")),
     row("bitbucket-token", &["ATBB"], Alphanumeric, 28).needs(varied),

@@ -9,14 +9,16 @@
 //! of secrets, `operators.rs` what stands between name and value, `extents.rs` where the value ends, `several.rs` how
 //! headers, lists and blocks are read, and `values.rs` whether a value is secret. `tables.rs` reads columns, `manifests.rs`
 //! Kubernetes Secrets, `places.rs` has the places where a secret has no name, and `sentences.rs` the sentences that tell
-//! one. `known.rs` finds what one of these found elsewhere.
+//! one. `elements.rs` reads the text of XML, `letters.rs` tells what is random from words. `known.rs` finds what one of these found elsewhere.
 //!
 //! No cut of a text splits a mask: half of `[github-token-1]` names nothing, and looks like text of the source.
 
 mod assignments;
+mod elements;
 mod extents;
 mod kinds;
 mod known;
+mod letters;
 mod manifests;
 mod names;
 mod operators;
@@ -415,6 +417,7 @@ pub fn patterns_of_rows() -> usize {
 pub fn patterns() -> Vec<&'static Regex> {
     let rest = [
         assignments::patterns(),
+        elements::patterns(),
         manifests::patterns(),
         places::patterns(),
         names::patterns(),
@@ -428,6 +431,8 @@ pub fn patterns() -> Vec<&'static Regex> {
     rest.into_iter().flatten().chain([&*PLACEHOLDERS, &*MASKS]).collect()
 }
 
+#[cfg(test)]
+mod generated_tests;
 #[cfg(test)]
 mod name_tests;
 #[cfg(any(test, feature = "tests"))]

@@ -25,8 +25,10 @@ const COMMANDS: &str = "ENV |setenv |SetEnv |setx |#define |set -x |set -gx |set
 /// The operator between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
-    /// `=` without spaces, or the end of an XML tag.
+    /// `=` without spaces.
     Tight,
+    /// The end of an XML tag, before the text of the element.
+    Element,
     /// `=`, `:=` or `=>`, a space after a flag, or a comma between the arguments of a call: `define("K", "v")`.
     Equals,
     /// `:`
@@ -85,7 +87,7 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [0xef, 0xbc, 0x9a, ..] => (Operator::Colon, 3),
         [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
         [b'=', ..] => (Operator::Equals, 1),
-        [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Equals, 1),
+        [b',', ..] if is_quoted && is_first_argument(before) => (Operator::Equals, 1),
         [b',', ..] if begins_pair(before, is_quoted) && Quote::at(bytes, skip_spaces(bytes, spaced + 1)).is_some() => {
             (Operator::Pair, 1)
         }
@@ -99,6 +101,11 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         _ => return None,
     };
     Some((operator, spaced + length))
+}
+
+/// Whether a name in quotes is the first argument of a call: `define('K', 'v')`, `define( 'K', 'v' )`.
+fn is_first_argument(before: &str) -> bool {
+    before.trim_end_matches(['"', '\'', '\\']).trim_end_matches(' ').ends_with('(')
 }
 
 /// Whether a name before a comma is the first of a tuple in braces, or the second argument of a call.
@@ -180,6 +187,19 @@ pub(super) fn behind_visibility(text: &str, at: usize) -> usize {
     let end = rest.find(']').filter(|end| rest.starts_with(':') && !rest[..*end].contains([' ', '"', '\'', '\n']));
     let is_visibility = |end: &usize| rest[..*end].ends_with(":protected") || rest[..*end].ends_with(":private");
     end.filter(is_visibility).map_or(at, |end| at + end)
+}
+
+/// Skips the anchor or the tag of a value in YAML: `&name `, `!!str `.
+pub(super) fn behind_anchor(bytes: &[u8], at: usize) -> usize {
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let mark = match &bytes[at..] {
+        [b'&', ..] => 1,
+        [b'!', b'!', ..] => 2,
+        _ => return at,
+    };
+    let name = bytes[at + mark..].iter().take(LONGEST_NAME).take_while(is_name).count();
+    let end = at + mark + name;
+    if name > 0 && bytes.get(end) == Some(&b' ') { skip_spaces(bytes, end) } else { at }
 }
 
 /// Skips the name of an argument that gives the value: `env("SECRET_KEY", default="…")`.

@@ -9,7 +9,7 @@ use crate::kinds::{COOKIE, PASSWORD, SECRET, URL_PASSWORD};
 use crate::names::NameClass;
 use crate::pattern::{ascii_pattern, pattern};
 use crate::values::ValuePlace::{self, Anywhere, Command, Line, Quotes, Sentence, Setting};
-use crate::{SecretSpan, values};
+use crate::{SecretSpan, elements, values};
 
 /// The kind, what the value can be, and its place. Without quotes it can be any word (`Command`), what looks random
 /// (`Anywhere`), or nothing (`Quotes`); in `Setting` it must look random in quotes too, and in `Line` there it must, and be in
@@ -125,8 +125,8 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
         };
         let value = without_end(text.get(group.range()).unwrap_or_default());
         let candidate = values::SecretCandidate { class: NameClass::Password, name: "", value, place };
-        let may_be = may_be && !is_stand_in(value);
-        if may_be && candidate.is_secret() && !values::is_nothing(value) && !value.starts_with(['-', ':', '/']) {
+        let may_be = may_be && !is_stand_in(value) && !values::begins_otherwise(value);
+        if may_be && candidate.is_secret() && !values::is_nothing(value) && !is_ip_address(&text[start..at]) {
             found.push(SecretSpan { range: group.start()..group.start() + value.len(), kind });
         } else if is_short {
             // The first words of one row can hide those of another.
@@ -137,13 +137,18 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
 
 /// A value without what ends a statement, and without the escape of the key that sends it.
 fn without_end(value: &str) -> &str {
-    let value = value.trim_end_matches([';', ',']);
+    let value = value[..elements::before_tag(value, 0..value.len())].trim_end_matches([';', ',']);
     ["\\r", "\\n"].iter().find_map(|key| value.strip_suffix(key)).unwrap_or(value).trim_end_matches('\\')
 }
 
 /// Whether a value is the word for what would stand there, as in `curl -u user:password`.
 pub(super) fn is_stand_in(value: &str) -> bool {
     ["pass", "passwd", "password", "secret", "token"].contains(&value)
+}
+
+/// Whether a text is an address of IPv6, which is parted like a line of `.pgpass`.
+fn is_ip_address(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':')
 }
 
 /// What follows an address in which `user:password@` needs no scheme: a host with its protocol, its number or its port.
@@ -172,7 +177,7 @@ pub(super) fn find_logins(text: &str, found: &mut Vec<SecretSpan>) {
 /// Finds passwords in `scheme://user:password@host`, and tokens in place of the user.
 pub(super) fn find_urls(text: &str, found: &mut Vec<SecretSpan>) {
     let ends = |c: char| u8::try_from(c).is_ok_and(is_delimiter) || matches!(c, '\\' | '<' | '>');
-    for (mark, _) in text.match_indices("://") {
+    for mark in memchr::memmem::find_iter(text.as_bytes(), "://") {
         let start = mark + "://".len();
         let rest = &text[start..text.floor_char_boundary(start + LONGEST_VALUE)];
         let rest = &rest[..rest.find("://").unwrap_or(rest.len())];

@@ -12,7 +12,7 @@ use crate::names::NameClass;
 use crate::pattern::ascii_pattern;
 use crate::places::is_stand_in;
 use crate::values::ValuePlace::{self, Anywhere, Beside, Sentence};
-use crate::{SecretSpan, values};
+use crate::{SecretSpan, elements, values};
 
 /// The kind, the place, and the words before the value. `§` is the word for a password in other languages, and `~` some words
 /// that say whose it is.
@@ -52,7 +52,7 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
         let (start, value) = (value.start(), without_sentence(text.get(value.range()).unwrap_or_default()));
         let class = if kind == SECRET { NameClass::Key } else { NameClass::Password };
         let candidate = values::SecretCandidate { class, name: "", value, place };
-        if candidate.is_secret() && !is_stand_in(value) && !value.starts_with(['-', ':', '/']) {
+        if candidate.is_secret() && !is_stand_in(value) && !values::begins_otherwise(value) {
             at = start + value.len();
             found.push(SecretSpan { range: start..at, kind });
         }
@@ -62,5 +62,6 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
 /// A value without the marks and the letters of another script that follow it in a sentence.
 fn without_sentence(value: &str) -> &str {
     let end = value.find(|c: char| c >= '\u{2000}' || c == '»').unwrap_or(value.len());
+    let end = elements::before_tag(value, 0..end);
     value[..end].trim_end_matches(['.', ',', ';', ':', ')', ']', '*'])
 }

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use crate::SecretSpan;
 use crate::assignments::Assignment;
+use crate::elements;
 use crate::extents::{LONGEST_NAME, LONGEST_VALUE, Quote, ValueStart, is_delimiter};
 use crate::operators::Operator;
 use crate::pattern::pattern;
@@ -55,7 +56,7 @@ impl Assignment<'_> {
 }
 
 fn without_punctuation(credential: &str) -> &str {
-    credential.trim_end_matches(['.', ',', ';', ':', ')', '}'])
+    credential[..elements::before_tag(credential, 0..credential.len())].trim_end_matches(['.', ',', ';', ':', ')', '}'])
 }
 
 /// The most bytes of a list.
@@ -86,7 +87,7 @@ impl Assignment<'_> {
             let element = ValueStart::at(text, &[], at);
             let range = match element.quote {
                 Some(quote) => element.closing_quote(quote)?,
-                None => at..element.bare_end(|byte| byte == b',' || byte == close || is_delimiter(byte)),
+                None => at..element.bare_end(false, |byte| byte == b',' || byte == close || is_delimiter(byte)),
             };
             at = range.end + element.quote.map_or(usize::from(range.is_empty()), Quote::len);
             let may_be =

@@ -65,7 +65,8 @@ fn secret(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<
         Body::Whole(find) => return find(text, start),
         Body::Parts(parts) => {
             let found = parts_pattern(index, parts).find(&text[body..]).map(|found| body + found.end());
-            found.filter(|end| !text[*end..].starts_with(|c: char| c.is_ascii_alphanumeric())).ok_or(start)?
+            let is_whole = |end: &usize| !text[*end..].starts_with(|c: char| c.is_ascii_alphanumeric());
+            found.filter(|end| is_whole(end) && (shape.needs)(&text[body..*end])).ok_or(start)?
         }
         Body::Run(run) => run_end(text, body, run, shape.needs)?,
     };

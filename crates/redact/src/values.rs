@@ -10,10 +10,16 @@ use regex::Regex;
 
 use crate::Redactor;
 use crate::extents::varied;
+use crate::letters::{is_noise, is_scrambled};
 use crate::names::{self, NameClass};
 use crate::pattern::pattern;
 use crate::transcript::edit::{Edit, is_inside, sort};
 use crate::transcript::json::{Json, JsonKind, Token};
+
+/// From so many characters on, noise is a secret even where it has the marks of a reference or white space.
+const LONG_NOISE: usize = 24;
+/// From so many characters on, noise is not code.
+const SHORT_NOISE: usize = 12;
 
 /// A value behind the name of a secret.
 pub(super) struct SecretCandidate<'t> {
@@ -62,6 +68,7 @@ impl SecretCandidate<'_> {
         let has_words = is_in_quotes && value.contains(char::is_whitespace);
         let length = value.chars().count();
         match class {
+            _ if is_in_quotes && length >= LONG_NOISE && is_noise(value) => true,
             _ if is_nothing(value) || (name == "pwd" && value.contains(['/', '\\'])) => false,
             NameClass::Cookie => value.contains('=') && !is_code(value),
             NameClass::Authorization => self.is_credential(),
@@ -81,10 +88,14 @@ impl SecretCandidate<'_> {
             NameClass::Password if is_in_quotes || is_explicit => length >= 3,
             NameClass::Password if place == ValuePlace::Line && !is_type(value) => length >= 4,
             NameClass::Password => is_random(value, 6),
-            NameClass::Key if is_in_quotes => length >= 8 && !is_code(value) && !is_number(value),
+            NameClass::Key if is_in_quotes => {
+                length >= 8 && (!is_code(value) || length >= SHORT_NOISE && is_noise(value)) && !is_number(value)
+            }
             NameClass::Key if is_explicit => length >= 4 && !is_number(value),
             NameClass::Key => is_random(value, 8),
-            NameClass::Ambiguous => looks_random(value) && (is_in_quotes || is_dense(value, 8)),
+            NameClass::Ambiguous => {
+                looks_random(value) && (is_in_quotes || is_dense(value, 8) || is_run_of_letters(value))
+            }
         }
     }
 
@@ -109,7 +120,9 @@ impl SecretCandidate<'_> {
 
 /// Whether a value is spelled like a type, as in `password: String`.
 fn is_type(value: &str) -> bool {
-    value.starts_with(|c: char| c.is_ascii_uppercase()) && value.bytes().all(|byte| byte.is_ascii_alphabetic())
+    value.starts_with(|c: char| c.is_ascii_uppercase())
+        && value.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && !is_scrambled(value)
 }
 
 fn is_number(value: &str) -> bool {
@@ -136,7 +149,7 @@ pub(super) fn is_told(class: NameClass, value: &str) -> bool {
     if !has_digit
         || !has_letter
         || value.contains(char::is_whitespace)
-        || OF_SENTENCES.is_match(value)
+        || (OF_SENTENCES.is_match(value) && !is_scrambled(value))
         || is_code(value)
     {
         return false;
@@ -152,6 +165,11 @@ fn is_no_word_with_number(value: &str) -> bool {
     let first_digit = value.find(|c: char| c.is_ascii_digit()).unwrap_or(value.len());
     let has_capital = value.bytes().any(|byte| byte.is_ascii_uppercase());
     value.len() >= 8 && (has_capital || value[first_digit..].bytes().any(|byte| byte.is_ascii_alphabetic()))
+}
+
+/// Whether a value is random letters and digits with nothing between but `-` and `_`.
+fn is_run_of_letters(value: &str) -> bool {
+    is_scrambled(value) && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 /// Whether a value looks random and is not a short hexadecimal id.
@@ -178,7 +196,7 @@ static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
 /// References to the place of a secret (a variable, a file, a vault), and stand-ins for one.
 static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
     let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+<?[a-z_]|\{+[\s%#]*[a-z_][\w\s.:/()\[\]|-]*\}*$|(?:<|&lt;)[/!]?[a-z][\w\s.:/|-]*(?:>|&gt;?)?$|\{+$|\
-        <+$|%[({]|[#@]\{|\$env:|\$[0-9]{1,2}$|!(?:ref|sub|vault|secret|getatt|importvalue|env|env_?var|include)\d?(?:\s|$)|:(?-i:[a-z][a-z_]*)\d?$|(?-i:(?:Get|Read|New|Import|Invoke|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]+)\d?$";
+        <+$|%[({]|[#@]\{|\$env:|\$[0-9]{1,2}$|!!(?:null|str|int|bool|map|seq)$|!(?:ref|sub|vault|secret|getatt|importvalue|env|env_?var|include)\d?(?:\s|$)|:(?-i:[a-z][a-z_]*)\d?$|(?-i:(?:Get|Read|New|Import|Invoke|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]+)\d?$";
     // Paths and variables; a text in quotes inside of them can be a secret.
     let templates = r"\{\{-?\s*(?:env\s+)?[.$`][\w.$]*`?\s*-?\}\}$|<%=?\s*env\[['\x22]\w+['\x22]\]\s*%>$|@@(?-i:[A-Z][A-Z0-9_]*)@@$";
     let places =
@@ -192,7 +210,9 @@ static STAND_INS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)[-_]your[-_]|change[-_]?me|placeholder|redacted|replace[-_]?me|[-_]goes[-_]here"));
 /// A file path.
 static PATHS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?:~|\.\.?)?/(?:[\w. -]{1,32}/)+[\w. -]{0,32}$|^(?:~|\.\.?)?/[\w-]{1,32}\.[a-z]{1,5}$")
+    pattern(
+        r"^(?:~|\.\.?)?/(?:[\w. -]{1,32}/)+[\w. -]{0,32}$|^(?:~|\.\.?)?/[\w-]{1,32}\.[a-z]{1,5}$|^[A-Za-z][\w-]*(?:/(?:[A-Za-z][A-Za-z_.-]*|v?[0-9]+)){2,}$",
+    )
 });
 /// A call, an element, or an attribute of something.
 static CALLS: LazyLock<Regex> =
@@ -207,6 +227,12 @@ pub(super) fn is_reference(value: &str) -> bool {
     let is_short = || value.trim_matches(['.', '…', '*', 'x', 'X']).len() < 16;
     // Stand-ins are short; a long value with such a word by chance is a key.
     (is_cut && is_short()) || REFERENCES.is_match(value) || (value.len() <= 80 && STAND_INS.is_match(value))
+}
+
+/// Whether a value begins as a flag, a path or an address does, and is not as random as a key.
+pub(super) fn begins_otherwise(value: &str) -> bool {
+    let is_random_key = || is_scrambled(value) || is_dense(value, 12) && varied(value);
+    value.starts_with(':') || value.starts_with(['-', '/']) && !is_random_key()
 }
 
 /// Whether several words can be a secret: none of them is of a sentence.
@@ -237,7 +263,7 @@ const POINTERS: [&str; 24] = [
 ];
 
 /// Whether a word is as random as a key, so that the words beside it are a part of the secret.
-fn is_key_in_phrase(word: &&str) -> bool {
+pub(super) fn is_key_in_phrase(word: &&str) -> bool {
     is_dense(word, 12) && varied(word)
 }
 
@@ -270,7 +296,12 @@ pub(super) fn is_nothing(value: &str) -> bool {
     !value.chars().any(char::is_alphanumeric)
         || NOTHING.is_match(value.trim_end_matches('!'))
         || is_reference(value)
-        || PATHS.is_match(value)
+        || is_path(value)
+}
+
+/// Whether a value is the path of a file or of a resource, and not Base64 that a slash begins or parts.
+fn is_path(value: &str) -> bool {
+    PATHS.is_match(value) && !(varied(value) && is_scrambled(value))
 }
 
 /// Whether a value repeats its own name, as in `api_key=api_key` or `{"password": "password"}`.
@@ -310,14 +341,13 @@ pub(super) fn is_dense(value: &str, least: usize) -> bool {
     value.split(|c: char| !c.is_ascii_alphanumeric()).any(|run| run.len() >= least && is_random(run, least))
 }
 
-/// Whether a value mixes letters with digits or marks, as no word does.
+/// Whether a value mixes letters with digits or marks, as no word does, or has letters in an order that no word has.
 pub(super) fn is_random(value: &str, least: usize) -> bool {
     let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
     let letters = has(u8::is_ascii_alphabetic) || !value.is_ascii();
     let marks = has(|byte| byte.is_ascii_punctuation() && !matches!(byte, b'_' | b'-' | b'.' | b'\'' | b','));
-    let cases = value.len() >= 20 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_' | b'e'));
-    value.chars().count() >= least && !is_number && letters && (has(u8::is_ascii_digit) || marks || cases)
+    value.chars().count() >= least && !is_number && letters && (has(u8::is_ascii_digit) || marks || is_scrambled(value))
 }
 
 /// Whether a value has letters among digits as no word does, and capitals or marks as no name of an algorithm does.
@@ -451,7 +481,7 @@ impl OpenContainer {
 
     fn pass_text(&mut self, key: &str, value: &str, range: Range<usize>) {
         let is = |name: &&str| key.eq_ignore_ascii_case(name);
-        if self.is_object && ["name", "key", "variable"].iter().any(is) && value.len() <= 64 {
+        if self.is_object && ["name", "key", "id", "variable"].iter().any(is) && value.len() <= 64 {
             self.label = Some(value.to_owned());
         } else if self.is_object && is(&"value") && self.label.is_none() {
             self.unnamed = Some((range, value.to_owned()));

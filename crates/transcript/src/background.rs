@@ -159,7 +159,11 @@ fn read_notice(notice: &TaskNotice, text: &str) -> Option<TaskRecord> {
     let texts = notice.texts.iter().filter_map(|name| inside.find(&format!("<{name}>")));
     let (head, texts) = inside.split_at(texts.min().unwrap_or(inside.len()));
     let id = notice.ids.iter().find_map(|id| element(head, id))?;
-    let record = TaskRecord::ended(id, element(head, notice.status)?, false)?;
+    let own_texts = notice.texts.iter().filter_map(|name| element(texts, name));
+    let failure = own_texts.filter(|text| notice.failures.iter().any(|opening| text.starts_with(opening)));
+    let failure = failure.filter_map(|text| text.lines().next()).next();
+    let status = element(head, notice.status)?;
+    let record = TaskRecord::ended(id, failure.unwrap_or(status), false)?;
     let sentence = notice.texts.first().filter(|name| texts.starts_with(&format!("<{name}>")));
     let label = sentence.and_then(|name| element(texts, name)).map(name_in_sentence);
     Some(TaskRecord { label, file: element(head, notice.file).map(str::to_owned), ..record })

@@ -38,6 +38,8 @@ pub struct TaskNotice {
     /// The elements with texts of others: first the sentence in which the name of the task stands in quotes. Each can hold
     /// whole notices, so nothing is read behind the beginning of one.
     pub texts: &'static [&'static str],
+    /// How one of these texts begins where the agent's request to its model failed. Its status can be that of success.
+    pub failures: &'static [&'static str],
 }
 
 /// A message in which a task answers. No tool can write one.

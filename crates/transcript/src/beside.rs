@@ -75,6 +75,11 @@ pub fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Beside<'a>> {
     found
 }
 
+/// Whether a member of an object around the messages holds what requests send beside them.
+pub(crate) fn is_sent(key: &str) -> bool {
+    TEXTS.iter().chain(&VALUES).any(|path| path[0] == key)
+}
+
 /// The words in a string, in a block or in several, or in the `parts` of an object.
 fn texts(value: Json<'_>) -> Vec<Text<'_>> {
     let value = value.get("parts").unwrap_or(value);

@@ -17,7 +17,7 @@ use crate::foreign;
 use crate::format::{EnvelopeScore, Format, MatchScore};
 use crate::formats::FORMATS;
 use crate::json::{Items, Json, Object};
-use crate::read_error::Ambiguity;
+use crate::read_error::{Ambiguity, Found};
 
 /// Why no format was found.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub enum Problem<'a> {
     Unknown {
         message: Json<'a>,
         /// What it is instead.
-        found: String,
+        found: Found,
     },
 }
 
@@ -87,7 +87,7 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
         None => first.map(Object::of).as_ref().and_then(foreign::misread_program),
     };
     if let (Some(program), Some(message)) = (misread, envelope.as_ref().map(|envelope| envelope.json).or(first)) {
-        return Err(Problem::Unknown { message, found: format!("it {program}") });
+        return Err(Problem::Unknown { message, found: Found::of_program("it", program) });
     }
     let mut candidates = candidates(envelope.as_ref());
     let Some(first) = first else {
@@ -112,7 +112,7 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
     match evident.as_slice() {
         [one] if one.mismatch.is_none() => return Ok(one.format),
         // A plainer format would read all messages and ignore the evidence.
-        [_] => return Err(unknown(&candidates, first, messages)),
+        [_] => return Err(unknown(&candidates, envelope.as_ref(), first, messages)),
         [_, _, ..] => {
             if let Some(of_program) = of_unread_program(messages) {
                 return Err(of_program);
@@ -126,7 +126,7 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
     let fitting = || candidates.iter().filter(|candidate| candidate.fits());
     let likely = fitting().find(|candidate| candidate.envelope != EnvelopeScore::Unknown);
     let found = likely.or_else(|| fitting().next()).map(|candidate| candidate.format);
-    found.ok_or_else(|| unknown(&candidates, first, messages))
+    found.ok_or_else(|| unknown(&candidates, envelope.as_ref(), first, messages))
 }
 
 /// The formats that the envelope allows.
@@ -160,7 +160,10 @@ fn collect_evidence<'a>(
     for (index, json) in messages.enumerate() {
         let message = Object::of(json);
         if let Some(program) = foreign::misread_message(&message) {
-            return Some(Problem::Unknown { message: json, found: format!("message {index} {program}") });
+            return Some(Problem::Unknown {
+                message: json,
+                found: Found::of_program(&format!("message {index}"), program),
+            });
         }
         let asked = candidates.iter().enumerate().filter(|(_, candidate)| is_asked(candidate));
         fits.clear();
@@ -179,11 +182,19 @@ fn of_unread_program<'a>(messages: &Items<'a>) -> Option<Problem<'a>> {
         .clone()
         .enumerate()
         .find_map(|(index, message)| Some((index, message, foreign::unread_program(message)?)))?;
-    Some(Problem::Unknown { message, found: format!("message {index} {program}") })
+    Some(Problem::Unknown { message, found: Found::of_program(&format!("message {index}"), program) })
 }
 
 /// The message on which the best candidate fails.
-fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'a>) -> Problem<'a> {
+fn unknown<'a>(
+    candidates: &[Candidate<'a>],
+    envelope: Option<&Object<'a>>,
+    first: Json<'a>,
+    messages: &Items<'a>,
+) -> Problem<'a> {
+    if let Some((envelope, program)) = envelope.and_then(|one| Some((one.json, foreign::unread_program(one.json)?))) {
+        return Problem::Unknown { message: envelope, found: Found::of_program("it", program) };
+    }
     if let Some(of_program) = of_unread_program(messages) {
         return of_program;
     }
@@ -202,7 +213,7 @@ fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'
         ),
         (None, Ok(_)) => format!("message {index} is not of a format of `tcompact list formats`"),
     };
-    Problem::Unknown { message, found }
+    Problem::Unknown { message, found: found.into() }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub fn names_error(line: &str) -> bool {
     if OPENINGS.iter().any(|opening| line.starts_with(opening)) || line.contains("panicked at ") {
         return true;
     }
-    if line.starts_with(['✗', '✘', '✖', '×']) {
+    if line.starts_with(['✗', '✘', '✖', '×', '❌', '⛔', '🚫', '🛑']) {
         return true;
     }
     let bare = line.trim_start_matches(['-', '=', '*', ' ']);

@@ -1,22 +1,26 @@
 //! Foreign content: parts of unknown kinds, and messages with content under members that no reader reads.
 //!
 //! No reader skips foreign content. It becomes a [`PartKind::Foreign`](crate::PartKind::Foreign) with its
-//! JSON as text, so that it is counted, shown and summarized. A conversation that is mostly foreign is rejected: it is
-//! of another format.
+//! JSON as text, so that it is counted, shown and summarized. A conversation that is foreign in most of its parts is
+//! rejected: it is of another format.
 
+mod apps;
 mod completion;
 mod libraries;
+mod misread;
 mod part;
 mod programs;
 mod recognizer;
+mod records;
 mod rejection;
 mod unread;
 
 pub(super) use completion::complete;
 pub(super) use part::{could_be_call_or_result, opaque_or_foreign, part, text_part, value};
 pub(super) use programs::{misread_message, misread_program, unread_program};
-pub use rejection::{Bytes, check_mostly_foreign, is_in};
-pub(super) use rejection::{UnknownPart, check_unknown_call, is_unknown};
+pub use recognizer::OtherProgram;
+pub use rejection::{ForeignShare, UnknownPart, check_mostly_foreign, is_in, large_foreign_content};
+pub(super) use rejection::{check_unknown_call, is_unknown};
 pub use unread::{UnreadText, unread_text};
 
 #[cfg(test)]

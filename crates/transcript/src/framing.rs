@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::compaction::SummarizationEvent;
-use crate::format::{EntryKind, Format, MatchScore, Note, Retention, Transcript};
+use crate::format::{EntryKind, EnvelopeScore, Format, MatchScore, Note, Retention, Transcript};
 use crate::formats::FORMATS;
 use crate::json::{Json, JsonKind, Object};
 use crate::list::{LineCounter, List, is_message};
@@ -19,7 +19,7 @@ use crate::source::{Source, SyntaxError};
 use crate::unsent::{self, Rest, Unsent};
 use crate::{detect, foreign};
 
-pub use crate::read_error::ReadError;
+pub use crate::read_error::{Found, ReadError};
 
 /// How to read the lines of a JSONL file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,13 +65,46 @@ pub fn read<'a>(
     }
     let mut transcripts = Vec::new();
     for list in lists_of_values(json, lines) {
-        transcripts.push(list?.read(source, from)?);
+        let read = list.and_then(|list| list.read(source, from));
+        transcripts.push(read.map_err(|error| name_by_later_value(json, error))?);
     }
     if transcripts.is_empty() && lines != Some(Lines::Conversations) {
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
+    if from.is_none() && lines.is_none() {
+        check_shown(source, &transcripts)?;
+    }
     number_on_lines(&mut transcripts);
     Ok(Document { json, transcripts, broken_lines: line_numbers(source, &json.broken) })
+}
+
+/// Rejects objects whose lists are all empty, where neither the name of a list nor anything beside it shows that they are
+/// transcripts.
+fn check_shown(source: &str, transcripts: &[Transcript<'_>]) -> Result<(), ReadError> {
+    /// Members that have no other list than one of messages.
+    const LISTS: [&str; 3] = ["messages", "contents", "conversations"];
+    for transcript in transcripts {
+        let (Some(envelope), Some(state)) = (transcript.envelope, transcript.state) else { return Ok(()) };
+        let is_named = LISTS.iter().any(|list| state.get(list).is_some());
+        let is_empty = transcript.messages.is_empty() && transcript.notes.is_empty();
+        if !is_empty || is_named || transcript.format.match_envelope(&Object::of(envelope)) != EnvelopeScore::Unknown {
+            return Ok(());
+        }
+    }
+    let Some(envelope) = transcripts.first().and_then(|transcript| transcript.envelope) else { return Ok(()) };
+    let found = foreign::unread_program(envelope).map(|program| Found::of_program("it", program));
+    let without = || "an object with an empty list, which nothing shows to be one of messages".to_owned().into();
+    Err(no_transcript(source, envelope, found.unwrap_or_else(without)))
+}
+
+/// Names the program of a file whose first value is not known by one of the values behind it.
+fn name_by_later_value(json: &Source<'_>, error: ReadError) -> ReadError {
+    /// The values that are looked at.
+    const MOST: usize = 20;
+    let ReadError::NoTranscript { line: 1, found: Found { program: None, .. }, .. } = &error else { return error };
+    let program_of =
+        |value| Some(no_transcript(&json.text, value, Found::of_program("it", foreign::unread_program(value)?)));
+    json.values().skip(1).take(MOST).find_map(program_of).unwrap_or(error)
 }
 
 /// Whether a text is one conversation, one entry a line.
@@ -188,8 +221,8 @@ impl<'a> List<'a> {
                     _ => Ok(transcript),
                 }
             }
-            Err(ReadError::NoTranscript { line, column, found }) => {
-                let found = found.strip_prefix(&format!("as {}, ", named.name)).unwrap_or(&found).to_owned();
+            Err(ReadError::NoTranscript { line, column, found: Found { what, .. } }) => {
+                let found = what.strip_prefix(&format!("as {}, ", named.name)).unwrap_or(&what).to_owned();
                 Err(ReadError::OtherFormat { line, column, named: named.name, found, own: own.format.name })
             }
             error => error,

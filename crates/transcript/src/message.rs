@@ -95,6 +95,8 @@ pub struct RareFields<'a> {
     pub provider: Option<Text<'a>>,
     /// The model's reasoning beside the content: a text, or a list of details.
     pub reasoning: Option<Json<'a>>,
+    /// What the speaker said, where more is sent in its place.
+    pub typed: Option<Text<'a>>,
 }
 
 impl<'a> RareFields<'a> {
@@ -105,8 +107,8 @@ impl<'a> RareFields<'a> {
 
     /// Boxes the fields; `None` if all are empty.
     pub fn boxed(self) -> Option<Box<Self>> {
-        let RareFields { role_name, name, total_tokens, provider, reasoning } = self;
-        let has_text = [role_name, name, provider].iter().any(Option::is_some);
+        let RareFields { role_name, name, total_tokens, provider, reasoning, typed } = self;
+        let has_text = [role_name, name, provider, typed].iter().any(Option::is_some);
         (has_text || total_tokens.is_some() || reasoning.is_some()).then(|| Box::new(self))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::foreign;
+use crate::foreign::{self, OtherProgram};
 use crate::json::{Json, JsonKind};
 use crate::source::{SyntaxError, TOO_DEEP};
 
@@ -20,7 +20,7 @@ pub enum ReadError {
         /// Byte in the line, counted from 1.
         column: usize,
         /// What was found instead.
-        found: String,
+        found: Found,
     },
     /// The text is a transcript of another format than the one that the user named.
     OtherFormat {
@@ -54,6 +54,27 @@ pub enum ReadError {
     },
 }
 
+/// What was found instead of a transcript: the beginning of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub what: String,
+    /// The program that writes such files, if it is known.
+    pub program: Option<OtherProgram>,
+}
+
+impl Found {
+    /// Something (`it`, `message 3`) that a program writes which tcompact does not read.
+    pub(super) fn of_program(subject: &str, program: OtherProgram) -> Self {
+        Found { what: format!("{subject} looks like {program},"), program: Some(program) }
+    }
+}
+
+impl From<String> for Found {
+    fn from(what: String) -> Self {
+        Found { what, program: None }
+    }
+}
+
 impl fmt::Display for ReadError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -68,7 +89,7 @@ impl fmt::Display for ReadError {
                 write!(out, "is not JSON: {what} at line {line} column {column}")
             }
             ReadError::NoTranscript { line, column, found } => {
-                write!(out, "is not a transcript: {found} at line {line} column {column}")
+                write!(out, "is not a transcript: {} at line {line} column {column}", found.what)
             }
             ReadError::OtherFormat { line, column, named, found, own } => {
                 write!(
@@ -132,9 +153,9 @@ impl fmt::Display for Ambiguity {
     }
 }
 
-pub(super) fn no_transcript(source: &str, value: Json<'_>, found: String) -> ReadError {
+pub(super) fn no_transcript(source: &str, value: Json<'_>, found: impl Into<Found>) -> ReadError {
     let (line, column) = position(source, value);
-    ReadError::NoTranscript { line, column, found }
+    ReadError::NoTranscript { line, column, found: found.into() }
 }
 
 /// The line and column of a value, both counted from 1, the column in bytes.
@@ -144,7 +165,14 @@ pub(super) fn position(source: &str, value: Json<'_>) -> (usize, usize) {
     (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
 }
 
-pub(super) fn describe(value: Json<'_>) -> String {
+pub(super) fn describe(value: Json<'_>) -> Found {
+    match foreign::unread_program(value) {
+        Some(program) if value.kind() == JsonKind::Object => Found::of_program("it", program),
+        _ => describe_unknown(value).into(),
+    }
+}
+
+fn describe_unknown(value: Json<'_>) -> String {
     const SHOWN: usize = 6;
     if value.kind() != JsonKind::Object {
         return format!("{} where a list of messages should be", value.kind().noun());
@@ -152,12 +180,6 @@ pub(super) fn describe(value: Json<'_>) -> String {
     if value.member_is("type", "thread.started") {
         return "what `codex exec --json` prints, which no session can be resumed from, and not the session's own file (~/.codex/sessions/…/rollout-*.jsonl)"
             .to_owned();
-    }
-    if let Some(program) = foreign::unread_program(value) {
-        return format!("it {program}");
-    }
-    if ["input", "output", "observations"].iter().all(|key| value.get(key).is_some()) {
-        return "a trace as Langfuse exports it, which tcompact does not read".to_owned();
     }
     let mut keys: Vec<String> = value.entries().take(SHOWN + 1).map(|(key, _)| shown(&key.decode())).collect();
     if keys.is_empty() {

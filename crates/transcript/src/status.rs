@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::Json;
+use crate::json::{Json, JsonKind};
 use crate::text::Text;
 use crate::tools::actions::is_in;
 
@@ -33,9 +33,12 @@ impl Status {
     }
 }
 
-/// The status that the format records of a result; `None` if it says nothing. `result` is the part or the message that
-/// holds the result.
+/// The status that the format records of a result; `None` if it says nothing. `result` is the part, the message or the list
+/// of parts that holds the result.
 pub fn recorded_status(result: Json<'_>) -> Option<Status> {
+    if result.kind() == JsonKind::Array {
+        return result.items().find_map(recorded_status);
+    }
     let mut found: Option<Status> = None;
     let number = |value: Json<'_>, path: &[&str]| value.at(path)?.raw().parse().ok().map(Status::Code);
     let mark = |raw: &str| raw.parse().ok().map(Status::of_mark);
@@ -46,9 +49,12 @@ pub fn recorded_status(result: Json<'_>) -> Option<Status> {
             "is_error" | "isError" => mark(raw),
             "error" if raw.starts_with('{') => Some(Status::Error),
             "error" => mark(raw),
+            "errorText" => Some(Status::Error),
             // Of `LangChain`, it says only that the tool itself did not fail.
             "status" => error(raw == "\"error\""),
             "state" => error(raw == "\"output-error\""),
+            "outcome" => error(raw == "\"failed\""),
+            "part_kind" | "kind" => error(raw == "\"retry-prompt\""),
             "output" => error(value.get("type").is_some_and(|kind| kind.raw().starts_with("\"error-"))),
             "extra" => number(value, &["returncode"]),
             "metadata" => number(value, &["exit"]),
@@ -56,13 +62,38 @@ pub fn recorded_status(result: Json<'_>) -> Option<Status> {
                 .or_else(|| error(value.get("success").is_some_and(|success| success.raw() == "false"))),
             "extras" => number(value, &["metadata", "exit_code"]),
             "toolResult" => value.get_text("status").map(|status| Status::of_mark(!status.is("success"))),
+            // A tool of OpenClaw does not throw: its record beside the text says that it failed, in a result of pi that
+            // is marked as well.
+            "details" => error(value.get_text("status").is_some_and(|status| status.is_in(&["error", "failed"]))),
+            "functionResponse" | "function_response" => {
+                error(value.at(&["response", "error"]).is_some_and(|error| !error.is_falsy()))
+            }
+            "observation" => error(raw == "\"error\"").or_else(|| recorded_status(value)),
             // The line of a session around a result.
             "event" => value.get("result").and_then(recorded_status),
+            "message" => recorded_status(value),
             _ => None,
         };
         found = found.filter(|status| status.is_failure()).or(of_member).or(found);
     }
     found
+}
+
+/// Whether a result begins with the sentence in which a tool says that it made no change to the file. These are tools'
+/// own words, and stand for a mark where the format has none.
+pub fn refuses_edit(result: &str) -> bool {
+    const SENTENCES: [&str; 5] = [
+        // Codex.
+        "apply_patch verification failed",
+        // The editor of Anthropic, of OpenHands and of SWE-agent.
+        "No replacement was performed",
+        "ERROR:\nNo replacement was performed",
+        "Your proposed edit has introduced new syntax error",
+        // Claude Code, without the mark beside it.
+        "<tool_use_error>",
+    ];
+    let result = result.trim_start();
+    SENTENCES.iter().any(|sentence| result.starts_with(sentence))
 }
 
 /// The status in a result by its first and its last bytes, as the source spells them.

@@ -65,10 +65,10 @@ pub(super) fn slim_file(settings: &SlimSettings, file: &SessionFile, open_files:
     let slimmed = match slimmed(settings, file, &input) {
         Ok(Some(slimmed)) => slimmed,
         Ok(None) => return Ok(Outcome::Other("tcompact knows of nothing in its format that is not sent".to_owned())),
-        Err(failure) if !file.is_named && failure.other_file.is_some() => {
-            return Ok(Outcome::Other(failure.other_file.unwrap_or_default()));
-        }
-        Err(failure) => return Err(failure.into()),
+        Err(mut failure) => match failure.other_file.take() {
+            Some(other) if !file.is_named => return Ok(Outcome::Other(other.why)),
+            _ => return Err(failure.into()),
+        },
     };
     if slimmed.edits.is_empty() {
         return Ok(Outcome::Nothing(there.len()));
@@ -126,7 +126,7 @@ fn opened(file: &SessionFile) -> Result<Result<Input, String>> {
         Opened::Lines(_) => {
             Err("each of its lines is a conversation or a record, as agents do not write them".to_owned())
         }
-        Opened::Other(why) => Err(why),
+        Opened::Other(other) => Err(format!("it {}", other.why)),
     })
 }
 

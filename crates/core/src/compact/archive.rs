@@ -1,5 +1,6 @@
 //! The contents of an archive, and how the summary names it. It is written elsewhere.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -68,6 +69,22 @@ impl Section {
     pub(super) fn readable<'m, 'a: 'm>(source: &str, messages: impl IntoIterator<Item = &'m Message<'a>>) -> Section {
         Section::Text(reveal(&format!("From {source}:\n\n{}", Buffer::Own.write(messages))))
     }
+
+    /// What it changed, if it is a record that changed something.
+    fn changed_text(&self) -> Option<ChangedText> {
+        let Section::Record(record) = self else { return None };
+        let changed: ChangedText = serde_json::from_str(record).ok()?;
+        (changed.original_sha256 != changed.result_sha256).then_some(changed)
+    }
+
+    /// Adds a member to a record.
+    fn add_member(&mut self, member: &str) {
+        if let Section::Record(record) = self
+            && record.pop() == Some('}')
+        {
+            *record += &format!(",{member}}}");
+        }
+    }
 }
 
 impl Archived {
@@ -76,6 +93,36 @@ impl Archived {
         self.sections.extend(other.sections);
         self.files.extend(other.files);
     }
+
+    /// Numbers the records of a text that the run changed in several steps, such as a repair and a compaction, so that one
+    /// that is missing is missed.
+    pub fn number_steps(&mut self) {
+        let texts: Vec<Option<ChangedText>> = self.sections.iter().map(Section::changed_text).collect();
+        let mut steps = vec![1; texts.len()];
+        let mut step_of_result = HashMap::new();
+        for (step, text) in steps.iter_mut().zip(&texts) {
+            if let Some(text) = text {
+                *step += step_of_result.get(&text.original_sha256).copied().unwrap_or(0);
+                step_of_result.insert(&text.result_sha256, *step);
+            }
+        }
+        let mut last_of_original = HashMap::new();
+        for ((section, step), text) in self.sections.iter_mut().zip(steps).zip(&texts).rev() {
+            let Some(text) = text else { continue };
+            let last = last_of_original.get(&text.result_sha256).copied().unwrap_or(step);
+            last_of_original.insert(&text.original_sha256, last);
+            if last > 1 {
+                section.add_member(&format!("\"steps\":[{step},{last}]"));
+            }
+        }
+    }
+}
+
+/// The hashes of a text before and after a change, in its record.
+#[derive(serde::Deserialize)]
+struct ChangedText {
+    original_sha256: String,
+    result_sha256: String,
 }
 
 /// A changed conversation, and its content for the archive.

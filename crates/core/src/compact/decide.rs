@@ -17,7 +17,7 @@ use crate::rewrite::{Edit, Masked};
 use crate::summary::acceptance;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
-use crate::transcript::foreign::{self, Bytes};
+use crate::transcript::foreign::{self, ForeignShare};
 use crate::transcript::view::Arena;
 
 use crate::compact::archive;
@@ -261,11 +261,14 @@ impl Decided<'_> {
                 && thinking.emptied.binary_search(&index).is_err()
         };
         let left = messages.iter().enumerate().filter(|(index, _)| is_left(*index)).map(|(_, message)| message);
-        let Bytes { foreign, known } = Bytes::of(left);
-        let edits = pruned.edits.iter().chain(&thinking.edits).chain(&self.edits);
-        let edits = edits.filter(|edit| is_left(message_at(self.transcript, edit)));
-        let removed = edits.map(|edit| edit.range.len().saturating_sub(edit.text.len())).sum();
-        foreign > known.saturating_sub(removed)
+        let mut share = ForeignShare::of(left);
+        for edit in pruned.edits.iter().chain(&thinking.edits).chain(&self.edits) {
+            if is_left(message_at(self.transcript, edit)) {
+                share.known = share.known.saturating_sub(edit.range.len().saturating_sub(edit.text.len()));
+                share.known_parts = share.known_parts.saturating_sub(1);
+            }
+        }
+        share.is_of_other_format()
     }
 
     /// The thinking that is removed from messages behind the first change: none without a change.

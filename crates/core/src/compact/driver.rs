@@ -149,7 +149,7 @@ impl<'t> Changes<'t> {
 /// Reads the conversations in a text. The format and the kind of lines are detected where they are not given.
 ///
 /// # Errors
-/// The text is not a transcript, or mostly of kinds that no reader knows.
+/// The text is not a transcript, or mostly of kinds that no reader knows. Where the format is given, the latter is not an error.
 pub fn read<'a>(
     source: &'a Source<'a>,
     from: Option<&'static Format>,
@@ -157,7 +157,9 @@ pub fn read<'a>(
     policy: &CompactionPolicy,
 ) -> Result<Document<'a>, ReadError> {
     let mut document = framing::read(source, from, lines)?;
-    framing::check_foreign(&document)?;
+    if from.is_none() {
+        framing::check_foreign(&document)?;
+    }
     for transcript in &mut document.transcripts {
         mark_summaries(transcript, &policy.cut, policy.summary.role);
         thinking::release(transcript, policy.thinking, policy.reader_name());

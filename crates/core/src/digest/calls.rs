@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::digest::deciding::{output_lines, reads_as_status};
+use crate::digest::deciding::{found_nothing, output_lines, reads_as_status};
 use crate::digest::grammar::{ARROW, GAP};
 use crate::digest::pieces::{ends, line};
 use crate::digest::ranked::{Line, RankedText};
@@ -31,6 +31,7 @@ const ERROR: &str = "is_error";
 const CANCELLED: &str = "cancelled by the user";
 const NO_RESULT: &str = "no result yet";
 const OUTPUT: &str = "output";
+const NO_OUTPUT: &str = "no output";
 
 impl Ended {
     /// How a call ended: by the status that its format records, and the one that its program writes at the edges of the
@@ -161,7 +162,7 @@ impl Call<'_> {
         let status = match self.ended.status() {
             status if !status.is_empty() => status,
             _ if shown.is_empty() && self.has_output() => GAP.to_string(),
-            _ if shown.is_empty() => "no output".to_owned(),
+            _ if shown.is_empty() => NO_OUTPUT.to_owned(),
             // What a program says is not its status.
             _ if reads_as_status(shown) || Ended::parse(shown) != Ended::Unknown => OUTPUT.to_owned(),
             none => none,
@@ -177,6 +178,17 @@ impl Call<'_> {
             CallSource::History { name, arguments, .. } => label(name, &arguments.read(), folder),
         }
     }
+}
+
+/// Whether the beginning of a result says only that a search found nothing.
+pub(super) fn says_nothing(opening: &str) -> bool {
+    found_nothing(opening) || document(opening).and_then(|value| output_in(&value)).is_some_and(|it| found_nothing(&it))
+}
+
+/// Whether the outcome that an earlier digest told of a search says that it found nothing.
+pub(super) fn tells_nothing(outcome: &str) -> bool {
+    let output = outcome.strip_prefix("exit 1").or_else(|| outcome.strip_prefix(ERROR)).unwrap_or(outcome);
+    outcome == NO_OUTPUT || found_nothing(output.strip_prefix(": ").unwrap_or(output))
 }
 
 /// Between two lines of an output that are told on one line.

@@ -142,6 +142,28 @@ pub(super) fn reads_as_status(output: &str) -> bool {
     ["ok", "failed", "passed", "succeeded", "no output", "no result"].iter().any(|verdict| starts_with(output, verdict))
 }
 
+/// Whether the beginning of a result says only that a search found nothing: it is empty but for what an agent's shell
+/// prints around it, or has the sentence with which tools say so.
+pub(super) fn found_nothing(opening: &str) -> bool {
+    /// Bytes of a sentence with a pattern and a folder in it.
+    const LONGEST: usize = 360;
+    const SENTENCES: [&str; 7] = [
+        "no matches found",
+        "no files found",
+        "no results found",
+        "no matches",
+        "found 0 ",
+        "0 matches",
+        "no files were found",
+    ];
+    if opening.len() > LONGEST {
+        return false;
+    }
+    let mut lines = opening.lines().map(without_frame).filter(|line| !is_frame(line));
+    let first = lines.next().unwrap_or("");
+    first.is_empty() || SENTENCES.iter().any(|sentence| starts_with(first, sentence)) && lines.next().is_none()
+}
+
 /// Whether a result reads like an error. It decides only that a file is not told as changed or read.
 pub(super) fn reads_as_error(result: &str) -> bool {
     #[rustfmt::skip]
@@ -255,6 +277,8 @@ mod tests {
             "thread 'main' panicked at src/a.rs:3",
             "bash: foo: command not found",
             "✖ 3 problems (2 errors, 1 warning)",
+            "❌ The gate cannot be reached.",
+            "⛔ closed",
             "error: failed to push some refs",
         ] {
             assert!(decides(line), "{line}");

@@ -9,6 +9,7 @@ use crate::digest::calls::without_folder;
 use crate::digest::grammar::{Place, SourcePlace, covered};
 use crate::digest::ranked::Line;
 use crate::transcript::tools::actions::{FileAction, is_in};
+use crate::transcript::tools::shell::{SimpleCommand, visit_commands};
 use crate::transcript::tools::{Access, CHANGE_VERBS, ToolUse, words_of_name};
 use crate::wording::one_line;
 
@@ -108,17 +109,17 @@ impl Files {
     /// Notes the files that a command changes by its words, and keeps the words by which it may name others.
     pub(super) fn add_command(&mut self, command: &str, tool: &ToolUse, place: Place, has_failed: bool) {
         const MOST_STEPS: usize = 24;
-        let mut first: Option<String> = None;
-        let mut named: Vec<String> = Vec::new();
-        for step in command.split(['\n', ';', '&', '|']).take(MOST_STEPS) {
-            let Some(program) = program_of(step) else { continue };
-            let words = path_words(step);
-            named.extend(words.iter().cloned());
-            if first.is_none() {
-                first = Some(program.clone());
+        let before = self.commands.len();
+        let mut steps = 0;
+        visit_commands(command, &mut |step| {
+            steps += 1;
+            if steps <= MOST_STEPS {
+                self.add_step(step, place, has_failed);
             }
-            self.commands.push(CommandWords { program, form: form_of(step), has_failed, place, words });
-        }
+        });
+        let first = self.commands.get(before).map(|step| step.program.clone());
+        let words = self.commands[before..].iter().flat_map(|step| &step.words);
+        let named: Vec<String> = words.map(|word| word.trim_start_matches("./").to_owned()).collect();
         let mut found = 0;
         for change in tool.changes.iter().filter(|change| change.action != FileAction::Read) {
             let Some(path) = clean(&change.path) else { continue };
@@ -138,6 +139,25 @@ impl Files {
             if change.action != FileAction::Restored {
                 self.of_path(path, place);
             }
+        }
+    }
+
+    /// Keeps the words by which a step of a command may name files. Where its program only shows files, it writes the one
+    /// that its output goes to.
+    fn add_step(&mut self, step: &SimpleCommand<'_>, place: Place, has_failed: bool) {
+        let words: Vec<&str> = step.words.iter().map(|word| &**word).skip_while(|word| is_keyword(word)).collect();
+        let Some(name) = name_of(&words) else { return };
+        let outputs = step.outputs.iter().map(|output| output.path.clone().into_owned());
+        if let Some(program) = program_of(name, &words) {
+            let mut paths = path_words(name, &words, step.here);
+            paths.extend(outputs);
+            self.commands.push(CommandWords { program, form: form_of(&words), has_failed, place, words: paths });
+            return;
+        }
+        for output in &step.outputs {
+            let program = format!("{name} {}", if output.appends { ">>" } else { ">" });
+            let paths = vec![output.path.clone().into_owned()];
+            self.commands.push(CommandWords { program, form: String::new(), has_failed, place, words: paths });
         }
     }
 
@@ -227,56 +247,71 @@ fn verb_of(name: &str, given: &Value) -> String {
     words.into_iter().find(|word| is_in(word, CHANGE_VERBS)).unwrap_or_else(|| "edit".to_owned())
 }
 
-/// The words of a step of a command that can be paths, each once.
-fn path_words(step: &str) -> Vec<String> {
+/// The words of a step of a command that can be paths, each once. A word with blanks in it is a text, and `here` is one,
+/// unless the program runs it.
+fn path_words(name: &str, words: &[&str], here: Option<&str>) -> Vec<String> {
     const MOST: usize = 24;
-    let mut words: Vec<String> = Vec::new();
-    for word in step.split(|c: char| c.is_whitespace() || "\"'`()<>=,:".contains(c)) {
-        let is_path = word.contains(['/', '.']) && word.contains(char::is_alphanumeric);
-        if is_path && words.len() < MOST && !words.iter().any(|known| known == word) {
-            words.push(word.to_owned());
+    const MOST_LINES: usize = 200;
+    const INTERPRETERS: [&str; 8] = ["python", "node", "deno", "bun", "ruby", "perl", "php", "osascript"];
+    let runs_text = |word: &&str| INTERPRETERS.iter().any(|interpreter| word.starts_with(interpreter));
+    let runs_text = runs_text(&name) || words.iter().take(4).any(runs_text);
+    let is_path = |word: &str| word.contains(['/', '.']) && word.contains(char::is_alphanumeric);
+    let texts = words.iter().copied().filter(|word| runs_text || !word.contains(char::is_whitespace));
+    let script = here.filter(|_| runs_text).into_iter().flat_map(|script| script.lines().take(MOST_LINES));
+    let mut paths: Vec<String> = Vec::new();
+    for text in texts.chain(script) {
+        for word in text.split(|c: char| c.is_whitespace() || "\"'`()<>=,:".contains(c)) {
+            if is_path(word) && paths.len() < MOST && !paths.iter().any(|known| known == word) {
+                paths.push(word.to_owned());
+            }
         }
     }
-    words
+    paths
 }
 
 /// The words of a step of a command without flags and paths. A program with flags alone is another call than one with a
 /// path: `python --version`.
-fn form_of(step: &str) -> String {
-    let words: Vec<&str> = step.split_whitespace().collect();
+fn form_of(words: &[&str]) -> String {
     let is_plain = |word: &&str| !word.starts_with('-') && !word.contains(['/', '.']);
     let plain: Vec<&str> = words.iter().copied().filter(is_plain).collect();
     let has_flags = words.iter().any(|word| word.starts_with('-'));
-    if plain.len() < 2 && has_flags { step.to_owned() } else { plain.join(" ") }
+    if plain.len() < 2 && has_flags { words.join(" ") } else { plain.join(" ") }
+}
+
+/// Whether a word of a shell stands before the program of a step.
+fn is_keyword(word: &str) -> bool {
+    ["do", "then", "else", "if", "elif", "while", "until", "!", "{", "time"].contains(&word)
+}
+
+fn is_name(word: &str) -> bool {
+    const LONGEST: usize = 24;
+    !word.is_empty() && word.len() <= LONGEST && word.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
+}
+
+/// The name of the program of a step of a command, without its folder; `None` where it is none.
+fn name_of<'w>(words: &[&'w str]) -> Option<&'w str> {
+    const NOT_PROGRAMS: [&str; 7] = ["for", "case", "select", "done", "fi", "esac", "function"];
+    let name = words.first()?.rsplit('/').next()?;
+    Some(name).filter(|name| is_name(name) && !NOT_PROGRAMS.contains(name))
 }
 
 /// The program of a step of a command, with the verb of those that have many: `git checkout`, `sed`. `None` where it only
-/// shows files, or is none.
-fn program_of(step: &str) -> Option<String> {
+/// shows files or tests them.
+fn program_of(name: &str, words: &[&str]) -> Option<String> {
     const WITH_VERBS: [&str; 8] = ["git", "cargo", "npm", "pnpm", "yarn", "go", "docker", "make"];
-    const SHOWS: [&str; 16] = [
+    const SHOWS: [&str; 17] = [
         "cat", "head", "tail", "grep", "rg", "ls", "wc", "less", "echo", "printf", "cd", "diff", "find", "stat",
-        "file", "sort",
+        "file", "sort", "test",
     ];
     const GIT_SHOWS: [&str; 6] = ["diff", "show", "log", "status", "blame", "grep"];
-    const LONGEST: usize = 24;
-    let writes = step.contains('>');
-    let mut words = step.split_whitespace().filter(|word| !word.contains('='));
-    let program = words.next()?.rsplit('/').next()?;
-    let is_name = |word: &str| {
-        !word.is_empty() && word.len() <= LONGEST && word.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
-    };
-    if !is_name(program) || SHOWS.contains(&program) && !writes || program == "sed" && step.contains(" -n") {
+    if SHOWS.contains(&name) || name == "sed" && words.iter().any(|word| word.starts_with("-n")) {
         return None;
     }
-    if SHOWS.contains(&program) {
-        return Some(format!("{program} >"));
-    }
-    let verb = words.next().filter(|verb| WITH_VERBS.contains(&program) && is_name(verb) && !verb.starts_with('-'));
-    if program == "git" && verb.is_some_and(|verb| GIT_SHOWS.contains(&verb)) {
+    let verb = words.get(1).filter(|verb| WITH_VERBS.contains(&name) && is_name(verb) && !verb.starts_with('-'));
+    if name == "git" && verb.is_some_and(|verb| GIT_SHOWS.contains(verb)) {
         return None;
     }
-    Some(verb.map_or_else(|| program.to_owned(), |verb| format!("{program} {verb}")))
+    Some(verb.map_or_else(|| name.to_owned(), |verb| format!("{name} {verb}")))
 }
 
 /// A path as a digest tells it; `None` if its line would not be read back as it is.

@@ -48,17 +48,19 @@ impl Section {
 
     /// The section below a heading.
     pub(super) fn of_heading(line: &str) -> Option<Self> {
-        if line == EARLIER_AMONG {
+        if line == EARLIER_AMONG || line == EARLIER_BY_INDEX {
             return Some(Section::Earlier);
         }
         Section::ALL.into_iter().find(|section| section.heading() == line)
     }
 }
 
-/// The headings, in order. That of an earlier summary has two forms: messages before it can be told behind it.
+/// The headings, in order. That of an earlier summary has two forms: messages before it can be told behind it. Of some
+/// agents the summary is older than those, of others it is not.
 pub(super) const EARLIER: &str = "## Earlier summary; what follows is later and holds where the two differ";
-pub(super) const EARLIER_AMONG: &str =
-    "## Earlier summary; what has a higher index is later and holds where the two differ";
+pub(super) const EARLIER_AMONG: &str = "## Earlier summary; it may be older than messages before it";
+/// The second form in older digests.
+const EARLIER_BY_INDEX: &str = "## Earlier summary; what has a higher index is later and holds where the two differ";
 pub(super) const USER: &str = USER_HEADING;
 pub(super) const STATE: &str = "## State";
 pub(super) const RULES: &str = "## Rules in files that were read";
@@ -71,7 +73,7 @@ pub(super) const THE_USER: &str = "The user: ";
 pub(super) const THE_ASSISTANT: &str = "The assistant: ";
 /// The heading where nothing else has room than the beginning of what was said last.
 pub(super) const LAST: &str = "## Last words";
-pub(super) const HEADINGS: [&str; 8] = [LAST, EARLIER, EARLIER_AMONG, USER, STATE, RULES, RUNS, SAID];
+pub(super) const HEADINGS: [&str; 9] = [LAST, EARLIER, EARLIER_AMONG, EARLIER_BY_INDEX, USER, STATE, RULES, RUNS, SAID];
 
 /// The label of what a short answer answers, and the openings of lines that count what is left out.
 pub(super) const ASKED: &str = "The assistant asked: ";

@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Rule,
     /// Any other message that the user typed.
     Typed,
+    /// A message of a few letters that answers no question and asks nothing: `done`, `1`.
+    Remark,
     /// A line that says that the user interrupted the agent.
     Interruption,
     /// A message of which a program sent several that are equal but for digits, or that opens as a program's text.
@@ -37,18 +39,24 @@ pub(super) enum Kind {
     FailedCall,
     /// A call that failed before a like one succeeded.
     MendedCall,
-    /// A call that does something: it sends, installs, commits, tests, runs a script.
+    /// A call that changed something elsewhere, which no file here shows: it sent, booked, deployed, pushed.
+    Effect,
+    /// A call that does something else: it installs, commits, tests, runs a script.
     Action,
     /// A call that looks up values.
     LookUp,
     /// A call that shows or searches files.
     Read,
+    /// A search of files that found nothing. Nothing is worth less.
+    FoundNothing,
     /// The last text that the assistant wrote for the user.
     LastReport,
     /// Another text that ends a turn.
     Report,
     /// A text between calls.
     Step,
+    /// A text between calls that only says which call comes next.
+    Announcement,
     Thought,
 }
 
@@ -75,6 +83,7 @@ impl Kind {
             Kind::FirstMessage => (User, 50.0, 400.0, 2_000, 1.0),
             Kind::Rule => (User, 40.0, 300.0, 2_000, 0.85),
             Kind::Typed => (User, 30.0, 220.0, 2_000, 0.6),
+            Kind::Remark => (User, 10.0, 60.0, 64, 0.6),
             Kind::Interruption => (User, 15.0, 60.0, 64, 1.0),
             Kind::FromProgram => (User, 5.0, 90.0, 500, 1.0),
             Kind::Plan => (State, 30.0, 400.0, 1_500, 1.0),
@@ -87,12 +96,15 @@ impl Kind {
             Kind::OpenCall => (Calls, 30.0, 150.0, 400, 1.0),
             Kind::FailedCall => (Calls, 15.0, 150.0, 700, 0.3),
             Kind::MendedCall => (Calls, 3.0, 150.0, 400, 0.3),
+            Kind::Effect => (Calls, 16.0, 150.0, 700, 0.8),
             Kind::Action => (Calls, 14.0, 150.0, 700, 0.3),
             Kind::LookUp => (Calls, 11.0, 200.0, 1_500, 0.3),
             Kind::Read => (Calls, 2.5, 150.0, 700, 0.3),
+            Kind::FoundNothing => (Calls, 0.04, 150.0, 200, 0.3),
             Kind::LastReport => (Said, 40.0, 500.0, 3_000, 1.0),
             Kind::Report => (Said, 12.0, 500.0, 3_000, 0.6),
             Kind::Step => (Said, 4.0, 200.0, 700, 0.3),
+            Kind::Announcement => (Said, 1.0, 150.0, 400, 0.3),
             Kind::Thought => (Said, 1.5, 150.0, 400, 0.3),
         };
         Worth { section, first, length, most, oldest }
@@ -111,6 +123,11 @@ pub(super) struct Shares {
 }
 
 impl Kind {
+    /// Whether it tells so little that it has room only where nothing else wants it.
+    pub(super) fn is_filler(self) -> bool {
+        matches!(self, Kind::Remark | Kind::Announcement | Kind::FoundNothing)
+    }
+
     /// The bytes that a line of this kind may take whatever the others have. The last message is the task at hand.
     pub(super) fn free_bytes(self) -> f32 {
         if self == Kind::LastMessage { 1_200.0 } else { 400.0 }

@@ -80,7 +80,9 @@ impl<'i, 'a> Steps<'i, 'a> {
             // An earlier summary holds what the user said before.
             let is_preferred = matches!(section, Section::User | Section::Earlier) && self.prefers_user;
             let share = if is_preferred { MOST_OF_ALL } else { shares.section };
-            let is_within = of_section as f32 <= shares.free + share * (self.taken + candidate.added) as f32;
+            let is_filler = self.items[candidate.item].kind.is_filler();
+            let is_within =
+                !is_filler && of_section as f32 <= shares.free + share * (self.taken + candidate.added) as f32;
             let found = (is_within, is_preferred, candidate);
             if best.is_none_or(|(known, _)| found > known) {
                 best = Some((found, section));

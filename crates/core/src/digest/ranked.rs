@@ -46,13 +46,22 @@ impl Line {
 }
 
 impl<'t> RankedText<'t> {
-    /// A message of the user: its beginning, its end, what has a cue, and then the rest.
+    /// A message of the user: its beginning, its end, what has a cue, and then the rest. Behind a long text that was pasted
+    /// comes first what stands below it.
     pub(super) fn of_user(text: Cow<'t, str>) -> Self {
+        /// Bytes of a text that a person rarely types.
+        const PASTED: usize = 3_000;
         let pieces = pieces(&text);
         let last = pieces.len().saturating_sub(1);
-        let first = pieces.iter().position(|piece| piece.kind != PieceKind::Heading).unwrap_or(0);
+        let is_start = |piece: &Piece| !matches!(piece.kind, PieceKind::Heading | PieceKind::Code);
+        let first = pieces.iter().position(is_start).unwrap_or(0);
+        let is_pasted = text.len() > PASTED;
+        let last_line = pieces.get(last).map(|piece| piece.line);
+        let is_below =
+            |at: usize| Some(pieces[at].line) == last_line && (at == last || pieces[at].kind == PieceKind::Sentence);
         let rank = |at: usize| match at {
-            at if at == first => 0,
+            at if is_pasted && is_below(at) => 0,
+            at if at == first => i32::from(is_pasted),
             at if at == last => 1,
             at if has_cue(&text[pieces[at].range.clone()]) => 2,
             _ => 3,
@@ -189,11 +198,13 @@ fn ordered(pieces: &[Piece], rank: impl Fn(usize) -> i32) -> Vec<usize> {
 /// How much a piece of the assistant's text tells.
 fn score(text: &str, pieces: &[Piece], at: usize) -> i32 {
     #[rustfmt::skip]
-    const FINDINGS: [&str; 40] = [
+    const FINDINGS: [&str; 64] = [
         "because", "root cause", "found", "so that", "therefore", "decided", "decision", "result", "means",
         "turns out", "actually", "conclusion", "verdict", "passes", "passed", "failed", "fixed", "cause", "reason",
         "instead", "rejected", "next", "created", "done", "built", "left", "open", "blocked", "works", "total", "因为",
-        "原因", "结果", "决定", "发现", "完成", "所以", "porque", "resultado", "decid",
+        "原因", "结果", "决定", "发现", "完成", "所以", "porque", "resultado", "decid", "結果", "決定", "修正", "反映",
+        "更新しました", "원인", "결과", "결정", "완료", "수정", "weil", "ergebnis", "ursache", "behoben", "entschied",
+        "parce que", "résultat", "corrigé", "décid", "потому", "причин", "результат", "исправ", "nguyên nhân",
     ];
     const GOES_ON: [&str; 5] = ["next", "now", "let me", "shall", "want"];
     let shown = &text[pieces[at].range.clone()];

@@ -46,6 +46,9 @@ pub fn read<'a>(messages: &[&'a Message<'a>], indices: &[usize], prefix: &str) -
     reader.finish(messages.len())
 }
 
+/// What OpenClaw's assistant says where it has nothing to say.
+const SILENT: [&str; 2] = ["NO_REPLY", "HEARTBEAT_OK"];
+
 /// What may follow a message of the assistant in the user's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Awaited {
@@ -240,6 +243,8 @@ impl<'a> HistoryReader<'a, '_> {
             Kind::FromProgram
         } else if commands(words) {
             Kind::Rule
+        } else if asked.is_none() && is_remark(words) {
+            Kind::Remark
         } else {
             Kind::Typed
         };
@@ -384,7 +389,7 @@ impl<'a> HistoryReader<'a, '_> {
         thoughts: Vec<Text<'a>>,
         next: Option<&Message<'a>>,
     ) {
-        let says_nothing = text.is_blank();
+        let says_nothing = text.is_blank() || SILENT.contains(&text.read().trim());
         if !says_nothing || !message.calls.is_empty() {
             self.awaited = Awaited::Words;
         }
@@ -407,7 +412,11 @@ impl<'a> HistoryReader<'a, '_> {
         let call = if message.calls.is_empty() { self.call_in_text(message, &text.read(), next) } else { None };
         // Some formats write a call as a message of its own.
         let acts = !message.calls.is_empty() || call.is_some() || next.is_some_and(|next| next.role == Role::Assistant);
-        let kind = if acts { Kind::Step } else { Kind::Report };
+        let kind = match acts {
+            true if announces(&text.read()) => Kind::Announcement,
+            true => Kind::Step,
+            false => Kind::Report,
+        };
         self.spoken = Some(self.digest.items.len());
         self.answer_bytes += text.bytes();
         self.note_alike(&text.read());
@@ -438,6 +447,19 @@ impl<'a> HistoryReader<'a, '_> {
             TextCall { name: "bash".to_owned(), arguments: command }
         })
     }
+}
+
+/// Whether a message of the user has only a few letters.
+fn is_remark(words: &str) -> bool {
+    const LONGEST: usize = 12;
+    words.len() <= LONGEST && !words.contains(['?', '？', '/'])
+}
+
+/// Whether a text before a call only says what the call does.
+fn announces(text: &str) -> bool {
+    const LONGEST: usize = 160;
+    let text = text.trim();
+    text.len() <= LONGEST && text.ends_with([':', '：']) && !text.contains('\n')
 }
 
 /// Whether a text in the user's place opens as programs open theirs.

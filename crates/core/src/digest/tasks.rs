@@ -39,7 +39,7 @@ impl Tasks {
     pub(super) fn add(&mut self, place: Place, record: TaskRecord) {
         /// Bytes of a label, of a status and of a path. A longer path is of no use.
         const LABEL: usize = 100;
-        const STATUS: usize = 40;
+        const STATUS: usize = 100;
         const PATH: usize = 400;
         let TaskRecord { id, event, label, file } = record;
         if event == TaskEvent::Continued && !self.by_id.contains_key(&id) {

@@ -365,7 +365,7 @@ fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
 /// Whether most of the result would be of kinds that no reader knows, so that it could not be read again.
 fn is_left_foreign(plan: &Plan, messages: &[Message<'_>]) -> bool {
     let stays = || plan.pinned.iter().map(|&index| &messages[index]).chain(&messages[plan.cutoff..]);
-    stays().any(foreign::is_in) && foreign::Bytes::of(stays()).is_mostly_foreign()
+    stays().any(foreign::is_in) && foreign::ForeignShare::of(stays()).is_of_other_format()
 }
 
 /// Why a cut would gain nothing.

@@ -4,16 +4,18 @@
 //! lists must be as it was left. What is put back is proved too: by the hash of the original text where the bytes are still
 //! those of the run, else by the hash of what the record holds.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::hash::sha256;
 use crate::rewrite::elements::removal_edits;
 use crate::rewrite::lists::{EntryBefore, OutsideValue, hash_before, only_value, value_at};
 use crate::rewrite::restoring::{Record, RestoreError, restore_original};
-use crate::rewrite::value_hash::{ListHash, value_hash};
+use crate::rewrite::value_hash::{ListHash, SHORT, value_hash};
 use crate::rewrite::{Edit, apply, sort};
-use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::Role;
+use crate::transcript::formats;
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::source::Source;
 
 /// A list of a text, with the hash of each entry.
@@ -21,6 +23,94 @@ use crate::transcript::source::Source;
 pub struct HashedList<'a> {
     pub entries: Vec<Json<'a>>,
     pub hashes: Vec<String>,
+}
+
+impl HashedList<'_> {
+    /// Whether the list begins with what a run left, or with what stood there before it. `wanted` are short hashes; none
+    /// stands for any system message of the record's format.
+    fn begins_with(&self, wanted: &[Option<String>], record: &Record) -> bool {
+        wanted.iter().enumerate().all(|(index, wanted)| self.is(index, wanted.as_deref(), record))
+    }
+
+    /// Whether an entry has a short hash; without one, whether it is a system message.
+    fn is(&self, index: usize, wanted: Option<&str>, record: &Record) -> bool {
+        match (self.hashes.get(index), wanted) {
+            (None, _) => false,
+            (Some(found), Some(wanted)) => found.starts_with(wanted),
+            (Some(_), None) => self.entries.get(index).is_some_and(|entry| is_system(*entry, &record.format)),
+        }
+    }
+}
+
+/// Whether an entry is a system message of a format.
+fn is_system(entry: Json<'_>, format: &str) -> bool {
+    let Some(format) = formats::by_name(format) else { return false };
+    format.read(&Object::of(entry)).is_ok_and(|message| message.role == Role::System)
+}
+
+/// The short hashes of the entries that stood in a list before a run, as `left` of its record has those that it left; nothing
+/// where the record does not hold them.
+fn hashes_before(record: &Record) -> Option<Vec<Option<String>>> {
+    let changed = record.changed.as_ref()?;
+    let mut hashes = Vec::with_capacity(changed.before.len());
+    for before in &changed.before {
+        match before {
+            EntryBefore::Left(index) => hashes.push(changed.left.get(*index)?.clone()),
+            EntryBefore::Text(text) => hashes.push(Some(short_hash(text)?)),
+            EntryBefore::Messages([first, count]) => {
+                for message in record.messages.get(*first..first.checked_add(*count)?)? {
+                    hashes.push(Some(short_hash(message)?));
+                }
+            }
+        }
+    }
+    Some(hashes)
+}
+
+fn short_hash(text: &str) -> Option<String> {
+    let source = Source::of(text).ok()?;
+    Some(value_hash(source.first()?)[..SHORT].to_owned())
+}
+
+/// Whether a text still has what only this run left in it, although the run was not put back. `given` is the text as the
+/// user has it, and `restored` is the text with other runs put back.
+pub fn has_traces(record: &Record, given: &mut TextLists<'_>, restored: &mut TextLists<'_>) -> bool {
+    let (Some(changed), Some(before)) = (&record.changed, hashes_before(record)) else { return false };
+    if restored.begins_with_original(record) {
+        return false;
+    }
+    let (left, pointer) = (&changed.left, changed.list.as_deref());
+    let now: Vec<Option<String>> =
+        restored.at(pointer).hashes.iter().map(|hash| Some(hash[..SHORT].to_owned())).collect();
+    let [has_left, had_before, has_now] = [left, &before, &now].map(|all| all.iter().flatten().collect::<HashSet<_>>());
+    if has_left.difference(&had_before).any(|written| has_now.contains(written)) {
+        return true;
+    }
+    // What stood between two entries is gone.
+    let [pairs_left, pairs_before, pairs_now] = [left, &before, &now].map(|all| neighbours(all));
+    let is_joined = pairs_left.difference(&pairs_before).any(|pair| pairs_now.contains(pair));
+    if is_joined && !pairs_before.difference(&pairs_left).any(|pair| pairs_now.contains(pair)) {
+        return true;
+    }
+    // Another entry stands in the place of the first one that the run changed, before those that it left behind it.
+    let same = left.iter().zip(&before).take_while(|(left, before)| left == before).count();
+    let given = given.at(pointer);
+    let (Some(Some(found)), Some(_), Some(next)) =
+        (given.hashes.get(same).map(|hash| hash.get(..SHORT)), left.get(same), left.get(same + 1))
+    else {
+        return false;
+    };
+    let is_other = [left.get(same), before.get(same)].into_iter().flatten().flatten().all(|known| known != found);
+    is_other
+        && has_now.iter().any(|now| *now == found)
+        && given.begins_with(&left[..same], record)
+        && given.is(same + 1, next.as_deref(), record)
+}
+
+/// The entries that stand directly behind each other.
+fn neighbours(hashes: &[Option<String>]) -> HashSet<(&str, &str)> {
+    let pairs = hashes.windows(2).filter_map(|two| two[0].as_deref().zip(two[1].as_deref()));
+    pairs.collect()
 }
 
 /// The lists of a text at some pointers.
@@ -41,11 +131,13 @@ pub struct Difference {
     pub what: String,
     /// Whether it is gone, rather than changed.
     pub is_missing: bool,
+    /// Whether anything that the run left stands in the list at all.
+    pub has_any: bool,
 }
 
 impl Difference {
     fn changed(same: usize, what: String) -> Self {
-        Difference { same, what, is_missing: false }
+        Difference { same, what, is_missing: false, has_any: same > 0 }
     }
 
     /// Describes it, for a run of this time.
@@ -93,17 +185,15 @@ impl<'a> TextLists<'a> {
             let (mut whole, mut proved) = (ListHash::default(), false);
             for (index, left) in changed.left.iter().enumerate() {
                 let found = list.hashes.get(index);
-                let is_left = match (found, left) {
-                    (None, _) => false,
-                    (Some(_), None) => true,
-                    (Some(found), Some(left)) => found.starts_with(&**left),
-                };
+                let is_left = list.is(index, left.as_deref(), record);
                 if !is_left && is_without_system(&changed.left, &list.hashes) {
                     let what = format!("the system message in front{place}");
-                    return Err(Difference { same: index, what, is_missing: true });
+                    return Err(Difference { same: index, what, is_missing: true, has_any: true });
                 }
                 if !is_left {
-                    return Err(Difference::changed(index, format!("entry {index}{place}")));
+                    let mut others = changed.left.iter().flatten();
+                    let has_any = others.any(|other| list.hashes.iter().any(|hash| hash.starts_with(&**other)));
+                    return Err(Difference { has_any, ..Difference::changed(index, format!("entry {index}{place}")) });
                 }
                 if let Some(found) = found.filter(|_| left.is_some()) {
                     whole.add(found);
@@ -122,41 +212,20 @@ impl<'a> TextLists<'a> {
         Ok(())
     }
 
-    /// Whether the text begins with what stood there before a run, so that nothing is to be put back.
-    pub fn begins_with_original(&mut self, record: &Record) -> bool {
+    /// Whether a list of the text begins with the entries that a run left.
+    pub fn begins_with_left(&mut self, record: &Record) -> bool {
         let Some(changed) = &record.changed else { return false };
+        self.at(changed.list.as_deref()).begins_with(&changed.left, record)
+    }
+
+    /// Whether the text begins with what stood there before a run, so that nothing is to be put back. Where the run only added
+    /// something behind that, nothing tells.
+    pub fn begins_with_original(&mut self, record: &Record) -> bool {
+        let (Some(changed), Some(before)) = (&record.changed, hashes_before(record)) else { return false };
         let list = self.at(changed.list.as_deref());
-        let mut index = 0;
-        for before in &changed.before {
-            let texts: Vec<&str> = match before {
-                // What the run left stands in the text already, but perhaps at another place.
-                EntryBefore::Left(left) => {
-                    let Some(wanted) = changed.left.get(*left) else { return false };
-                    let found = list.hashes.get(index);
-                    let is_it = match (found, wanted) {
-                        (None, _) => false,
-                        (Some(_), None) => true,
-                        (Some(found), Some(wanted)) => found.starts_with(&**wanted),
-                    };
-                    if !is_it {
-                        return false;
-                    }
-                    index += 1;
-                    continue;
-                }
-                EntryBefore::Text(text) => vec![text],
-                EntryBefore::Messages([first, count]) => {
-                    let messages = record.messages.get(*first..first.saturating_add(*count)).unwrap_or_default();
-                    messages.iter().map(String::as_str).collect()
-                }
-            };
-            for text in texts {
-                let hash = Source::of(text).ok().and_then(|source| source.first().map(value_hash));
-                if hash.is_none() || list.hashes.get(index) != hash.as_ref() {
-                    return false;
-                }
-                index += 1;
-            }
+        if !list.begins_with(&before, record) || before.len() < changed.left.len() && changed.left.starts_with(&before)
+        {
+            return false;
         }
         changed.outside.iter().all(|value| {
             let now = self.root.and_then(|root| value_at(root, &value.pointer)).map(value_hash);
@@ -262,8 +331,8 @@ impl<'a> TextLists<'a> {
 
 /// Whether a list begins with what a run left behind a system message that may differ.
 fn is_without_system(left: &[Option<String>], hashes: &[String]) -> bool {
-    let [None, Some(second), ..] = left else { return false };
-    hashes.first().is_some_and(|first| first.starts_with(&**second))
+    let ([None, others @ ..], Some(first)) = (left, hashes.first()) else { return false };
+    others.iter().flatten().any(|other| first.starts_with(&**other))
 }
 
 /// What separates the entries of a list in a text; nothing where something else stands between two of them, such as a broken

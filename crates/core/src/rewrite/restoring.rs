@@ -23,6 +23,12 @@ pub struct Record {
     /// What names the record in the notes of its run; empty where an older version wrote it.
     #[serde(default)]
     pub id: String,
+    /// The name of the format; empty where nothing was read as messages.
+    #[serde(default)]
+    pub format: String,
+    /// The number of this step of its run on the text, from 1 on, and how many there are; nothing where the run has only one,
+    /// and where an older version wrote the record.
+    pub steps: Option<[usize; 2]>,
     /// The line that was changed.
     pub line: Option<usize>,
     /// The hash of the text before.

@@ -15,8 +15,9 @@ pub(crate) enum Section {
     Missing,
 }
 
-const HEADINGS: [(&str, Section); 8] = [
+const HEADINGS: [(&str, Section); 9] = [
     ("## Earlier summary; what follows is later and holds where the two differ", Section::Earlier),
+    ("## Earlier summary; it may be older than messages before it", Section::Earlier),
     ("## Earlier summary; what has a higher index is later and holds where the two differ", Section::Earlier),
     ("## The user, in order; later words hold where two disagree", Section::User),
     ("## State", Section::State),

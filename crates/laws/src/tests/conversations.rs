@@ -97,6 +97,29 @@ fn no_words_are_lost_under_unread_members() {
     }
 }
 
+/// A message of nothing but a part that no reader knows is not evidence against the format of the others.
+#[test]
+fn a_message_of_unknown_parts_refuses_no_format() {
+    for format in FORMATS {
+        let bricks = Bricks::of(format.name);
+        if bricks.call.is_none() {
+            continue;
+        }
+        let text = || "a few words".to_owned();
+        for typed in [false, true] {
+            let conversation = [
+                Generated::User(text()),
+                Generated::Calls(vec![(0, 0)]),
+                Generated::Foreign(typed, text()),
+                Generated::Assistant(text()),
+            ];
+            let (source, _) = file(&bricks, &conversation, 0);
+            let named = read(&source, None, None).map(|document| document.transcripts[0].format.name);
+            assert_eq!(named.as_ref().ok(), Some(&format.name), "{named:?} {source}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(cases(3_000))]
 
@@ -165,11 +188,12 @@ proptest! {
             prop_assert!(message.content.texts().iter().any(|text| text.decode().contains("hologram")));
             prop_assert!(Counter::Exact(Encoding::Cl100kBase).count(message) > 10);
         }
-        let bytes = foreign::Bytes::of(messages);
-        prop_assert_eq!(source.contains("hologram\":{"), bytes.foreign > 0, "{}", source);
+        let share = foreign::ForeignShare::of(messages);
+        prop_assert_eq!(source.contains("hologram\":{"), share.foreign > 0, "{}", source);
         let refused = framing::check_foreign(&document).err().map(|error| error.to_string());
         let first = messages.iter().position(foreign::is_in).map(|index| format!("message {index} has"));
-        prop_assert_eq!(refused.is_some(), bytes.foreign > bytes.known);
+        prop_assert_eq!(refused.is_some(), share.is_of_other_format());
+        prop_assert!(refused.is_none() || share.foreign > share.known);
         prop_assert!(refused.is_none_or(|refused| refused.contains(&first.expect("a message"))));
         // A possible call or result means another format, unless the user names the format.
         let call = r#"{"type":"hologram_tool_request","part_kind":"hologram_tool_request","id":"h"}"#;

@@ -59,6 +59,12 @@ fn notices_are_read_where_a_program_writes_them() {
             json!("<bash-notification>\n<shell-id>b3</shell-id>\n<status>failed</status>\n</bash-notification>"),
             "b3 failed",
         ),
+        // The status of an agent whose request failed is that of one that went well.
+        (
+            json!(whole.replace("All is well.", "API Error: Unable to connect (SOCKET)\nRetry later.")),
+            &audit.replace("completed Some", "API Error: Unable to connect (SOCKET) Some"),
+        ),
+        (json!(whole.replace("All is well.", "The API Error: page is there.")), audit),
         // A command that waits has no status, and one that runs has not ended.
         (json!(notice("<task-id>b2</task-id><summary>It waits</summary>")), ""),
         (json!(notice("<task-id>b2</task-id><status>running</status>")), ""),

@@ -1,11 +1,14 @@
 //! Programs whose files tcompact does not read, told by one of their messages or by a whole export.
 
+use crate::foreign::apps::APPS;
 use crate::foreign::libraries::LIBRARIES;
-use crate::foreign::recognizer::{Program, has_all, has_any, has_at, has_part_of, is_one_of};
+use crate::foreign::misread::{HERMES, MISREAD_PROGRAMS};
+use crate::foreign::recognizer::{OtherProgram, Program, has_all, has_any, has_at, has_part_of, is_one_of};
+use crate::foreign::records::RECORDS;
 use crate::json::{Json, JsonKind, Object};
 
 /// Programs whose files are told where no format reads them. They are never asked about what a format reads.
-const PROGRAMS: [Program; 25] = [
+const PROGRAMS: [Program; 28] = [
     Program::of("a session of Crush", |message| {
         let is_part = |part: Json<'_>| part.at(&["data"]).is_some_and(|data| data.kind() == JsonKind::Object);
         has_all(message, &["role"]) && has_at(message, &["parts"], |parts| parts.items().next().is_some_and(is_part))
@@ -13,8 +16,9 @@ const PROGRAMS: [Program; 25] = [
     Program::of("a trajectory of Harbor (ATIF)", |one| {
         one.get_text("schema_version").is_some_and(|version| version.starts_with("ATIF"))
     }),
-    Program::of("a run of LangSmith", |run| has_all(run, &["run_type", "inputs"])),
-    Program::of("a session of Continue", |turn| has_all(turn, &["message", "contextItems"])),
+    Program::of("a session of Continue", |one| {
+        has_all(one, &["message", "contextItems"]) || has_all(one, &["sessionId", "workspaceDirectory", "history"])
+    }),
     Program::of("a conversation of LM Studio", |message| has_all(message, &["versions", "currentlySelected"])),
     Program::of("messages of Letta", |message| has_all(message, &["id", "message_type"])),
     Program::of("a thread of Zed", |message| {
@@ -46,10 +50,14 @@ const PROGRAMS: [Program; 25] = [
     Program::of("a transcript of Cursor's agent", |line| {
         has_all(line, &["role"]) && line.at(&["message", "content"]).is_some() && !has_any(line, &["type", "uuid"])
     }),
-    Program::of("Goose's messages", |message| {
-        has_any(message, &["working_dir"]) && has_any(message, &["conversation"])
-            || has_at(message, &["content"], |content| has_part_of(content, &["toolRequest", "toolResponse"]))
-    }),
+    Program {
+        name: "Goose's messages",
+        next: "compact it in Goose",
+        is_of: |message| {
+            has_any(message, &["working_dir"]) && has_any(message, &["conversation"])
+                || has_at(message, &["content"], |content| has_part_of(content, &["toolRequest", "toolResponse"]))
+        },
+    },
     Program::of("Mastra's messages", |message| message.at(&["content", "format"]).is_some()),
     Program::of("Kimi CLI's context", |message| {
         has_at(message, &["content"], |content| has_part_of(content, &["think"]))
@@ -74,110 +82,39 @@ const PROGRAMS: [Program; 25] = [
         has_all(one, &["author"]) && has_any(one, &["invocationId", "invocation_id"])
             || has_all(one, &["events"]) && has_any(one, &["appName", "app_name"])
     }),
-    Program::of("a session of Strands Agents", |one| has_all(one, &["message", "message_id"])),
-    Program::of("a trace of OpenTelemetry", |one| {
-        has_any(one, &["gen_ai.input.messages", "gen_ai.output.messages"])
-            || one.at(&["context", "trace_id"]).is_some() && has_all(one, &["attributes"])
-            || has_at(one, &["parts"], |parts| has_part_of(parts, &["tool_call", "tool_call_response"]))
-    }),
-];
-
-/// Programs whose files a format would read, but not as their program does. They are refused before any format is asked,
-/// unless the user names one. Each is told by the object around the messages or by the first line of a file.
-const MISREAD_PROGRAMS: [Program; 9] = [
-    // The contents of each message are a list under a name that requests have, too.
+    Program::of("an evaluation set of Google's ADK", |one| has_all(one, &["eval_set_id", "eval_cases"])),
     Program {
-        name: "messages of Microsoft's Agent Framework",
-        next: "",
-        is_of: |message| has_all(message, &["role", "contents"]),
-    },
-    Program {
-        name: "a session of OpenClaw with lines that pi does not have (leaf, reset, side)",
-        next: "compact it in OpenClaw",
-        is_of: |line| {
-            is_one_of(line, "type", &["leaf"]) && line.get("targetId").is_some()
-                || is_one_of(line, "type", &["reset"]) && line.get("parentId").is_some()
-                || is_one_of(line, "appendMode", &["side"])
-        },
-    },
-    Program {
-        name: "a session of Factory Droid",
-        next: "/compress in Droid compacts it",
-        is_of: |line| is_one_of(line, "type", &["session_start"]),
-    },
-    Program {
-        name: "a session of Craft Agents",
-        next: "compact it in Craft Agents",
-        is_of: |line| has_all(line, &["workspaceRootPath", "lastUsedAt"]),
-    },
-    Program {
-        name: "a part of a session of opencode",
+        name: "a stream of opencode",
         next: "tcompact reads what `opencode export` writes",
-        is_of: |one| has_all(one, &["id", "sessionID", "messageID"]),
+        is_of: |line| has_all(line, &["type", "sessionID", "part"]),
     },
     Program {
-        name: "Goose's messages",
-        next: "compact it in Goose",
-        is_of: |message| has_all(message, &["role", "content"]) && message.at(&["metadata", "agentVisible"]).is_some(),
+        name: "a stream of Gemini CLI",
+        next: "tcompact reads the session's own file",
+        is_of: |line| is_one_of(line, "type", &["init"]) && has_all(line, &["session_id", "model", "timestamp"]),
     },
     Program {
-        name: "a thread of Amp",
-        next: "with --from anthropic tcompact counts it, but does not write what Amp reads",
-        is_of: |thread| {
-            has_all(thread, &["v", "messages"]) && thread.get_text("id").is_some_and(|id| id.decode().starts_with("T-"))
-        },
+        name: "a stream of pi",
+        next: "tcompact reads the session's own file",
+        is_of: |line| is_one_of(line, "type", &["agent_start", "turn_start", "message_start", "message_end"]),
     },
-    Program {
-        name: "a chat of Open WebUI",
-        next: "its messages are in it twice; with --from openai-chat tcompact counts them, but compacts one copy alone",
-        is_of: |chat| {
-            has_at(chat, &["history", "messages"], |nodes| nodes.kind() == JsonKind::Object)
-                && chat.at(&["history", "currentId"]).is_some()
-        },
-    },
-    HERMES,
+    Program::of("a log of CrewAI", |one| has_all(one, &["task_name", "task", "agent", "status"])),
+    Program::of("a session of Strands Agents", |one| has_all(one, &["message", "message_id"])),
 ];
 
-const HERMES: Program = Program {
-    name: "a session of Hermes with rows that it does not send, or reasoning that only its provider reads",
-    next: "with --from openai-chat tcompact reads its messages without that reasoning, and all rows as sent",
-    is_of: |one| {
-        let is_unsent = |row: Json<'_>| row.get("active").is_some_and(|active| active.raw() == "0");
-        let is_session = has_all(one, &["system_prompt", "message_count"]);
-        is_session && has_at(one, &["messages"], |rows| rows.items().any(is_unsent)) || has_reasoning_items(one)
-    },
-};
-
-/// Whether a message has reasoning beside its content as the Responses API spelled it: a list, or the text of one.
-fn has_reasoning_items(message: &Object<'_>) -> bool {
-    let Some(reasoning) = message.get("codex_reasoning_items") else { return false };
-    match reasoning.text() {
-        Some(text) => text.starts_with("[{"),
-        None => reasoning.items().next().is_some(),
-    }
+/// The program whose file an object is of, or begins, where a format would misread it.
+pub(crate) fn misread_program(object: &Object<'_>) -> Option<OtherProgram> {
+    MISREAD_PROGRAMS.iter().find(|program| (program.is_of)(object)).map(Program::told)
 }
 
-/// Which program's file an object is of, or begins, that a format would misread: a sentence without its subject.
-pub(crate) fn misread_program(object: &Object<'_>) -> Option<String> {
-    MISREAD_PROGRAMS.iter().find(|program| (program.is_of)(object)).map(Program::sentence)
+/// The program that wrote a message which a format would misread, wherever it stands.
+pub(crate) fn misread_message(message: &Object<'_>) -> Option<OtherProgram> {
+    (HERMES.is_of)(message).then(|| HERMES.told())
 }
 
-/// Which program wrote a message that a format would misread, wherever it stands: a sentence without its subject.
-pub(crate) fn misread_message(message: &Object<'_>) -> Option<String> {
-    (HERMES.is_of)(message).then(|| HERMES.sentence())
-}
-
-/// Which program's file an object is of, if tcompact recognizes it but does not read it: a sentence without its subject.
-pub(crate) fn unread_program(object: Json<'_>) -> Option<String> {
-    recognized(object).map(Program::sentence)
-}
-
-/// The program that writes objects like this one, if tcompact recognizes it but does not read its files.
-pub(crate) fn program(object: Json<'_>) -> Option<&'static str> {
-    recognized(object).map(|program| program.name)
-}
-
-fn recognized(object: Json<'_>) -> Option<&'static Program> {
+/// The program whose file an object is of, if tcompact recognizes it but does not read it.
+pub(crate) fn unread_program(object: Json<'_>) -> Option<OtherProgram> {
     let object = Object::of(object);
-    MISREAD_PROGRAMS.iter().chain(&LIBRARIES).chain(&PROGRAMS).find(|program| (program.is_of)(&object))
+    let programs = MISREAD_PROGRAMS.iter().chain(&RECORDS).chain(&APPS).chain(&LIBRARIES).chain(&PROGRAMS);
+    programs.into_iter().find(|program| (program.is_of)(&object)).map(Program::told)
 }

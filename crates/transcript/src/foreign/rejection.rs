@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::foreign::completion::is_result;
 use crate::foreign::part::could_be_call_or_result;
-use crate::foreign::programs::program;
+use crate::foreign::programs::unread_program;
+use crate::foreign::recognizer::OtherProgram;
 use crate::format::Transcript;
 use crate::json::Json;
 use crate::message::{Content, Message, Part, PartKind};
@@ -27,39 +28,55 @@ pub fn is_in(message: &Message<'_>) -> bool {
     foreign_parts(message).next().is_some()
 }
 
-/// How many bytes of JSON are in foreign content, and how many in known content.
+/// How much of some messages is foreign content, and how much is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Bytes {
-    /// Bytes in parts that no reader knows.
+pub struct ForeignShare {
+    /// Bytes of JSON in parts that no reader knows.
     pub foreign: usize,
-    /// Bytes in parts, texts and calls that were read.
+    /// Bytes of JSON in parts, texts and calls that were read.
     pub known: usize,
+    /// The number of parts that no reader knows.
+    pub foreign_parts: usize,
+    /// The number of parts, texts and calls that were read.
+    pub known_parts: usize,
 }
 
-impl Bytes {
-    /// Counts the bytes of some messages.
+impl ForeignShare {
+    /// Counts the content of some messages.
     pub fn of<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> Self {
-        let mut bytes = Bytes::default();
+        let mut share = ForeignShare::default();
         for message in messages {
-            let content: usize = match &message.content {
-                Content::Text(text) => text.raw().len(),
-                Content::Parts(foreign_parts) => foreign_parts.iter().map(|part| part.json.span().len()).sum(),
+            let (mut bytes, mut parts) = match &message.content {
+                Content::Text(text) => (text.raw().len(), usize::from(!text.is_empty())),
+                Content::Parts(parts) => (parts.iter().map(|part| part.json.span().len()).sum(), parts.len()),
             };
-            let foreign: usize = foreign_parts(message).map(|part| part.json.span().len()).sum();
+            for part in foreign_parts(message) {
+                let length = part.json.span().len();
+                share.foreign += length;
+                share.foreign_parts += 1;
+                bytes -= length;
+                parts -= 1;
+            }
             let calls: usize = message.calls.iter().map(|call| call.json.span().len()).sum();
-            bytes.foreign += foreign;
-            bytes.known += content - foreign + calls;
+            share.known += bytes + calls;
+            share.known_parts += parts + message.calls.len();
         }
-        bytes
+        share
     }
 
-    /// Whether more is foreign than known.
-    pub fn is_mostly_foreign(&self) -> bool {
+    /// Whether more bytes are foreign than known.
+    pub fn is_large(self) -> bool {
         self.foreign > self.known
     }
+
+    /// Whether the messages are rather of another format: more bytes are foreign than known, and they are not in a few
+    /// parts among many that are known. A file of another program has foreign parts throughout.
+    pub fn is_of_other_format(self) -> bool {
+        self.is_large() && 2 * self.foreign_parts > self.known_parts
+    }
 }
 
-/// The first unknown part of a rejected conversation, and the reason for the rejection.
+/// The first unknown part of a conversation that is rejected or mostly unknown, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownPart {
     /// The index of its message.
@@ -71,13 +88,23 @@ pub struct UnknownPart {
     /// The name of the conversation's format.
     format: &'static str,
     /// The program known to write such messages.
-    program: Option<&'static str>,
+    program: Option<OtherProgram>,
     /// How much of the conversation is unknown; `None` if one unknown call is the reason.
-    bytes: Option<Bytes>,
+    share: Option<ForeignShare>,
 }
 
 impl UnknownPart {
-    fn of<'a>(transcript: &Transcript<'a>, message: usize, part: Json<'a>, bytes: Option<Bytes>) -> Self {
+    /// The percentage of the content that is unknown.
+    pub fn percent(&self) -> usize {
+        self.share.map_or(0, |ForeignShare { foreign, known, .. }| foreign * 100 / (foreign + known).max(1))
+    }
+
+    /// What is unknown: the part's type, or the kind of value it is.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    fn of<'a>(transcript: &Transcript<'a>, message: usize, part: Json<'a>, share: Option<ForeignShare>) -> Self {
         let whole = transcript.messages[message].json;
         let kind = part.get_text("type").map(|kind| kind.decode()).filter(|kind| kind.chars().count() < 60);
         let what = match kind {
@@ -85,7 +112,7 @@ impl UnknownPart {
             None => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name),
         };
         let (start, format) = (part.span().start, transcript.format.name);
-        UnknownPart { message, start, what: what.into(), format, program: program(whole), bytes }
+        UnknownPart { message, start, what: what.into(), format, program: unread_program(whole), share }
     }
 }
 
@@ -97,8 +124,8 @@ pub(crate) fn is_unknown(message: &Message<'_>, start: usize) -> bool {
 impl fmt::Display for UnknownPart {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let UnknownPart { message, what, format, .. } = self;
-        match self.bytes {
-            Some(Bytes { foreign, known }) => write!(
+        match self.share {
+            Some(ForeignShare { foreign, known, .. }) => write!(
                 out,
                 "tcompact cannot read most of it ({foreign} of {}): message {message} has {what}",
                 counted(foreign + known, "byte")
@@ -109,7 +136,7 @@ impl fmt::Display for UnknownPart {
             )?,
         }
         match self.program {
-            Some(program) => write!(out, "; it looks like {program}, which tcompact does not read"),
+            Some(program) => write!(out, "; it looks like {}, which tcompact does not read", program.name),
             None => Ok(()),
         }
     }
@@ -128,9 +155,50 @@ pub(crate) fn check_unknown_call(transcript: &Transcript<'_>) -> Option<UnknownP
     Some(UnknownPart::of(transcript, message, part, None))
 }
 
-/// The first foreign part of a conversation that is mostly foreign.
-pub fn check_mostly_foreign(transcript: &Transcript<'_>) -> Option<UnknownPart> {
+/// The first foreign part of a conversation whose content is foreign for the larger part.
+pub fn large_foreign_content(transcript: &Transcript<'_>) -> Option<UnknownPart> {
     let (message, part) = all_foreign_parts(transcript).next()?;
-    let bytes = Bytes::of(&transcript.messages);
-    bytes.is_mostly_foreign().then(|| UnknownPart::of(transcript, message, part, Some(bytes)))
+    let share = ForeignShare::of(&transcript.messages);
+    share.is_large().then(|| UnknownPart::of(transcript, message, part, Some(share)))
+}
+
+/// The first foreign part of a conversation that is rather of another format.
+pub fn check_mostly_foreign(transcript: &Transcript<'_>) -> Option<UnknownPart> {
+    large_foreign_content(transcript).filter(|unknown| unknown.share.is_some_and(ForeignShare::is_of_other_format))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::{check_foreign, read_for_test as read};
+
+    #[test]
+    fn a_few_unknown_parts_refuse_no_file_however_large() {
+        let unknown = |bytes: usize| format!(r#"{{"type":"hologram","body":"{}"}}"#, "x".repeat(bytes));
+        let text = r#"{"type":"text","text":"hello there"}"#;
+        let message = |role: &str, parts: &str| format!(r#"{{"role":"{role}","content":[{parts}]}}"#);
+        let list = |messages: &[String]| format!("[{}]", messages.join(","));
+        let (ask, answer) = (message("user", text), message("assistant", text));
+        for (source, is_large, is_refused) in [
+            (list(&[ask.clone(), message("assistant", &unknown(9)), answer.clone()]), false, false),
+            (list(&[ask.clone(), message("assistant", &unknown(9_000)), answer.clone()]), true, false),
+            (list(&[message("user", &format!("{text},{}", unknown(9_000))), answer.clone()]), true, false),
+            // Each answer is unknown: it is another program's file.
+            (
+                list(&[
+                    ask.clone(),
+                    message("assistant", &unknown(900)),
+                    ask.clone(),
+                    message("assistant", &unknown(900)),
+                ]),
+                true,
+                true,
+            ),
+            (list(&[message("user", &unknown(90))]), true, true),
+        ] {
+            let document = read(&source, None, None).expect("a transcript");
+            assert_eq!(large_foreign_content(&document.transcripts[0]).is_some(), is_large, "{source}");
+            assert_eq!(check_foreign(&document).is_err(), is_refused, "{source}");
+        }
+    }
 }

@@ -1,7 +1,10 @@
-//! Text inside of messages that no reader reads: under members that no format defines, beside what was read.
+//! Text that no reader reads: inside of messages under members that no format defines, and beside the list of messages,
+//! as the answer of a row whose list is a request.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
+use crate::beside;
 use crate::foreign::completion::{is_metadata, is_prose};
 use crate::format::Transcript;
 use crate::json::{Json, JsonKind};
@@ -9,6 +12,24 @@ use crate::message::{Arguments, Message};
 
 /// Members that programs write beside what is sent, and that are as long as that, or longer.
 const BESIDE: [&str; 6] = ["artifact", "extra", "instructions", "invalid_tool_calls", "raw_data", "tools"];
+
+/// The member that Hermes sends instead of `content`.
+const SENT_INSTEAD: &str = "api_content";
+
+/// Members beside the list that hold no text of the conversation, or repeat it: what a program notes of a session or of
+/// a task, and further recordings of the same run.
+#[rustfmt::skip]
+const NOTES: [&str; 18] = [
+    "channel_versions", "config", "description", "error_retries", "events", "history", "info", "model_config", "reward_info",
+    "scores", "session_metadata", "store", "summary", "task", "title", "trajectory", "usage", "user_instruction",
+];
+
+/// Members beside the list with the answer to it. Any text there is worth a word.
+#[rustfmt::skip]
+const ANSWERS: [&str; 15] = [
+    "answer", "choices", "chosen", "completion", "expected", "generations", "ideal", "output", "outputs", "prediction",
+    "reference", "rejected", "response", "solution", "target",
+];
 
 /// The least bytes of unread text that are worth a word.
 const LEAST: usize = 200;
@@ -20,9 +41,9 @@ const ENOUGH: usize = 500_000;
 /// How much of the text of a conversation is in no message as it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadText {
-    /// The index of the first message with unread text.
-    pub message: usize,
-    /// The member of that message that holds it.
+    /// The index of the first message with unread text; none where the text is beside the messages.
+    pub message: Option<usize>,
+    /// The first member that holds it.
     pub member: String,
     /// The bytes of unread text.
     pub unread: usize,
@@ -30,18 +51,27 @@ pub struct UnreadText {
     pub all: usize,
 }
 
-/// The unread text of the first messages of a conversation where it is more than a tenth of their text.
+/// The unread text of a conversation where it is more than a tenth of its text: that of its first messages, or that
+/// beside all of them.
 pub fn unread_text(transcript: &Transcript<'_>) -> Option<UnreadText> {
     let mut finder = UnreadFinder { transcript, spans: Vec::new(), unsent: Vec::new(), unread: 0, all: 0, first: None };
+    let mut unlooked = 0;
     for (index, message) in transcript.messages.iter().enumerate() {
         if finder.all > ENOUGH {
-            break;
+            unlooked += message.span().len();
+        } else {
+            finder.add_message(index, message);
         }
-        finder.add_message(index, message);
     }
-    let (message, member) = finder.first?;
     let (unread, all) = (finder.unread, finder.all);
-    (unread >= LEAST && unread > all / 10).then_some(UnreadText { message, member, unread, all })
+    let in_messages = finder.first.filter(|_| unread >= LEAST && unread > all / 10);
+    if let Some((message, member)) = in_messages {
+        return Some(UnreadText { message: Some(message), member, unread, all });
+    }
+    let BesideFinder { unread, first, is_answer, .. } = BesideFinder::of(transcript)?;
+    let all = all + unlooked + unread;
+    let is_much = (is_answer || unread >= LEAST) && unread > all / 10;
+    Some(UnreadText { message: None, member: first?, unread, all }).filter(|_| is_much)
 }
 
 struct UnreadFinder<'t, 'a> {
@@ -63,6 +93,9 @@ impl<'a> UnreadFinder<'_, 'a> {
         self.unsent = unsent.iter().map(|value| value.span().start).collect();
         for (key, value) in message.json.entries() {
             let before = self.unread;
+            if key.is("content") && message.json.get(SENT_INSTEAD).is_some() {
+                continue;
+            }
             // A wrapper can have the name of a member that holds metadata.
             if self.holds_read(&value.span()) || !self.is_beside(&key.decode()) {
                 self.add(message, value);
@@ -144,6 +177,78 @@ impl<'a> UnreadFinder<'_, 'a> {
     }
 }
 
+/// Finds the text beside the list of messages.
+struct BesideFinder<'t, 'a> {
+    transcript: &'t Transcript<'a>,
+    /// What was read, as it is spelled.
+    read: HashSet<&'a str>,
+    unread: usize,
+    /// The first member with unread text.
+    first: Option<String>,
+    /// Whether an answer has unread text.
+    is_answer: bool,
+}
+
+impl<'t, 'a> BesideFinder<'t, 'a> {
+    /// Looks through what is around the messages of a conversation; nothing where they are a bare list.
+    fn of(transcript: &'t Transcript<'a>) -> Option<Self> {
+        let envelope = transcript.envelope?;
+        let list = transcript.messages.first()?.span();
+        let mut finder = BesideFinder { transcript, read: HashSet::new(), unread: 0, first: None, is_answer: false };
+        let state = transcript.state.filter(|state| state.span() != envelope.span());
+        for (key, value) in envelope.entries().chain(state.into_iter().flat_map(|state| state.entries())) {
+            let (key, place) = (key.decode(), value.span());
+            let holds_list = place.start <= list.start && list.end <= place.end;
+            if holds_list
+                || finder.is_note(&key)
+                || !matches!(value.kind(), JsonKind::String | JsonKind::Array | JsonKind::Object)
+            {
+                continue;
+            }
+            let before = finder.unread;
+            finder.add(value);
+            if finder.unread > before {
+                finder.is_answer |= ANSWERS.contains(&&*key);
+                finder.first.get_or_insert_with(|| key.into_owned());
+            }
+        }
+        Some(finder)
+    }
+
+    fn is_note(&self, key: &str) -> bool {
+        NOTES.contains(&key)
+            || BESIDE.contains(&key)
+            || beside::is_sent(key)
+            || is_metadata(key, self.transcript.format.metadata_members)
+    }
+
+    fn add(&mut self, value: Json<'a>) {
+        if let Some(text) = value.text() {
+            if is_prose(text.raw()) && !self.is_copy(text.raw()) {
+                self.unread += value.span().len();
+            }
+            return;
+        }
+        for item in value.items() {
+            self.add(item);
+        }
+        for (key, inner) in value.entries() {
+            if !is_metadata(&key.decode(), self.transcript.format.metadata_members) {
+                self.add(inner);
+            }
+        }
+    }
+
+    /// Whether a text is one that was read.
+    fn is_copy(&mut self, text: &str) -> bool {
+        if self.read.is_empty() {
+            let messages = self.transcript.messages.iter();
+            self.read = messages.flat_map(|message| message.content.texts()).map(|text| text.raw()).collect();
+        }
+        self.read.contains(text)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,5 +284,71 @@ mod tests {
             assert!(!is_unread(&source), "{source}");
             assert!(is_unread(&source.replace(member, "\"hologram\"")), "{source}");
         }
+    }
+
+    const USER: &str = r#"{"role":"user","content":"Why is the oven hot at night?"}"#;
+
+    /// The member with unread text beside the messages of a source.
+    fn beside(source: &str) -> Option<String> {
+        let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+        let unread = unread_text(&document.transcripts[0])?;
+        assert_eq!(unread.message, None, "{source}");
+        Some(unread.member)
+    }
+
+    #[test]
+    fn an_answer_beside_its_request_is_told_however_short() {
+        let answer = r#""The timer turns it on.""#;
+        let choices = format!(r#"{{"choices":[{{"message":{{"role":"assistant","content":{answer}}}}}]}}"#);
+        for (source, member) in [
+            (format!(r#"{{"input":[{USER}],"ideal":{answer}}}"#), "ideal"),
+            (format!(r#"{{"input":[{USER}],"output":{answer},"expected":null}}"#), "output"),
+            (format!(r#"{{"input":[{USER}],"output":[{{"role":"assistant","content":{answer}}}]}}"#), "output"),
+            (format!(r#"{{"messages":[{USER}],"output":{answer}}}"#), "output"),
+            (format!(r#"{{"messages":[{USER}],"chosen":{{"role":"assistant","content":{answer}}}}}"#), "chosen"),
+            (format!(r#"{{"messages":[{USER}],"response":{choices}}}"#), "response"),
+            (format!(r#"{{"request":{{"messages":[{USER}]}},"response":{choices}}}"#), "response"),
+        ] {
+            assert_eq!(beside(&source).as_deref(), Some(member), "{source}");
+        }
+    }
+
+    #[test]
+    fn any_other_text_beside_the_messages_is_told_where_it_is_much() {
+        let much = "two words ".repeat(50);
+        assert_eq!(beside(&format!(r#"{{"messages":[{USER}],"transcript":"{much}"}}"#)).as_deref(), Some("transcript"));
+        assert_eq!(beside(&format!(r#"{{"messages":[{USER}],"transcript":"two words"}}"#)), None);
+    }
+
+    #[test]
+    fn what_programs_note_and_what_is_sent_beside_the_messages_is_not_told() {
+        let much = format!(r#""{}""#, "two words ".repeat(50));
+        for member in [
+            "system",
+            "instructions",
+            "system_prompt",
+            "tools",
+            "metadata",
+            "usage",
+            "title",
+            "summary",
+            "info",
+            "events",
+            "task",
+            "scores",
+            "description",
+            "response_metadata",
+            "provider_options",
+            "reasoning_summary",
+        ] {
+            let source = format!(r#"{{"messages":[{USER}],"{member}":{{"a":[{much}]}}}}"#);
+            assert_eq!(beside(&source), None, "{member}");
+        }
+        // A copy of a message is not unread.
+        let copy = r#""Why is the oven hot at night?""#;
+        for member in ["prompt", "input", "output", "target"] {
+            assert_eq!(beside(&format!(r#"{{"messages":[{USER}],"{member}":{copy}}}"#)), None, "{member}");
+        }
+        assert_eq!(beside(&format!("[{USER}]")), None);
     }
 }

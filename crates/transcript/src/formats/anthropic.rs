@@ -169,4 +169,21 @@ mod tests {
         assert_eq!(groups(&format!("[{turn}]")), [(1, 3)]);
         assert_eq!(groups(&format!("[{turn},{user}]")), [], "thoughts of earlier turns may go");
     }
+
+    #[test]
+    fn calls_of_later_kinds_are_paired_by_their_ids() {
+        let call = r#"{"type":"robot_tool_use","id":"r","name":"arm","input":{}}"#;
+        let result = r#"{"type":"robot_tool_result","tool_use_id":"r","content":[{"type":"text","text":"up"}]}"#;
+        let user = r#"{"role":"user","content":"u"}"#;
+        let apart =
+            format!(r#"[{user},{{"role":"assistant","content":[{call}]}},{{"role":"user","content":[{result}]}}]"#);
+        let together = format!(r#"[{user},{{"role":"assistant","content":[{call},{result}]}}]"#);
+        // A pair inside of one message cannot be split.
+        for (source, pairs) in [(apart, &[(1, 2)][..]), (together, &[])] {
+            let document = read(&source, None, None).expect("a transcript");
+            let transcript = &document.transcripts[0];
+            assert_eq!((transcript.format.name, transcript.pairing.pairs.as_slice()), ("anthropic", pairs));
+            assert!(transcript.pairing.unanswered.is_empty(), "{source}");
+        }
+    }
 }

@@ -34,6 +34,7 @@ use crate::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::outputs::{CallOutput, HostedResult};
 use crate::pieces::Piece;
 use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
+use crate::status::Denial;
 use crate::text::Text;
 use crate::usage::{SizeNote, Usage};
 
@@ -139,7 +140,10 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
             let mut read = items::item(&Object::of(item))?;
             // A call or result is its whole line.
             read.calls.iter_mut().for_each(|call| call.json = json);
-            read.results.iter_mut().for_each(|answer| answer.json = json);
+            for answer in &mut read.results {
+                answer.json = json;
+                answer.denial = denial(item);
+            }
             let role = if is_injected(&read) { Role::Developer } else { read.role };
             Ok(Message { json, role, ..read })
         }
@@ -152,6 +156,17 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     items::groups(messages.iter().map(|message| payload(message.json)))
+}
+
+/// The record that the user stopped a call: all that Codex writes then. Only its own tools cannot write it themselves.
+fn denial(item: Json<'_>) -> Option<Box<Denial<'_>>> {
+    const OWN_TOOLS: &str = "shell|shell_command|local_shell|container.exec|exec_command|apply_patch";
+    const LONGEST: usize = 60;
+    let output = item.get_text("output").filter(|output| output.raw().len() <= LONGEST)?.decode();
+    let (wall_time, stopped) = output.split_once('\n').unwrap_or(("Wall time: ", &output));
+    let is_stopped = stopped == "aborted by user" || stopped.starts_with("aborted by user after ");
+    let is_record = is_stopped && wall_time.starts_with("Wall time: ");
+    is_record.then(|| Box::new(Denial::new(None).of_tools(OWN_TOOLS)))
 }
 
 fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {

@@ -52,14 +52,15 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         let is_model = message.member_is("role", "model");
         return if lacks_content && is_model { MatchScore::Plain } else { MatchScore::Mismatch };
     };
-    match role(message) {
-        Some(_) if parts.items().next().is_none() => MatchScore::Plain,
-        Some(_)
-            if parts.items().any(is_part) && parts.items().all(|part| is_part(part) || is_of_unknown_kind(part)) =>
-        {
-            MatchScore::Own("parts")
-        }
-        _ => MatchScore::Mismatch,
+    if role(message).is_none() || !parts.items().all(|part| is_part(part) || is_of_unknown_kind(part)) {
+        MatchScore::Mismatch
+    } else if parts.items().next().is_none() {
+        MatchScore::Plain
+    } else if parts.items().any(is_part) {
+        MatchScore::Own("parts")
+    } else {
+        // Nothing but unknown kinds says nothing for or against the format.
+        MatchScore::Neutral
     }
 }
 

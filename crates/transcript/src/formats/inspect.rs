@@ -41,13 +41,10 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     {
         return MatchScore::Mismatch;
     }
-    let mut calls = list(message, "tool_calls").map(Object::of).peekable();
-    if calls.peek().is_some() {
-        return if calls.all(|call| is_call(&call)) {
-            MatchScore::Own("calls whose function is a name")
-        } else {
-            MatchScore::Mismatch
-        };
+    let calls: Vec<Object<'_>> = list(message, "tool_calls").map(Object::of).collect();
+    if !calls.is_empty() {
+        let is_own = calls.iter().any(is_call) && calls.iter().all(|call| is_call(call) || is_of_unknown_type(call));
+        return if is_own { MatchScore::Own("calls whose function is a name") } else { MatchScore::Mismatch };
     }
     if role == Role::Tool && message.get_text("function").is_some() {
         return MatchScore::Own("results that name their function");
@@ -134,6 +131,12 @@ fn has_summary_mark(message: &Object<'_>) -> bool {
 /// Whether the function of a call is its name, as in this format.
 fn is_call(call: &Object<'_>) -> bool {
     call.get("function").is_some_and(|function| function.kind() == JsonKind::String)
+}
+
+/// Whether an entry among the calls has a type that is not known.
+fn is_of_unknown_type(call: &Object<'_>) -> bool {
+    let kind = call.get_text("type").filter(|kind| !["function", "custom"].iter().any(|known| kind.is(known)));
+    kind.is_some() && call.get("function").is_none()
 }
 
 fn call(json: Json<'_>) -> Call<'_> {

@@ -99,9 +99,11 @@ fn is_call(call: &Object<'_>) -> bool {
         && call.at(&["function", "arguments"]).is_some_and(|arguments| arguments.kind() == JsonKind::Object)
 }
 
-/// Whether a result names its tool.
+/// Whether a result names its tool and not its call. Others (Hermes) write both names.
 fn names_tool(message: &Object<'_>) -> bool {
-    message.member_is("role", "tool") && non_null(message, "tool_name").is_some()
+    message.member_is("role", "tool")
+        && non_null(message, "tool_name").is_some()
+        && non_null(message, "tool_call_id").is_none()
 }
 
 /// The thinking beside the text of a message: the member and its text.

@@ -8,15 +8,16 @@
 use serde_json::{Value, json};
 
 use crate::format::{
-    Attachments, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole,
+    Attachments, EntryKind, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, Retention, Session,
+    SummaryMessage, SummaryRole,
 };
 use crate::formats::shared::blocks::{block_types, elements, has_key, is_call_or_unread, with_parts};
 use crate::formats::shared::chat;
 use crate::formats::shared::fields::{copied, has_any, list, non_null, role_of};
 use crate::frame::Frame;
-use crate::json::{Json, JsonKind, Object};
+use crate::json::{Items, Json, JsonKind, Object};
 use crate::media::MediaKind;
-use crate::message::{Call, Content, Message, Part, PartKind, Role};
+use crate::message::{Call, Content, Message, Part, PartKind, RareFields, Role};
 use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::text::Text;
 use crate::usage::UsageAt;
@@ -67,10 +68,33 @@ pub(super) static FORMAT: Format = Format {
     summary_roles: chat::SUMMARY_ROLES,
     attachments: Some(Attachments::At { list: &[PICTURES], beside: &[] }),
     hooks: Hooks { match_score, read, order: Some(order), groups, write_summary, write_result, ..Hooks::NONE },
+    session: &Hermes,
     ..Format::DEFAULT
 };
 
+/// The sessions of Hermes Agent.
+#[derive(Debug)]
+struct Hermes;
+
+impl Session for Hermes {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
+        if !values.clone().any(is_note) {
+            return Vec::new();
+        }
+        let kind = |value| if is_note(value) { EntryKind::Note(Retention::Always) } else { EntryKind::Message };
+        values.map(kind).collect()
+    }
+}
+
+/// Whether a row is what Hermes notes of a session, as its tools. It is not sent.
+fn is_note(row: Json<'_>) -> bool {
+    row.member_is("role", "session_meta")
+}
+
 fn match_score(message: &Object<'_>) -> MatchScore {
+    if message.member_is("role", "session_meta") {
+        return MatchScore::Neutral;
+    }
     let Some(role) = role_of(&chat::ROLES, message) else { return MatchScore::Mismatch };
     let carries = ["content", "tool_calls", "function_call", "refusal", "audio", "reasoning_content"];
     if !is_readable(message) {
@@ -105,6 +129,7 @@ fn match_score(message: &Object<'_>) -> MatchScore {
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let mut read = chat::message(message)?;
+    send_instead(&mut read, message);
     if read.role != Role::Assistant {
         return Ok(read);
     }
@@ -122,6 +147,16 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let beside = refusal.into_iter().chain(pictures).chain(sound).collect();
     read.content = with_parts(read.content, message.get("content"), beside);
     Ok(read)
+}
+
+/// Puts what Hermes sends of a message in the place of its content. Hermes adds to what was said, as what it remembers
+/// of the user.
+fn send_instead<'a>(read: &mut Message<'a>, message: &Object<'a>) {
+    let sent = message.get_text("api_content").filter(|_| matches!(read.role, Role::User | Role::Assistant));
+    let (Some(sent), Content::Text(said)) = (sent, &read.content) else { return };
+    let typed = Some(*said).filter(|said| !said.is_empty() && sent.decode().contains(&*said.decode()));
+    read.rest = RareFields { typed, ..read.rare_fields() }.boxed();
+    read.content = Content::Text(sent);
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -315,5 +350,30 @@ mod tests {
         // A message that the model should continue is not evidence, and hides none.
         let going_on = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"user","content":"u"},{"role":"assistant","content":"It","prefix":true}]"#;
         assert!(alternates(going_on));
+    }
+
+    #[test]
+    fn rows_of_hermes_are_read_as_it_sends_them() {
+        let note = r#"{"role":"session_meta","tools":[]}"#;
+        let user = r#"{"role":"user","content":"Look.","api_content":"Look.\n\n[The user likes short answers.]"}"#;
+        let call = r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+        let result = r#"{"role":"tool","content":"r","tool_call_id":"a","tool_name":"f"}"#;
+        let lines = [note, user, call, result].join("\n");
+        let session = format!(r#"{{"session_id":"s","message_count":3,"messages":[{user},{call},{result},{note}]}}"#);
+        for source in [lines, session] {
+            let document = read(&source, None, None).expect("a transcript");
+            let transcript = &document.transcripts[0];
+            assert_eq!(
+                (transcript.format.name, transcript.messages.len(), transcript.notes.len()),
+                ("openai-chat", 3, 1)
+            );
+            assert_eq!(transcript.pairing.pairs, [(1, 2)]);
+            let sent = transcript.messages[0].content.texts()[0].decode().into_owned();
+            assert_eq!(sent, "Look.\n\n[The user likes short answers.]");
+            assert_eq!(crate::speaker::said_texts(&transcript.messages[0]).strings(), ["Look."]);
+            assert_eq!(crate::foreign::unread_text(transcript), None);
+        }
+        let alone = format!("[{user},{result}]");
+        assert_eq!(read(&alone, None, None).expect("a transcript").transcripts[0].format.name, "openai-chat");
     }
 }

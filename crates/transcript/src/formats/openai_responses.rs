@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::format::{
     EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole, TextBlock, Transcript,
 };
+use crate::formats::shared::blocks::is_foreign;
 use crate::formats::shared::fields::{has_any, non_null, role_of};
 use crate::formats::shared::items::{self, Item, ROLES, kind};
 use crate::json::{Json, JsonKind, Object};
@@ -178,6 +179,8 @@ fn score_of_message(message: &Object<'_>) -> MatchScore {
                         score = MatchScore::Own("its content parts")
                     }
                     Some(kind) if ["refusal", "input_audio"].iter().any(|shared| kind.is(shared)) => {}
+                    // A part that no format knows says nothing for or against this one.
+                    kind if part.kind() == JsonKind::Object && is_foreign(part, kind) => {}
                     _ => return MatchScore::Mismatch,
                 }
             }

@@ -123,6 +123,27 @@ fn a_wrong_format_names_the_right_one() {
 fn an_empty_list_is_a_transcript() {
     assert_eq!(formats("[]"), [("openai-chat", 0, None)]);
     assert_eq!(formats("{\"messages\": []}"), [("openai-chat", 0, None)]);
+    assert_eq!(formats("{\"input\": []}"), [("openai-responses", 0, None)]);
+}
+
+#[test]
+fn an_empty_list_of_anything_is_not() {
+    for source in [r#"{"owner":"o","history":[]}"#, r#"{"output":[]}"#, r#"{"trajectory":[],"steps":3}"#] {
+        let error = read(source, None, None).expect_err(source).to_string();
+        assert!(error.contains("an empty list, which nothing shows to be one of messages"), "{error}");
+        assert!(read(source, crate::formats::by_name("openai-chat"), None).is_ok(), "{source}");
+    }
+    // Among conversations, one without messages stays unchanged.
+    assert_eq!(formats(&format!("{{\"history\":[]}}\n{{\"history\":[{USER}]}}")).len(), 2);
+    let of_continue = r#"{"sessionId":"s","workspaceDirectory":"/","history":[]}"#;
+    assert!(read(of_continue, None, None).expect_err("another's").to_string().contains("Continue"));
+}
+
+#[test]
+fn a_file_is_named_by_a_line_behind_the_first() {
+    let source = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"agent_start\"}\n";
+    let error = read(source, None, None).expect_err("another's").to_string();
+    assert!(error.contains("a stream of pi") && error.ends_with("at line 2 column 1"), "{error}");
 }
 
 #[test]

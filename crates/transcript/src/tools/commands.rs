@@ -143,7 +143,7 @@ fn changes(command: &SimpleCommand<'_>, text: &str) -> Vec<Change> {
     const UNAPPLIED: [&str; 6] = ["--check", "--dry-run", "--stat", "--numstat", "-R", "--reverse"];
     let (name, operands) = program(command, &[]);
     let has = |flag: &str| command.has(flag);
-    let mut found: Vec<Change> = command.outputs.iter().map(|path| Change::new(Changed, path)).collect();
+    let mut found: Vec<Change> = command.outputs.iter().map(|output| Change::new(Changed, &output.path)).collect();
     if name.starts_with("git ") && (has("-n") || has("--dry-run")) {
         return found;
     }

@@ -22,15 +22,22 @@ pub(super) enum Operator {
     Background,
 }
 
+/// A file that the output of a command goes to.
+#[derive(Debug)]
+pub struct OutputFile<'c> {
+    pub path: Cow<'c, str>,
+    /// Whether the output goes behind what the file holds, as of `>>`.
+    pub appends: bool,
+}
+
 /// A program with its arguments, and what stands around it.
 #[derive(Debug, Default)]
-pub(super) struct SimpleCommand<'c> {
+pub struct SimpleCommand<'c> {
     /// The program and its arguments without their quotes, without variables set for it and redirections.
-    pub(super) words: Vec<Cow<'c, str>>,
-    /// The files that its output goes to.
-    pub(super) outputs: Vec<Cow<'c, str>>,
+    pub words: Vec<Cow<'c, str>>,
+    pub outputs: Vec<OutputFile<'c>>,
     /// The text of its here-document.
-    pub(super) here: Option<&'c str>,
+    pub here: Option<&'c str>,
     /// The folder that it runs in, where that is known; of `cd`, the folder that it goes to.
     pub(super) folder: Option<Rc<str>>,
     pub(super) before: Operator,
@@ -40,7 +47,7 @@ pub(super) struct SimpleCommand<'c> {
 
 impl SimpleCommand<'_> {
     /// The program without its folder.
-    pub(super) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
     }
 
@@ -97,6 +104,25 @@ pub(super) fn commands<'c>(text: &'c str, folder: Option<&str>) -> Vec<SimpleCom
     }
     reader.end(Operator::Then);
     reader.found
+}
+
+/// Shows each simple command of a command line, and of the scripts that it hands to shells, in order.
+pub fn visit_commands(text: &str, visit: &mut dyn FnMut(&SimpleCommand<'_>)) {
+    visit_within(text, DEEPEST_SCRIPT, visit);
+}
+
+fn visit_within(text: &str, depth: usize, visit: &mut dyn FnMut(&SimpleCommand<'_>)) {
+    for command in commands(text, None) {
+        match command.script() {
+            Some(script) if depth > 0 => {
+                visit_within(script, depth - 1, visit);
+                if !command.outputs.is_empty() {
+                    visit(&command);
+                }
+            }
+            _ => visit(&command),
+        }
+    }
 }
 
 /// The commands of each pipeline.
@@ -195,7 +221,7 @@ impl<'c> Reader<'c> {
             self.command.here = Some("");
             self.here.push((self.found.len(), word));
         } else if sign.starts_with('>') && matches!(&rest[..digits], "" | "1") && is_file {
-            self.command.outputs.push(word);
+            self.command.outputs.push(OutputFile { path: word, appends: sign.starts_with(">>") });
         }
     }
 

@@ -128,6 +128,7 @@ fn files_of_commands() {
         ("cat a.py && pytest", "r a.py"),
         ("cat $FILE", ""),
         ("cat src/*.rs", ""),
+        ("cat >> fix.py << 'EOF'\nx\nEOF", "c fix.py"),
         ("cat > fix.py << 'EOF'\nopen('x') > y.py\nEOF", "c fix.py"),
         ("echo hi >> 'my notes.txt' 2>&1", "c my notes.txt"),
         ("cd /testbed && sed -i 's/a > b/c/' src/tools.py", "c /testbed/src/tools.py"),
@@ -151,4 +152,39 @@ fn what_one_read_shows_of_another() {
     assert!(!lines(3, Some(9)).covers(&lines(3, None)) && !lines(4, None).covers(&lines(3, Some(9))));
     let excerpt = |what: &str| Extent::Excerpt(what.to_owned());
     assert!(excerpt("grep x").covers(&excerpt("grep x")) && !excerpt("grep x").covers(&excerpt("grep y")));
+}
+
+#[test]
+fn what_changes_something_elsewhere_is_told_apart() {
+    use actions::{Purpose, purpose_of};
+    let of_command = |command: &str| {
+        let arguments = serde_json::json!({"command": command}).to_string();
+        purpose_of("Bash", &ToolUse::parse("Bash", &arguments), "")
+    };
+    for command in [
+        "git add -A && git commit -m x && git push origin main",
+        "curl -s -X POST https://api.example.com/v1/products -H 'Accept: */*'",
+        "curl https://api.example.com/v1/prices -d amount=2900",
+        "npx vercel deploy --prod",
+        "vercel --prod --yes",
+        "gh pr create --fill",
+        "npm publish",
+        "kubectl -n shop apply -f a.yaml",
+        "scp a.tar host:/srv",
+    ] {
+        assert_eq!(of_command(command), Purpose::Effects, "{command}");
+    }
+    for command in ["curl -sL https://example.com/a.json", "gh pr list", "git status", "npm test", "kubectl get pods"] {
+        assert_ne!(of_command(command), Purpose::Effects, "{command}");
+    }
+    for command in ["Get-Content a.ts", "Get-ChildItem -Recurse src | Select-String x"] {
+        assert_eq!(of_command(command), Purpose::Reads, "{command}");
+    }
+    let of_tool = |name: &str| purpose_of(name, &ToolUse::parse(name, "{}"), "ok");
+    for name in ["book_reservation", "send_email", "mcp__calendar__create_event"] {
+        assert_eq!(of_tool(name), Purpose::Effects, "{name}");
+    }
+    for name in ["update_topic", "get_order", "wait_agent", "create_file"] {
+        assert_ne!(of_tool(name), Purpose::Effects, "{name}");
+    }
 }

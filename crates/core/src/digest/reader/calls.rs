@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
-use crate::digest::calls::{Call, CallSource, Ended};
+use crate::digest::calls::{Call, CallSource, Ended, says_nothing};
 use crate::digest::deciding::reads_as_error;
 use crate::digest::files::clean;
 use crate::digest::grammar::Place;
@@ -16,9 +16,9 @@ use crate::transcript::background::{AnsweredCall, TaskEvent, records_of_call};
 use crate::transcript::json::Json;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::speaker::clean_folder;
-use crate::transcript::status::{Denial, Status};
+use crate::transcript::status::{Denial, Status, refuses_edit};
 use crate::transcript::text::Text;
-use crate::transcript::tools::actions::{Purpose, is_in, purpose_of};
+use crate::transcript::tools::actions::{Purpose, is_in, only_searches, purpose_of};
 use crate::transcript::tools::{Access, ToolUse, folder_argument, is_shell, words_of_name};
 
 /// A call whose result is not there yet.
@@ -119,13 +119,17 @@ impl<'a> HistoryReader<'a, '_> {
             Ended::Refused => return Some(Kind::FailedCall),
             _ => {}
         }
-        let has_failed = ended.is_failure();
+        let has_failed = ended.is_failure() || !tool.changes.is_empty() && refuses_edit(opening);
         let purpose = purpose_of(name, tool, opening);
+        if (has_failed || !tool.only_reads) && says_nothing(opening) && only_searches(name, tool) {
+            return Some(Kind::FoundNothing);
+        }
         if let Some(command) = &tool.command {
             if purpose != Purpose::Reads || !tool.changes.is_empty() {
                 self.files.add_command(command, tool, at.call, has_failed);
             }
         } else if tool.files.iter().any(|file| file.access == Access::Changed) {
+            let has_failed = has_failed || refuses_edit(opening);
             // Whether it was made, a result without a status says in its words: it is told as a call.
             if has_failed || !is_told_as_error {
                 self.files.add_tool(name, given, tool, at.call, has_failed);
@@ -150,6 +154,7 @@ impl<'a> HistoryReader<'a, '_> {
             return if are_told { None } else { Some(Kind::Read) };
         }
         Some(match purpose {
+            Purpose::Effects => Kind::Effect,
             Purpose::Acts | Purpose::Checks | Purpose::Scripts => Kind::Action,
             Purpose::LooksUp => Kind::LookUp,
             Purpose::Reads => Kind::Read,

@@ -1,7 +1,7 @@
 //! Reads a digest back from an earlier summary, by its own grammar: a heading, items that begin with `- `, and lines behind
 //! them that begin with two spaces. What is read keeps its section, and so its speaker, and its place.
 
-use crate::digest::calls::{Call, CallSource, Ended};
+use crate::digest::calls::{Call, CallSource, Ended, tells_nothing};
 use crate::digest::files::FileCalls;
 use crate::digest::grammar::{
     ARROW, ASKED, FOLDER, FROM_PROGRAM, HEADINGS, LAST, LEFT_OUT, LOADED, LeftOut, MISSING, Place, READ, Section,
@@ -14,7 +14,7 @@ use crate::digest::reader::HistoryReader;
 use crate::digest::tasks;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::tools::ToolUse;
-use crate::transcript::tools::actions::{FileAction, Purpose, purpose_of};
+use crate::transcript::tools::actions::{FileAction, Purpose, only_searches, purpose_of};
 
 /// Reads an earlier summary of ours: a whole digest, or what stands beside a model's summary. Returns whether it is one.
 /// `round` is that of the summary.
@@ -178,7 +178,7 @@ impl CarriedReader<'_, '_, '_> {
         self.reader.add_user(place, LazyText::owned(text), text, asked);
         if let Some(item) = self.reader.digest.items.last_mut() {
             item.alike = u32::try_from(alike).unwrap_or(u32::MAX);
-            if from_program.is_some() || alike > 1 && item.kind == Kind::Typed {
+            if from_program.is_some() || alike > 1 && matches!(item.kind, Kind::Typed | Kind::Remark) {
                 item.kind = Kind::FromProgram;
             }
         }
@@ -262,9 +262,11 @@ impl CarriedReader<'_, '_, '_> {
         let command = label.strip_prefix('`').and_then(|label| label.strip_suffix('`')).map(str::to_owned);
         let name = label.split('(').next().unwrap_or("").to_owned();
         let ended = Ended::parse(outcome);
-        let purpose = purpose_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);
-        let kind = match purpose {
+        let tool = ToolUse { command, ..ToolUse::default() };
+        let kind = match purpose_of(&name, &tool, outcome) {
+            _ if tells_nothing(outcome) && only_searches(&name, &tool) => Kind::FoundNothing,
             _ if ended.is_failure() || ended == Ended::Refused => Kind::FailedCall,
+            Purpose::Effects => Kind::Effect,
             Purpose::Acts | Purpose::Checks | Purpose::Scripts => Kind::Action,
             Purpose::LooksUp => Kind::LookUp,
             Purpose::Reads => Kind::Read,

@@ -8,6 +8,7 @@ use crate::digest::calls::Ended;
 use crate::digest::grammar::{LOADED, Place, READ, Section};
 use crate::digest::item::{Body, Item, Names};
 use crate::digest::kinds::Kind;
+use crate::digest::plan::PlanStatus;
 use crate::digest::reader::{HistoryReader, UserKey};
 
 /// From how many on items that are equal but for digits stand once.
@@ -96,7 +97,7 @@ impl<'a> HistoryReader<'a, '_> {
         let mut keys = std::mem::take(&mut self.user_keys);
         keys.retain(|key| {
             let item = &self.digest.items[key.item];
-            let is_plain = matches!(item.kind, Kind::Typed | Kind::FromProgram);
+            let is_plain = matches!(item.kind, Kind::Typed | Kind::Remark | Kind::FromProgram);
             is_plain && !item.is_replaced && matches!(&item.body, Body::User { asked: None, .. })
         });
         keys.sort_unstable_by_key(|key| (key.without_digits, key.item));
@@ -210,8 +211,24 @@ fn weigh(items: &mut [Item<'_>]) {
             item.weight *= 0.4;
         }
     }
-    let calls = items.iter_mut().rev().filter(|item| matches!(item.body, Body::Call(_)));
+    let plans: Vec<usize> = (0..items.len()).filter(|at| items[*at].kind == Kind::Plan).collect();
+    for at in plans {
+        items[at].weight *= worth_of_plan(items, &items[at]);
+    }
+    let is_call = |item: &&mut Item<'_>| matches!(item.body, Body::Call(_)) && item.kind != Kind::FoundNothing;
+    let calls = items.iter_mut().rev().filter(is_call);
     for call in calls.take(LAST_CALLS) {
         call.weight *= LAST_TURN;
     }
+}
+
+/// How much less a plan is worth that is done, or that the user has spoken behind several times.
+fn worth_of_plan(items: &[Item<'_>], item: &Item<'_>) -> f32 {
+    const DONE: f32 = 0.3;
+    const OLD: f32 = 0.4;
+    const MESSAGES: usize = 3;
+    let Body::Plan(plan) = &item.body else { return 1.0 };
+    let later = items.iter().filter(|other| other.is_typed() && other.place > item.place).count();
+    let is_done = plan.left_out == 0 && plan.items.iter().all(|item| item.status == PlanStatus::Done);
+    (if is_done { DONE } else { 1.0 }) * (if later >= MESSAGES { OLD } else { 1.0 })
 }

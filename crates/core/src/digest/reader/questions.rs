@@ -15,8 +15,51 @@ pub(super) fn question_of(answer: &str, place: Place, before: &LazyText<'_>) -> 
     }
     let picks = !answer.contains(['?', '#']) && picks_item(answer);
     let before = before.read();
-    let question = question_in(before.trim_end(), picks)?;
-    Some(Question { place, text: both_ends(question, LONGEST) })
+    let before = before.trim_end();
+    let question = question_in(before, picks);
+    let text = match option_of(before, answer) {
+        // What was picked says more than the rest of the question.
+        Some(option) if !question.is_some_and(|question| both_ends(question, LONGEST).contains(option)) => {
+            let asked = question.filter(|question| question.contains(option)).unwrap_or(above_list(before, option));
+            format!("{}\n{option}", both_ends(asked, LONGEST.saturating_sub(option.len())))
+        }
+        _ => both_ends(question?, LONGEST),
+    };
+    Some(Question { place, text: text.trim().to_owned() })
+}
+
+/// The paragraph above the list that a line stands in, which is a part of the text.
+fn above_list<'t>(text: &'t str, line: &str) -> &'t str {
+    let at = line.as_ptr() as usize - text.as_ptr() as usize;
+    let lines: Vec<&str> = text[..at].lines().collect();
+    let list = lines.iter().rposition(|line| !line.trim().is_empty() && !is_of_list(line)).map_or(0, |at| at + 1);
+    let from = lines[..list].iter().rposition(|line| !is_paragraph(line)).map_or(0, |at| at + 1);
+    let start = lines.get(from).map_or(at, |line| line.as_ptr() as usize - text.as_ptr() as usize);
+    let end = lines[..list].last().map_or(start, |line| line.as_ptr() as usize - text.as_ptr() as usize + line.len());
+    text[start.min(end)..end].trim()
+}
+
+/// The last line of a text that begins with the letter or the number of the option that an answer names.
+fn option_of<'t>(text: &'t str, answer: &str) -> Option<&'t str> {
+    const MARKS: &[char] = &['-', '*', '|', '(', '[', '+', ' ', '\t'];
+    const LONGEST: usize = 300;
+    let words: Vec<&str> = answer.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let named = match words.as_slice() {
+        [option] => option,
+        [label, option] if label.eq_ignore_ascii_case("option") => option,
+        _ => return None,
+    };
+    let is_number = named.len() <= 2 && named.bytes().all(|byte| byte.is_ascii_digit());
+    let is_letter = named.len() == 1 && named.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if !is_number && !is_letter {
+        return None;
+    }
+    text.lines().rev().map(str::trim).filter(|line| line.len() <= LONGEST && is_item(line)).find(|line| {
+        let start = line.trim_start_matches(MARKS);
+        let behind =
+            start.get(..named.len()).filter(|start| start.eq_ignore_ascii_case(named)).map(|_| &start[named.len()..]);
+        behind.is_some_and(|behind| behind.starts_with(['.', ')', ']', ':', '|', ' ', '*', '、']))
+    })
 }
 
 /// Whether an answer names items of a list.
@@ -67,4 +110,34 @@ fn is_paragraph(line: &str) -> bool {
 /// Whether a line is an item, or is indented as the rest of one.
 fn is_of_list(line: &str) -> bool {
     is_item(line.trim()) || line.starts_with([' ', '\t'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(answer: &str, before: &str) -> Option<String> {
+        question_of(answer, Place::new(3), &LazyText::owned(before)).map(|question| question.text)
+    }
+
+    #[test]
+    fn the_option_that_was_picked_stands_with_the_question() {
+        let others = "| X | something else that takes a while to tell, and that nobody picks in the end |\n".repeat(9);
+        let table = format!(
+            "Next question (2/5)\nHow long is the zoom kept?\n\n| Option | Description |\n|---|---|\n| A | for the session |\n| B | for ever |\n{others}\nYou can reply with the letter.\n\nProgress\n- asked: 1\n- changed: spec.md"
+        );
+        let text = asked("B", &table).expect("a question");
+        assert!(text.contains("How long is the zoom kept?") && text.ends_with("| B | for ever |"), "{text}");
+        let text = asked("Option a", &table).expect("a question");
+        assert!(text.ends_with("| A | for the session |"), "{text}");
+        let list = format!("Which one?\n{}2. the blue one", "1. the red one\n".repeat(40));
+        let text = asked("2", &list).expect("a question");
+        assert!(text.contains("2. the blue one"), "{text}");
+    }
+
+    #[test]
+    fn what_names_no_option_picks_none() {
+        assert_eq!(asked("A", "I am done."), None);
+        assert_eq!(asked("yes", "Shall I?\n- yes: both").as_deref(), Some("Shall I?\n- yes: both"));
+    }
 }

@@ -86,6 +86,44 @@ fn runs_stand_in_the_order_of_their_results() {
     }
 }
 
+/// A search that found nothing is told last, whatever its tool and its words: before it stands all else that was done.
+#[test]
+fn a_search_that_found_nothing_is_worth_least() {
+    const NOTHING: &str = "No matches found";
+    let tool = |name: &str, arguments: Value, result: &str| call(name, &arguments, result);
+    let list = || tool("bash", json!({"command": "ls beds"}), &"bed\n".repeat(9));
+    for search in [
+        tool("Grep", json!({"pattern": "beds"}), NOTHING),
+        tool("Glob", json!({"pattern": "*.bed"}), "No files found"),
+        tool("search_file_content", json!({"pattern": "beds"}), "No matches found for pattern \"beds\" in path \".\"."),
+        tool("bash", json!({"command": "cd src && grep -rn beds ."}), "[exit code 1]"),
+        tool("bash", json!({"command": "rg beds"}), "{\"output\":\"\",\"metadata\":{\"exit_code\":1}}"),
+        tool("bash", json!({"command": "git ls-files beds"}), ""),
+    ] {
+        let wide = digest_of_chat(&[list(), search.clone()].concat(), 900);
+        assert_eq!(lines(&wide).len(), 2, "{wide}");
+        for limit in 30..90 {
+            let told = lines(&digest_of_chat(&[list(), search.clone()].concat(), limit));
+            assert!(told.is_empty() || told[0].contains("ls beds"), "{limit}: {told:?}");
+        }
+        // A later round knows it, too.
+        let next = [vec![json!({"role": "user", "content": as_message(&wide)})], list()].concat();
+        for limit in 40..120 {
+            let told = lines(&digest_of_chat(&next, limit));
+            assert!(told.is_empty() || told.iter().any(|line| line.contains("ls beds")), "{limit}: {told:?}");
+        }
+    }
+    for (other, result) in [
+        ("mkdir beds", ""),
+        ("make beds", "No matches found"),
+        ("grep -n bed a.md", "3:bed"),
+        ("ls beds", "no: beds\n[exit code 2]"),
+    ] {
+        let digest = digest_of_chat(&[run("wc -l a.md", "9 a.md"), run(other, result)].concat(), 36);
+        assert!(lines(&digest).iter().any(|line| line.contains(other)), "{other}: {digest}");
+    }
+}
+
 /// A call that waits for its result is told as such, and one that the user refused.
 #[test]
 fn calls_without_a_result_say_so() {

@@ -61,9 +61,41 @@ fn a_file_has_the_calls_on_it_in_order() {
         (vec![bash("sed -i 's/a/b/' src/a.rs", OK)], "src/a.rs: sed [0]"),
         (vec![call("apply_patch", &json!({"input": patch}), "Success.")], "b.rs: update [0]; c.rs: add [0]"),
         (vec![bash(&format!("apply_patch <<'EOF'\n{patch}EOF"), OK)], "b.rs: apply_patch [0]; c.rs: apply_patch [0]"),
-        // Whether these were made, their results say.
-        (vec![edit("No replacement was performed, old_str `a` did not appear verbatim in src/a.rs.")], ""),
-        (vec![edit("<tool_use_error>File has not been read yet.</tool_use_error>")], ""),
+        // Whether these were made, their tools say in a sentence of their own.
+        (
+            vec![edit("No replacement was performed, old_str `a` did not appear verbatim in src/a.rs.")],
+            "src/a.rs: edit failed [0]",
+        ),
+        (
+            vec![edit(WELL), edit("<tool_use_error>File has not been read yet.</tool_use_error>")],
+            "src/a.rs: edit [0], edit failed [2]",
+        ),
+        (
+            vec![bash(&format!("apply_patch <<'EOF'\n{patch}EOF"), "apply_patch verification failed: no such lines")],
+            "b.rs: apply_patch failed [0]; c.rs: apply_patch failed [0]",
+        ),
+        (vec![edit("Failed edits are listed in src/b.rs now.")], ""),
+        // What is written behind a file is not a file that is written anew.
+        (
+            vec![bash("cat > notes.md <<'EOF'\nx\nEOF", OK), bash("cat >> notes.md <<'EOF'\ny\nEOF", OK)],
+            "notes.md: cat > [0], cat >> [2]",
+        ),
+        (vec![bash("echo 'a > b' 1>>'my notes.md' 2>/dev/null", OK)], "my notes.md: echo >> [0]"),
+        (vec![edit(WELL), bash("cat src/a.rs 2>/dev/null > b.rs", OK)], "src/a.rs: edit [0]; b.rs: cat > [2]"),
+        // A text is not a command, and names no file; a program that is run does.
+        (
+            vec![bash("mkdir -p ./w && touch ./w/a.md && echo \"# A\n\nA place for w/a.md.\" > ./w/a.md", OK)],
+            "w/a.md: touch [0], echo > [0]",
+        ),
+        (vec![edit(WELL), bash("git commit -m 'Mend src/a.rs\n\nrm src/a.rs'", OK)], "src/a.rs: edit [0]"),
+        (vec![edit(WELL), bash("cat <<'EOF'\nM src/a.rs\nA src/a.rs\nEOF", OK)], "src/a.rs: edit [0]"),
+        (vec![edit(WELL), bash("test -f src/a.rs", OK)], "src/a.rs: edit [0]"),
+        (
+            vec![edit(WELL), bash("python3 - <<'EOF'\nprint(open('src/a.rs').read())\nEOF", OK)],
+            "src/a.rs: edit [0], python3 [2]",
+        ),
+        (vec![edit(WELL), bash("bash -lc \"cd /w && rm src/a.rs\"", OK)], "src/a.rs: edit [0], rm [2]"),
+        (vec![edit(WELL), bash("for f in a b; do sh src/a.rs $f; done", OK)], "src/a.rs: edit [0], sh [2]"),
         (vec![call("Read", &json!({"file_path": "src/a.rs"}), "fn main() {}")], "Read: src/a.rs [1]"),
         (vec![call("Read", &json!({"file_path": "src/a.rs"}), "Error: no such file")], ""),
     ] {

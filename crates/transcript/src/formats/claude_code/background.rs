@@ -13,6 +13,9 @@ const BEHIND: &[&str] = &["[SYSTEM NOTIFICATION - NOT USER INPUT]"];
 /// What tells where the result of the task is.
 const ENDINGS: &[&str] = &["Read the output file", "Full transcript available at"];
 
+/// How the report of an agent begins whose last request failed. The status in its notice is "completed".
+const FAILURES: &[&str] = &["API Error: "];
+
 pub(super) const FORMS: BackgroundForms = BackgroundForms {
     notices: &[
         TaskNotice {
@@ -24,6 +27,7 @@ pub(super) const FORMS: BackgroundForms = BackgroundForms {
             status: "status",
             file: "output-file",
             texts: &["summary", "result", "event"],
+            failures: FAILURES,
         },
         TaskNotice {
             opening: "<bash-notification>",
@@ -34,6 +38,7 @@ pub(super) const FORMS: BackgroundForms = BackgroundForms {
             status: "status",
             file: "output-file",
             texts: &["summary", "result", "event"],
+            failures: FAILURES,
         },
     ],
     // Claude Code attaches a notice that comes while the model works.

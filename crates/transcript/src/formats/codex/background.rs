@@ -20,6 +20,7 @@ pub(super) const FORMS: BackgroundForms = BackgroundForms {
         status: "status",
         file: "",
         texts: &[],
+        failures: &[],
     }],
     inserted: &[],
     answer: Some(TaskAnswer {

@@ -130,6 +130,26 @@ fn printed_events_are_told_from_sessions() {
 }
 
 #[test]
+fn a_call_that_the_user_stopped_is_recorded_as_refused() {
+    for (output, tool, is_refused) in [
+        ("Wall time: 15.0 seconds\\naborted by user", "shell", true),
+        ("aborted by user after 2.5s", "apply_patch", true),
+        ("aborted by user", "exec_command", true),
+        ("aborted by user", "read_page", false),
+        ("Wall time: 1.0 seconds\\naborted by user\\n", "shell", false),
+        ("Exit code: 1\\nOutput:\\naborted by user", "shell", false),
+        ("aborted by users", "shell", false),
+    ] {
+        let result = format!(r#"{{"type":"function_call_output","call_id":"c","output":"{output}"}}"#);
+        let call = r#"{"type":"function_call","call_id":"c","name":"shell","arguments":"{}"}"#;
+        with(&[said("user", "a"), line("response_item", call), line("response_item", &result)], |transcript| {
+            let denial = transcript.messages[2].results[0].denial.as_deref();
+            assert_eq!(denial.is_some_and(|denial| denial.words(tool).is_some()), is_refused, "{output}");
+        });
+    }
+}
+
+#[test]
 fn a_task_that_another_agent_hands_over_is_a_message() {
     let handoff = r#"{"type":"function_call_output","name":"handoff","output":"Check the list."}"#;
     let odd = r#"{"type":"function_call_output","call_id":null,"name":"handoff","output":[{"type":"input_text","text":"Check it."}]}"#;

@@ -153,7 +153,8 @@ fn only_a_newer_protocol_is_unknown() {
     for (version, unknown) in
         [("1.0", None), ("1.5", None), ("1.6", Some("protocol 1.6")), ("2.0", Some("protocol 2.0"))]
     {
-        let source = format!("{{\"type\":\"metadata\",\"protocol_version\":\"{version}\"}}\n{}", user("a"));
+        let source =
+            format!("{{\"type\":\"metadata\",\"protocol_version\":\"{version}\",\"created_at\":1}}\n{}", user("a"));
         let document = framing::read_for_test(&source, None, None).expect("a transcript");
         assert_eq!(FORMAT.unknown_version(&document.transcripts[0]).as_deref(), unknown);
     }

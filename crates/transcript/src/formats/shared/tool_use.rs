@@ -52,9 +52,9 @@ pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
     Some(json!({"type": "tool_result", "tool_use_id": call.id?.decode(), "content": text, "is_error": true}))
 }
 
-/// Whether a block of this type is a call.
+/// Whether a block of this type is a call. All types so far end alike, as those of results do.
 pub(crate) fn is_call(kind: Text<'_>) -> bool {
-    ["tool_use", "server_tool_use", "mcp_tool_use"].iter().any(|name| kind.is(name))
+    kind.decode().ends_with("tool_use")
 }
 
 /// Whether a block of this type is a result.

@@ -4,7 +4,11 @@ use super::*;
 fn shown(text: &str) -> Vec<String> {
     let shown = |command: SimpleCommand<'_>| {
         let folder = command.folder.map_or(String::new(), |folder| format!("{folder}: "));
-        let outputs: Vec<String> = command.outputs.iter().map(|output| format!(" > {output}")).collect();
+        let outputs: Vec<String> = command
+            .outputs
+            .iter()
+            .map(|output| format!(" {} {}", if output.appends { ">>" } else { ">" }, output.path))
+            .collect();
         let here = command.here.map_or(String::new(), |here| format!(" << {here}"));
         let after = match command.after {
             Operator::Then => "",

@@ -1,0 +1,127 @@
+//! Tells letters and marks that a generator has chosen from words, names in code and patterns.
+
+/// The letters that follow `a`, `b` and so on in words and in names of code; nineteen of twenty pairs are among them.
+#[rustfmt::skip]
+const FOLLOWERS: [&str; 26] = [
+    "abcdefgiklmnprstuvwxy", "aceijlorsuy", "acdefhiklmoprstuy", "abcdefilorstu", "abcdefgilmnopqrstvwxy",
+    "acdefilorstu", "aehilnorsu", "aeiort", "abcdefglmnoprstvxz", "e", "aeis", "adeilopstuy", "abdeilmopsu",
+    "acdefgiklnopstuv", "abcdfgiklmnoprstuvw", "aehiloprstuy", "u", "acdefgiklmnoprstuvy", "acehiklmopstuy",
+    "acdefhilmoprstuy", "abcdefgilmnprst", "aei", "aehinor", "cept", "lnpst", "e",
+];
+/// The fewest odd pairs of letters in a value that is no word; a word of another language has two or three.
+const FEWEST_ODD: usize = 4;
+/// The same where all letters are of one case, as in most words.
+const FEWEST_ODD_OF_ONE_CASE: usize = 5;
+/// One of so many pairs is odd in such a value.
+const PAIRS_OF_ODD: usize = 5;
+/// A shorter part before a capital is no word: `isOk` has one, and random letters have many.
+const SHORTEST_WORD: usize = 3;
+
+/// Whether the letters of a value follow each other as in no word: `zFKbtrOSDnZCbjQs`, and not `buildDataIndexKey`.
+pub(super) fn is_scrambled(value: &str) -> bool {
+    let (mut pairs, mut odd, mut word) = (0, 0, 0);
+    for pair in value.as_bytes().windows(2) {
+        let [first, second] = [pair[0], pair[1]];
+        if !first.is_ascii_alphabetic() {
+            word = 0;
+            continue;
+        }
+        word += 1;
+        if !second.is_ascii_alphabetic() {
+            continue;
+        }
+        pairs += 1;
+        if first.is_ascii_lowercase() && second.is_ascii_uppercase() {
+            odd += usize::from(word < SHORTEST_WORD);
+        } else {
+            odd += usize::from(is_odd(first, second));
+        }
+        if second.is_ascii_uppercase() {
+            word = 0;
+        }
+    }
+    let has_cases =
+        [u8::is_ascii_uppercase, u8::is_ascii_lowercase].iter().all(|case| value.bytes().any(|byte| case(&byte)));
+    let fewest = if has_cases { FEWEST_ODD } else { FEWEST_ODD_OF_ONE_CASE };
+    odd >= fewest && odd * PAIRS_OF_ODD >= pairs
+}
+
+/// Whether two letters are side by side in few words. The alphabet and lines of one letter are not random.
+fn is_odd(first: u8, second: u8) -> bool {
+    let (first, second) = (first.to_ascii_lowercase(), second.to_ascii_lowercase());
+    let is_sequence = second == first || second == first + 1;
+    !is_sequence && !FOLLOWERS[usize::from(first - b'a')].as_bytes().contains(&second)
+}
+
+/// Whether a value is a mix of letters of both cases, digits and marks in which no word is, as generators of passwords and
+/// salts write it; it may have spaces. A pattern or code that is as dense has ranges, quotes or backslashes.
+pub(super) fn is_noise(value: &str) -> bool {
+    const FEWEST_MARKS: usize = 3;
+    const MANY_MARKS: usize = 4;
+    const LONGEST_RUN: usize = 12;
+    const OF_PATTERNS: [&str; 3] = ["A-Z", "a-z", "0-9"];
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
+    if !has(u8::is_ascii_uppercase) || !has(u8::is_ascii_lowercase) || !has(u8::is_ascii_digit) {
+        return false;
+    }
+    if value.contains(['"', '\'', '\\', '\n'])
+        || value.contains("://")
+        || OF_PATTERNS.iter().any(|range| value.contains(range))
+    {
+        return false;
+    }
+    let mut marks: Vec<u8> = value.bytes().filter(u8::is_ascii_punctuation).collect();
+    marks.sort_unstable();
+    marks.dedup();
+    let (mut letters, mut runs, mut longest) = (0, 0, 0);
+    for run in value.split(|c: char| !c.is_alphabetic()).filter(|run| !run.is_empty()) {
+        letters += run.len();
+        runs += 1;
+        longest = longest.max(run.len());
+    }
+    // In code and its abbreviations, a run of letters has more than these on average.
+    let is_short = marks.len() >= MANY_MARKS && longest <= LONGEST_RUN && letters * 2 <= runs * 5 + 4;
+    marks.len() >= FEWEST_MARKS && (is_short || is_scrambled(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_letters_are_not_words() {
+        for value in ["zFKbtrOSDnZCbjQs", "gksqhhdfwidmeoqeyjcr", "CbhukOQEeRNVGdhl", "HNWSLRmQKqVhaEJO"] {
+            assert!(is_scrambled(value), "{value}");
+        }
+        for value in [
+            "buildDataIndexTokenConfigKey",
+            "default_settings_path",
+            "abcdefghijklmnopqrstuvwxyz",
+            "xxxxxxxxxxxxxxxxxxxx",
+            "getUserPasswordFromKeychain",
+            "Sicherheitsschlüssel",
+            "correct-horse-battery-staple",
+            "HTTPServerTLSConfig",
+            "acknowledgment",
+            "weekday_cycle_forward",
+        ] {
+            assert!(!is_scrambled(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn noise_is_not_code() {
+        for value in ["FS(,WO#Yt3:TU3(d", " A+1<-yLJ#_%Six1GnU{6`V8]=)iBt~AR)|a4p^WQ8?;Ft.HGtKSBM0w2Bo!?p*#"] {
+            assert!(is_noise(value), "{value}");
+        }
+        for value in [
+            "^(?=.*[A-Z])(?=.*[0-9]).{8,}$",
+            "{{ .Values.db1.Password | b64enc }}",
+            "config[Keys.API_KEY](1, x)!",
+            "https://Example.com/a?b=1&c=2#x",
+            "put your unique phrase here",
+        ] {
+            assert!(!is_noise(value), "{value}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! An archive that restores: where its records are, by the hashes that they name. Only the needed ones are read in full.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use anyhow::Result;
+use serde::Deserialize;
+
+use crate::exit::Failure;
+use crate::files::input::LineReader;
+use crate::files::paths::folder;
+use crate::hash::sha256;
+use crate::rewrite::ranges::{RangePlace, RangeTotals};
+use crate::rewrite::restoring::{Record, file_of_source, path_components};
+use crate::rewrite::value_hash::ListHash;
+use crate::wording::{counted_and, reason};
+
+use crate::engine::range_runs::RangeRuns;
+use crate::engine::records::{RecordLines, RecordPlace};
+
+/// An archive, and where its records are.
+pub(super) struct Archive<'p> {
+    pub(super) path: &'p Path,
+    /// Its text, unpacked.
+    pub(super) file: BufReader<File>,
+    /// The runs on large files, whose records are not among the others.
+    pub(super) range_runs: RangeRuns,
+    /// The records by the hash of the text that the compaction left, and by the line that they name.
+    pub(super) by_result: HashMap<String, BTreeMap<Option<usize>, Vec<RecordPlace>>>,
+    /// The records by the hash of what the compaction left in a list.
+    pub(super) by_left: HashMap<String, Vec<RecordPlace>>,
+    /// The JSON pointers to these lists; nothing is where the lines are the list.
+    pub(super) pointers: BTreeSet<Option<String>>,
+    /// The records with a list by the file that they name, each with the line that it names.
+    by_file: HashMap<String, Vec<(Option<usize>, RecordPlace)>>,
+    /// The names of all files that records are of, without their folders.
+    file_names: HashSet<OsString>,
+    /// The hashes of the texts before, and those of each text after.
+    pub(super) originals: HashSet<String>,
+    originals_of: HashMap<String, Vec<String>>,
+    /// The records with a way back by their id.
+    by_id: HashMap<String, Vec<RecordPlace>>,
+    /// Whether any record names a line.
+    pub(super) has_lines: bool,
+    /// The number of records that nothing can be restored by.
+    irreversible: usize,
+    /// The number of records that tell no list, such as those of older versions: they restore only what did not grow.
+    without_list: usize,
+    /// What of it cannot be read.
+    damaged: Option<String>,
+}
+
+/// The fields by which a record is found.
+#[derive(Deserialize)]
+struct Head {
+    source: String,
+    id: Option<String>,
+    original_sha256: Option<String>,
+    result_sha256: Option<String>,
+    line: Option<usize>,
+    list: Option<String>,
+    left_sha256: Option<String>,
+    range: Option<RangePlace>,
+    ranges: Option<RangeTotals>,
+}
+
+impl<'p> Archive<'p> {
+    /// Opens an archive. A compressed one is unpacked once, into a file without a name, where single records can be found.
+    ///
+    /// # Errors
+    /// It cannot be read, or there is no place to unpack it.
+    pub(super) fn open(path: &'p Path) -> Result<Self> {
+        let file = File::open(path).map_err(|error| unreadable(path, &reason(&error)))?;
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Err(unreadable(path, "it is not a file").into());
+        }
+        let lines = LineReader::open(path).map_err(|error| Failure::unreadable(format!("restore {error}")))?;
+        let mut unpacked = if lines.compression.is_some() { Some(UnpackedRecords::beside(path)?) } else { None };
+        let mut archive = Archive {
+            path,
+            file: BufReader::new(file),
+            range_runs: RangeRuns::default(),
+            by_result: HashMap::new(),
+            by_left: HashMap::new(),
+            pointers: BTreeSet::new(),
+            by_file: HashMap::new(),
+            file_names: HashSet::new(),
+            originals: HashSet::new(),
+            originals_of: HashMap::new(),
+            by_id: HashMap::new(),
+            has_lines: false,
+            irreversible: 0,
+            without_list: 0,
+            damaged: None,
+        };
+        let mut lines = RecordLines::new(lines);
+        while let Some((line, mut place)) = lines.next_line()? {
+            let Ok(head) = serde_json::from_str(line) else {
+                lines.unreadable.add(place.line);
+                continue;
+            };
+            if let Some(unpacked) = &mut unpacked {
+                place.offset = unpacked.add(line).map_err(|error| not_unpacked(path, &error))?;
+            }
+            archive.add(head, place);
+        }
+        if let Some(unpacked) = unpacked {
+            archive.file = unpacked.end().map_err(|error| not_unpacked(path, &error))?;
+        }
+        archive.damaged = lines.damaged(path.display(), "record");
+        Ok(archive)
+    }
+
+    fn add(&mut self, head: Head, place: RecordPlace) {
+        if let Some(range) = head.range {
+            self.range_runs.add_range(range, place.offset);
+            return;
+        }
+        if let Some(((totals, original), result)) =
+            head.ranges.zip(head.original_sha256.clone()).zip(head.result_sha256.clone())
+        {
+            self.file_names.extend(Path::new(file_of_source(&head.source)).file_name().map(OsStr::to_owned));
+            self.range_runs.close(totals, original, result);
+            return;
+        }
+        let Some(hash) = head.result_sha256 else {
+            self.irreversible += 1;
+            return;
+        };
+        if let Some(original) = head.original_sha256.filter(|_| head.line.is_none()) {
+            self.originals.insert(original.clone());
+            self.originals_of.entry(hash.clone()).or_default().push(original);
+        }
+        self.has_lines |= head.line.is_some();
+        self.file_names.extend(Path::new(file_of_source(&head.source)).file_name().map(OsStr::to_owned));
+        self.by_result.entry(hash).or_default().entry(head.line).or_default().push(place);
+        if let Some(id) = head.id {
+            self.by_id.entry(id).or_default().push(place);
+        }
+        let Some(left) = head.left_sha256 else {
+            self.without_list += 1;
+            return;
+        };
+        self.by_left.entry(left).or_default().push(place);
+        self.pointers.insert(head.list);
+        let file = file_of_source(&head.source);
+        self.by_file.entry(file.to_owned()).or_default().push((head.line, place));
+    }
+
+    /// The number of records by which something can be restored.
+    pub(super) fn number_of_records(&self) -> usize {
+        let by_line = self.by_result.values().flat_map(BTreeMap::values);
+        by_line.map(Vec::len).sum::<usize>() + self.range_runs.runs.len()
+    }
+
+    /// The records of compactions that left a whole text with this hash.
+    pub(super) fn of_whole(&self, hash: &str) -> Option<&Vec<RecordPlace>> {
+        self.by_result.get(hash)?.get(&None)
+    }
+
+    /// The records of compactions that left the first entries of a list, whose hashes these are: those that left most come
+    /// first.
+    pub(super) fn that_left(&self, hashes: &[String]) -> Vec<Vec<RecordPlace>> {
+        let mut found: BTreeMap<usize, Vec<RecordPlace>> = BTreeMap::new();
+        // A system message in front may differ.
+        for skipped in [0, 1] {
+            let mut hash = ListHash::default();
+            for (index, entry) in hashes.iter().enumerate().skip(skipped) {
+                hash.add(entry);
+                if let Some(places) = self.by_left.get(&hash.clone().end()) {
+                    found.entry(index).or_default().extend(places);
+                }
+            }
+        }
+        found.into_values().rev().collect()
+    }
+
+    /// The records with a list that name this file, in the order of the archive; with `line`, those that name this line.
+    pub(super) fn of_file(&self, name: &str, line: Option<usize>) -> Vec<RecordPlace> {
+        let wanted = path_components(file_of_source(name));
+        let mut places: Vec<RecordPlace> = Vec::new();
+        for (file, of_file) in &self.by_file {
+            if path_components(file) == wanted {
+                let of_line = of_file.iter().filter(|(own, _)| line.is_none() || *own == line);
+                places.extend(of_line.map(|(_, place)| *place));
+            }
+        }
+        places.sort_by_key(|place| place.line);
+        places
+    }
+
+    /// Whether any record names a file with the name of this one, in whatever folder.
+    pub(super) fn has_file_named(&self, file: &Path) -> bool {
+        file.file_name().is_some_and(|name| self.file_names.contains(name))
+    }
+
+    /// Whether all records with a list are of one file.
+    pub(super) fn has_one_file(&self) -> bool {
+        self.by_file.len() == 1
+    }
+
+    /// Whether a text is one that a compaction read.
+    pub(super) fn is_original(&self, text: &[u8]) -> bool {
+        self.is_original_hash(&sha256(text))
+    }
+
+    /// The same, by the hash of the text.
+    pub(super) fn is_original_hash(&self, hash: &str) -> bool {
+        self.originals.contains(hash) || self.range_runs.runs.iter().any(|run| run.original_sha256 == hash)
+    }
+
+    /// The hashes of the texts that became a text with this hash.
+    pub(super) fn originals_of(&self, result: &str) -> &[String] {
+        self.originals_of.get(result).map_or(&[], Vec::as_slice)
+    }
+
+    /// The records with a way back that have this id.
+    pub(super) fn with_id(&self, id: &str) -> Vec<RecordPlace> {
+        self.by_id.get(id).cloned().unwrap_or_default()
+    }
+
+    /// The last records with a list, at most `most`, in the order of the archive.
+    pub(super) fn last(&self, most: usize) -> Vec<RecordPlace> {
+        let mut places: Vec<RecordPlace> = self.by_file.values().flatten().map(|(_, place)| *place).collect();
+        places.sort_by_key(|place| place.line);
+        places.split_off(places.len().saturating_sub(most))
+    }
+
+    /// Reads the records at some places.
+    pub(super) fn read(&mut self, places: &[RecordPlace]) -> Result<Vec<Record>> {
+        let mut records = Vec::new();
+        for &RecordPlace { offset, line: number } in places {
+            let mut line = Vec::new();
+            let sought = self.file.seek(SeekFrom::Start(offset));
+            sought
+                .and_then(|_| self.file.read_until(b'\n', &mut line))
+                .map_err(|error| unreadable(self.path, &reason(&error)))?;
+            let mut record = Record::read(&line).map_err(|error| {
+                let what = format!("the record in line {number} is not as tcompact writes them ({error})");
+                unreadable(self.path, &what)
+            })?;
+            record.number = number;
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    /// Describes what of the archive cannot be read.
+    pub(super) fn damaged(&self) -> Option<&str> {
+        self.damaged.as_deref()
+    }
+
+    pub(super) fn no_record_message(&self, name: &str) -> String {
+        let mut message = format!(
+            "{name}: {} has nothing that was cut from this text; name the archive that was written with it, and the file as it was written, or with lines appended",
+            self.path.display()
+        );
+        if self.irreversible > 0 {
+            let records = counted_and(self.irreversible as u64, "record", ["is", "are"]);
+            message += &format!("; {records} of --emit update, which cannot be restored");
+        }
+        if self.without_list > 0 {
+            let records = counted_and(self.without_list as u64, "record", ["restores", "restore"]);
+            message += &format!("; {records} only a text that did not change since");
+        }
+        if self.range_runs.incomplete > 0 {
+            let runs = counted_and(self.range_runs.incomplete, "run", ["lacks", "lack"]);
+            message += &format!("; {runs} some of the ranges");
+        }
+        if let Some(damaged) = self.damaged() {
+            message += &format!("; {damaged}");
+        }
+        message
+    }
+}
+
+pub(super) fn unreadable(path: &Path, what: &str) -> Failure {
+    Failure::unreadable(format!("restore {} cannot be read: {what}", path.display()))
+}
+
+fn not_unpacked(path: &Path, error: &io::Error) -> Failure {
+    let what =
+        format!("it is compressed, and there is no place to unpack it ({}); TMPDIR names a folder", reason(error));
+    unreadable(path, &what)
+}
+
+/// The records of a compressed archive in a file without a name, which only this process can read.
+struct UnpackedRecords {
+    file: BufWriter<File>,
+    length: u64,
+}
+
+impl UnpackedRecords {
+    /// In the folder for temporary files or, where that cannot be used, in the folder of the archive.
+    ///
+    /// # Errors
+    /// No file can be made in either.
+    fn beside(archive: &Path) -> Result<Self> {
+        let file = tempfile::tempfile().or_else(|error| tempfile::tempfile_in(folder(archive)).map_err(|_| error));
+        let file = file.map_err(|error| not_unpacked(archive, &error))?;
+        Ok(UnpackedRecords { file: BufWriter::with_capacity(1 << 16, file), length: 0 })
+    }
+
+    /// Adds a line, and returns where it begins.
+    fn add(&mut self, line: &str) -> io::Result<u64> {
+        self.file.write_all(line.as_bytes())?;
+        self.length += line.len() as u64;
+        Ok(self.length - line.len() as u64)
+    }
+
+    fn end(self) -> io::Result<BufReader<File>> {
+        Ok(BufReader::new(self.file.into_inner().map_err(io::IntoInnerError::into_error)?))
+    }
+}

@@ -1,0 +1,91 @@
+//! The rounds of one text that were put back so far.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::rewrite::restoring::Record;
+
+/// The rounds that were put back in one text, the last one first.
+#[derive(Default)]
+pub(super) struct Rounds {
+    pub(super) number: usize,
+    /// The most that may be.
+    pub(super) most: usize,
+    /// The record of the last one.
+    pub(super) last: Option<Undone>,
+    /// The hashes of the texts whose records were used.
+    pub(super) seen: HashSet<String>,
+    /// The hashes before and after of each run that was put back.
+    pub(super) used: HashSet<(String, String)>,
+    /// The files that their records name.
+    pub(super) files: HashSet<String>,
+    /// The times of runs that count as put back before: the text begins with what they left, and with what they found.
+    pub(super) undone_before: HashMap<(String, String), String>,
+    /// The number of those that were told by what a list begins with.
+    pub(super) grown: usize,
+}
+
+/// The hashes before and after of the run of a record.
+pub(super) fn run_of(record: &Record) -> (String, String) {
+    (record.original_sha256.clone(), record.result_sha256.clone())
+}
+
+/// What is known of a round that was put back.
+pub(super) struct Undone {
+    pub(super) round: u32,
+    /// The time that its record names.
+    pub(super) time: String,
+    pub(super) file: String,
+    /// The hash of the text before it.
+    pub(super) original: String,
+    /// The line of its record in the archive.
+    pub(super) line: usize,
+}
+
+impl Rounds {
+    pub(super) fn at_most(most: usize) -> Self {
+        Rounds { most, ..Rounds::default() }
+    }
+
+    /// Whether a record is of the same run as the one before. A run that repairs a text writes several.
+    pub(super) fn is_same_run(&self, record: &Record) -> bool {
+        self.last.as_ref().is_some_and(|last| !last.time.is_empty() && last.time == record.summarized_at)
+    }
+
+    /// Whether the round of a record is to be put back.
+    pub(super) fn take(&self, record: &Record) -> bool {
+        self.number < self.most || self.is_same_run(record)
+    }
+
+    pub(super) fn add(&mut self, record: &Record) {
+        self.used.insert(run_of(record));
+        self.files.insert(record.file().to_owned());
+        self.number += usize::from(!self.is_same_run(record));
+        self.last = Some(Undone {
+            round: record.round,
+            time: record.summarized_at.clone(),
+            file: record.file().to_owned(),
+            original: record.original_sha256.clone(),
+            line: record.number,
+        });
+    }
+
+    /// The time of the last run that counts as put back before.
+    pub(super) fn last_undone_before(&self) -> Option<&String> {
+        let unused = self.undone_before.iter().filter(|(run, _)| !self.used.contains(run));
+        unused.map(|(_, time)| time).max()
+    }
+
+    /// The number of the step of its run that is missing, so that a record cannot be put back: it comes between the record
+    /// and what was put back last.
+    pub(super) fn missing_later_step(&self, record: &Record) -> Option<usize> {
+        let [step, steps] = record.steps?;
+        let is_next =
+            self.is_same_run(record) && self.last.as_ref().is_some_and(|last| last.original == record.result_sha256);
+        (step < steps && !is_next).then_some(step + 1)
+    }
+
+    /// The round before the last one that was put back, if there was one.
+    pub(super) fn before_last(&self) -> Option<u32> {
+        self.last.as_ref()?.round.checked_sub(1).filter(|round| *round > 0)
+    }
+}

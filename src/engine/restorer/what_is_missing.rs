@@ -1,0 +1,164 @@
+//! Why a text cannot be restored, or not further, and what of it the archive does not have.
+
+use std::collections::{BTreeMap, HashSet};
+
+use anyhow::Result;
+
+use crate::diagnostic::PROGRAM;
+use crate::exit::Failure;
+use crate::prune::SHOWN_BY;
+use crate::rewrite::growth::{Difference, TextLists, has_traces};
+use crate::rewrite::pieces;
+use crate::transcript::source::Source;
+use crate::wording::NOTE;
+
+use super::Restorer;
+use super::rounds::{Rounds, run_of};
+use super::text::Restored;
+
+/// The most records that are looked at to tell why a text cannot be restored.
+const MOST_EXPLAINED: usize = 16;
+
+impl Restorer<'_, '_> {
+    /// The id of a record that a note in the restored text names and that was not used.
+    pub(super) fn named_and_not_used(
+        &mut self,
+        restored: &mut Restored<'_>,
+        rounds: &Rounds,
+    ) -> Result<Option<String>> {
+        if !self.done.lines.is_empty() {
+            return Ok(None);
+        }
+        restored.join();
+        for id in named_ids(&String::from_utf8_lossy(&restored.text)) {
+            let places = self.archive.with_id(&id);
+            for record in self.archive.read(&places)? {
+                if !rounds.used.contains(&run_of(&record)) {
+                    return Ok(Some(id));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Why no record of this file, or of one of its rounds, restores a text: the first thing that is not as the last run left
+    /// it. Nothing where the archive has no such record.
+    pub(super) fn why_not(&mut self, text: &[u8], round: Option<u32>) -> Result<Option<String>> {
+        let places =
+            if self.own.is_empty() && round.is_none() { self.archive.last(MOST_EXPLAINED) } else { self.own.clone() };
+        let places = &places[places.len().saturating_sub(MOST_EXPLAINED)..];
+        let Ok(text) = str::from_utf8(text) else { return Ok(None) };
+        let Ok(source) = Source::of_file(text) else { return Ok(None) };
+        let mut lists = TextLists::new(text, &source);
+        let mut nearest: Option<(Difference, String)> = None;
+        for record in self.archive.read(places)? {
+            let is_of_line = record.line.is_some() && source.values().nth(1).is_some();
+            if is_of_line || round.is_some_and(|round| record.round != round) {
+                continue;
+            }
+            if let Err(difference) = lists.check(std::slice::from_ref(&record))
+                && nearest.as_ref().is_none_or(|(other, _)| other.same <= difference.same)
+            {
+                nearest = Some((difference, record.summarized_at));
+            }
+        }
+        // A text that has nothing in common with a run is of another conversation.
+        let nearest = nearest.filter(|(difference, _)| difference.has_any || !self.own.is_empty());
+        Ok(nearest.map(|(difference, time)| difference.sentence(&time)))
+    }
+
+    /// Why a text is not proved although runs were put back: another run on the same file left something that is still
+    /// there, but not all of it. `given` is the text as the user has it.
+    pub(super) fn edited_run(
+        &mut self,
+        given: &[u8],
+        restored: &[u8],
+        line: Option<usize>,
+        rounds: &Rounds,
+    ) -> Result<Option<String>> {
+        let (Ok(given), Ok(restored)) = (str::from_utf8(given), str::from_utf8(restored)) else { return Ok(None) };
+        let mut places = BTreeMap::new();
+        for file in rounds.files.iter().map(String::as_str).chain([self.file]) {
+            places.extend(self.archive.of_file(file, line).into_iter().map(|place| (place.line, place)));
+        }
+        let last_time = rounds.last.as_ref().map(|last| last.time.as_str()).unwrap_or_default();
+        let mut unused = Vec::new();
+        for place in places.into_values() {
+            for record in self.archive.read(&[place])? {
+                // Those before stay where fewer rounds are asked for.
+                let is_asked_for = rounds.number < self.most || *record.summarized_at > *last_time;
+                if is_asked_for && !rounds.used.contains(&run_of(&record)) {
+                    unused.push(record);
+                }
+            }
+        }
+        if unused.is_empty() {
+            return Ok(None);
+        }
+        let (Ok(given_source), Ok(source)) = (Source::of_file(given), Source::of_file(restored)) else {
+            return Ok(None);
+        };
+        let has_values = source.values().nth(1).is_some();
+        let (mut given, mut restored) = (TextLists::new(given, &given_source), TextLists::new(restored, &source));
+        for record in unused {
+            let is_of_line = line.is_none() && record.line.is_some() && has_values;
+            if is_of_line || !has_traces(&record, &mut given, &mut restored) {
+                continue;
+            }
+            let time = &record.summarized_at;
+            let records = std::slice::from_ref(&record);
+            let difference = match (given.check(records), restored.check(records)) {
+                (Err(given), Err(restored)) if restored.same > given.same => restored,
+                (Err(given), _) => given,
+                (Ok(()), _) => {
+                    return Ok(Some(format!("what the run of {time} left is not all that it is put back from")));
+                }
+            };
+            let mut why = difference.sentence(time);
+            if *record.summarized_at < *last_time {
+                why += &format!("; --rounds {} takes back the later ones", rounds.number);
+            }
+            return Ok(Some(why));
+        }
+        Ok(None)
+    }
+
+    /// The error that nothing of a text is put back.
+    pub(super) fn no_record(&mut self, text: &[u8]) -> Result<Failure> {
+        let name = self.name;
+        if self.archive.is_original(text) {
+            let damaged = self.archive.damaged().map(|damage| format!("; {damage}")).unwrap_or_default();
+            let message =
+                format!("{name}: it is as it was before it was compacted; nothing is to be put back{damaged}");
+            return Ok(Failure::unreadable(message));
+        }
+        let mut message = self.archive.no_record_message(name);
+        if let Some(why) = self.why_not(text, None)? {
+            message += &format!("; {why}");
+        }
+        Ok(Failure::unreadable(message))
+    }
+}
+
+/// The number of notes of pruned content in a text.
+pub(super) fn notes_in(restored: &Restored<'_>) -> usize {
+    let finder = memchr::memmem::Finder::new(NOTE);
+    pieces(&restored.text, &restored.edits).map(|piece| finder.find_iter(piece).count()).sum()
+}
+
+/// The ids of records that the notes of pruned results and of summaries in a text name.
+fn named_ids(text: &str) -> HashSet<String> {
+    const DIGITS: usize = 8;
+    let mut ids = HashSet::new();
+    let shown_by = format!("{SHOWN_BY}{PROGRAM} show ");
+    let forms = [(&*shown_by, ""), ("; it is kept in ", " as "), (" finds what this summarizes", " (record ")];
+    for (before, behind) in forms {
+        for (at, _) in text.match_indices(before) {
+            let rest = &text[at + before.len()..];
+            let Some(start) = rest.find(behind).filter(|start| *start < 4096) else { continue };
+            let id = rest[start + behind.len()..].get(..DIGITS);
+            ids.extend(id.filter(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit())).map(str::to_owned));
+        }
+    }
+    ids
+}

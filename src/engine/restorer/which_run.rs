@@ -1,0 +1,274 @@
+//! Which run left what a list of a text begins with: what the list begins with is the proof; where several runs left the
+//! same, ids and names decide.
+
+use std::cmp::Ordering;
+
+use anyhow::Result;
+
+use crate::rewrite::growth::TextLists;
+use crate::rewrite::restoring::{self, Record, RestoreError, file_of_source, path_components};
+use crate::transcript::source::Source;
+
+use super::Restorer;
+use super::rounds::{Rounds, run_of};
+
+/// The most runs of which each is compared with each.
+const MOST_COMPARED: usize = 16;
+
+/// A text of which the last run is looked for, or a line of it.
+pub(super) struct ReadText<'l, 'a> {
+    pub(super) text: &'a str,
+    pub(super) lists: &'l mut TextLists<'a>,
+    pub(super) line: Option<usize>,
+}
+
+impl Restorer<'_, '_> {
+    /// The records of the last run of those that left what the lists of a text begin with.
+    pub(super) fn run_that_left(
+        &mut self,
+        read: &mut ReadText<'_, '_>,
+        rounds: &mut Rounds,
+    ) -> Result<Option<Vec<Record>>> {
+        let mut last: Option<Record> = None;
+        for pointer in self.archive.pointers.clone() {
+            let Some(one) = self.last_run_of_list(pointer.as_deref(), read, rounds)? else { continue };
+            if last.as_ref().is_none_or(|last| !is_later(last, &one)) {
+                last = Some(one);
+            }
+        }
+        last.map(|one| self.whole_run(one, read.line)).transpose()
+    }
+
+    /// A record of the last run of those that left what a list of a text begins with.
+    fn last_run_of_list(
+        &mut self,
+        pointer: Option<&str>,
+        read: &mut ReadText<'_, '_>,
+        rounds: &mut Rounds,
+    ) -> Result<Option<Record>> {
+        let line = read.line;
+        let mut fitting = Vec::new();
+        for places in self.archive.that_left(&read.lists.at(pointer).hashes) {
+            for record in self.archive.read(&places)? {
+                let is_of_list = record.changed.as_ref().is_some_and(|changed| changed.list.as_deref() == pointer);
+                // A document on one line is a line, until it is spread over several. A run that only removed something
+                // left what other lines can begin with, too.
+                let may_be = record.line.is_some() && (record.wrote_entry() || record.line == line);
+                let is_candidate =
+                    is_of_list && (line.is_none() || may_be) && self.may_be_of(&record, read.text, rounds);
+                // Something else than a system message can stand in front.
+                if !is_candidate || !read.lists.begins_with_left(&record) {
+                    continue;
+                }
+                if read.lists.begins_with_original(&record) {
+                    self.note_undone(record, rounds);
+                } else {
+                    fitting.push(record);
+                }
+            }
+            // What the last run on a file left is the longest. Runs on other files can have left more that is alike.
+            let is_told = self.archive.has_one_file() || fitting.iter().any(|record| self.is_of_file(record, rounds));
+            if is_told && !fitting.is_empty() {
+                break;
+            }
+        }
+        self.last_of(fitting, read, rounds)
+    }
+
+    /// The last one of some records that fit a list of a text, the longest first.
+    fn last_of(
+        &mut self,
+        mut records: Vec<Record>,
+        read: &mut ReadText<'_, '_>,
+        rounds: &Rounds,
+    ) -> Result<Option<Record>> {
+        let text = read.text;
+        if !have_one_original(&records) && records.len() <= MOST_COMPARED {
+            self.retain_last(&mut records, read)?;
+        }
+        if records.iter().any(|record| self.is_near(record, text, rounds)) {
+            records.retain(|record| self.is_near(record, text, rounds));
+        }
+        if records.iter().any(|record| self.is_of_file(record, rounds)) {
+            records.retain(|record| self.is_of_file(record, rounds));
+        }
+        if records.iter().any(|record| is_named(record, text)) {
+            records.retain(|record| is_named(record, text));
+        }
+        let Some(first) = records.first() else { return Ok(None) };
+        let (file, most) = (first.file().to_owned(), left_of(first).len());
+        if records.iter().all(|record| path_components(record.file()) == path_components(&file)) {
+            records.retain(|record| left_of(record).len() == most);
+        }
+        if records.iter().any(proves_front) {
+            records.retain(proves_front);
+        }
+        self.of_one_run(records, read.line).map(Some)
+    }
+
+    /// Removes the records of runs before others: what such a run left comes back where a later one is put back, or what it
+    /// found.
+    fn retain_last(&mut self, records: &mut Vec<Record>, read: &mut ReadText<'_, '_>) -> Result<()> {
+        let mut is_before = vec![vec![false; records.len()]; records.len()];
+        for (later, record) in records.iter().enumerate() {
+            // Where it cannot be put back, it tells nothing of the others.
+            let Ok(run) = self.whole_run(record.clone(), read.line) else { continue };
+            let Ok(original) = read.lists.put_back(&run) else { continue };
+            let Ok(source) = Source::of_file(&original) else { continue };
+            let mut lists = TextLists::new(&original, &source);
+            for (earlier, other) in records.iter().enumerate() {
+                let is_other = before_of(other) != before_of(record);
+                is_before[earlier][later] =
+                    is_other && (lists.begins_with_left(other) || lists.begins_with_original(other));
+            }
+        }
+        let mut index = 0;
+        records.retain(|_| {
+            let later = is_before[index].iter().enumerate();
+            let is_last = !later.into_iter().any(|(later, is)| *is && !is_before[later][index]);
+            index += 1;
+            is_last
+        });
+        Ok(())
+    }
+
+    /// Whether records that name a text as their result are of the last run on it, as far as its lists tell.
+    pub(super) fn is_last_run(
+        &mut self,
+        text: &[u8],
+        line: Option<usize>,
+        records: &[Record],
+        rounds: &mut Rounds,
+    ) -> Result<bool> {
+        let is_told = self.archive.has_one_file() || self.archive.by_left.is_empty();
+        if is_told || records.iter().any(|record| self.is_of_file(record, rounds)) {
+            return Ok(true);
+        }
+        let Ok(text) = str::from_utf8(text) else { return Ok(true) };
+        let Ok(source) = Source::of_file(text) else { return Ok(true) };
+        let mut lists = TextLists::new(text, &source);
+        let last = self.run_that_left(&mut ReadText { text, lists: &mut lists, line }, rounds)?;
+        Ok(last.is_none_or(|last| records.iter().any(|record| record.result_sha256 == last[0].result_sha256)))
+    }
+
+    /// The records of this file, where several files became the same.
+    pub(super) fn of_this_file(&self, mut records: Vec<Record>, rounds: &Rounds) -> Vec<Record> {
+        if records.iter().any(|record| self.is_of_file(record, rounds)) {
+            records.retain(|record| self.is_of_file(record, rounds));
+        }
+        records
+    }
+
+    /// Whether a record that fits can be of this text: the text begins with what its run left, and that is not what other
+    /// texts begin with, too.
+    fn may_be_of(&self, record: &Record, text: &str, rounds: &Rounds) -> bool {
+        if rounds.used.contains(&run_of(record)) || !rounds.take(record) {
+            return false;
+        }
+        // Clocks can differ.
+        let is_before = rounds.last.as_ref().is_none_or(|last| {
+            record.summarized_at <= last.time || record.round < last.round || record.number < last.line
+        });
+        let is_told = record.wrote_entry() || self.archive.has_one_file() || self.is_near(record, text, rounds);
+        is_before && is_told
+    }
+
+    /// Whether something beside the entries tells that a record is of this text: its id, the name of its file, or the round
+    /// behind it.
+    fn is_near(&self, record: &Record, text: &str, rounds: &Rounds) -> bool {
+        if is_named(record, text) || self.is_own(record) {
+            return true;
+        }
+        match &rounds.last {
+            None => self.own.is_empty() && has_same_name(record.file(), self.file),
+            Some(last) => has_same_name(record.file(), &last.file) || last.original == record.result_sha256,
+        }
+    }
+
+    /// Whether a record is of the file of the text, or of the last run that was put back.
+    pub(super) fn is_of_file(&self, record: &Record, rounds: &Rounds) -> bool {
+        let is_next = rounds.last.as_ref().is_some_and(|last| {
+            last.original == record.result_sha256 || path_components(&last.file) == path_components(record.file())
+        });
+        is_next || self.is_own(record)
+    }
+
+    fn is_own(&self, record: &Record) -> bool {
+        path_components(record.file()) == path_components(file_of_source(self.file))
+    }
+
+    /// One of several records that left the same, if what stood there before is the same too.
+    fn of_one_run(&self, mut records: Vec<Record>, line: Option<usize>) -> Result<Record> {
+        let names = records.iter().map(Record::name).collect();
+        if !have_one_original(&records)
+            && let Some(last) = restoring::last_at_the_end(&records)
+        {
+            return Ok(last.clone());
+        }
+        if !have_one_original(&records) {
+            records.retain(|record| line.is_some() && record.line == line);
+        }
+        match records.pop() {
+            Some(record) if records.iter().all(|other| before_of(other) == before_of(&record)) => Ok(record),
+            _ => Err(self.refused(line, &RestoreError::ambiguous(names).to_string())),
+        }
+    }
+
+    /// All records of the run that wrote one: a text can have several lists.
+    fn whole_run(&mut self, one: Record, line: Option<usize>) -> Result<Vec<Record>> {
+        let by_line = self.archive.by_result.get(&one.result_sha256);
+        let places = by_line.and_then(|by_line| by_line.get(&one.line)).cloned().unwrap_or_default();
+        let lists = one.changed.as_ref().map_or(1, |changed| changed.lists);
+        if lists == 1 {
+            return Ok(vec![one]);
+        }
+        let mut run: Vec<Record> = Vec::new();
+        for record in self.archive.read(&places)? {
+            let is_new = run.iter().all(|other| other.changed != record.changed);
+            if is_new && record.original_sha256 == one.original_sha256 && record.changed.is_some() {
+                run.push(record);
+            }
+        }
+        if run.len() == lists { Ok(run) } else { Err(self.refused(line, &RestoreError::NotTheOriginal.to_string())) }
+    }
+}
+
+/// Whether a run was after another one, which left a text that it can have found.
+fn is_later(record: &Record, other: &Record) -> bool {
+    let found = record.original_sha256 == other.result_sha256;
+    let left = record.result_sha256 == other.original_sha256;
+    match record.summarized_at.cmp(&other.summarized_at) {
+        Ordering::Equal if found != left => found,
+        Ordering::Equal => record.number > other.number,
+        order => order.is_gt(),
+    }
+}
+
+/// Whether a record knows the first entry that its run left, rather than only that it is a system message.
+fn proves_front(record: &Record) -> bool {
+    left_of(record).first().is_none_or(Option::is_some)
+}
+
+fn left_of(record: &Record) -> &[Option<String>] {
+    record.changed.as_ref().map_or(&[], |changed| &changed.left)
+}
+
+fn before_of(record: &Record) -> Option<&str> {
+    record.changed.as_ref().map(|changed| changed.before_sha256.as_str())
+}
+
+fn have_one_original(records: &[Record]) -> bool {
+    records.windows(2).all(|two| before_of(&two[0]) == before_of(&two[1]))
+}
+
+/// Whether a text names the id of a record.
+fn is_named(record: &Record, text: &str) -> bool {
+    !record.id.is_empty() && memchr::memmem::find(text.as_bytes(), record.id.as_bytes()).is_some()
+}
+
+/// Whether two files can be the same one, by their last names. Standard input can be any.
+fn has_same_name(one: &str, other: &str) -> bool {
+    let (one, other) = (file_of_source(one), file_of_source(other));
+    let last_names = [one, other].map(|path| path_components(path).pop());
+    one == "-" || other == "-" || last_names[0] == last_names[1]
+}
