@@ -29,7 +29,13 @@ impl HashedList<'_> {
     /// Whether the list begins with what a run left, or with what stood there before it. `wanted` are short hashes; none
     /// stands for any system message of the record's format.
     fn begins_with(&self, wanted: &[Option<String>], record: &Record) -> bool {
-        wanted.iter().enumerate().all(|(index, wanted)| self.is(index, wanted.as_deref(), record))
+        self.number_same(0, wanted, record) == wanted.len()
+    }
+
+    /// How many entries, from an index on, are those with these short hashes.
+    fn number_same(&self, first: usize, wanted: &[Option<String>], record: &Record) -> usize {
+        let entries = wanted.iter().enumerate();
+        entries.take_while(|(index, wanted)| self.is(first + index, wanted.as_deref(), record)).count()
     }
 
     /// Whether an entry has a short hash; without one, whether it is a system message.
@@ -92,16 +98,20 @@ pub fn has_traces(record: &Record, given: &mut TextLists<'_>, restored: &mut Tex
     if is_joined && !pairs_before.difference(&pairs_left).any(|pair| pairs_now.contains(pair)) {
         return true;
     }
-    // The first entry that the run changed was changed again or removed, and the next one that it left is there.
-    let same = left.iter().zip(&before).take_while(|(left, before)| left == before).count();
+    // One entry was changed or removed, and from there on the text goes on as the run left it, beyond what it changed.
     let given = given.at(pointer);
-    let Some(found) = given.hashes.get(same).and_then(|hash| hash.get(..SHORT)) else { return false };
-    let is_other = [left.get(same), before.get(same)].into_iter().flatten().flatten().all(|known| known != found);
-    let Some(next) = left.get(same + 1).filter(|_| is_other && given.begins_with(&left[..same], record)) else {
+    let first = left.iter().zip(&before).take_while(|(left, before)| left == before).count();
+    let same = given.number_same(0, left, record);
+    let Some(found) = given.hashes.get(same).filter(|_| same <= first) else { return false };
+    if !has_now.iter().any(|now| found.starts_with(&***now)) || given.number_same(same, &before[same..], record) > 0 {
         return false;
-    };
-    let is_followed = [same, same + 1].into_iter().any(|at| given.is(at, next.as_deref(), record));
-    is_followed && has_now.iter().any(|now| *now == found)
+    }
+    let [left_behind, before_behind] = [left, &before].map(|all| all.get(same + 1..).unwrap_or_default());
+    [same, same + 1].into_iter().any(|at| {
+        let number = given.number_same(at, left_behind, record);
+        let is_as_before = same < first && given.number_same(at, before_behind, record) >= number;
+        number > 0 && same + 1 + number > first && !is_as_before
+    })
 }
 
 /// The entries that stand directly behind each other.
