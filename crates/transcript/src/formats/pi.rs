@@ -121,7 +121,14 @@ fn holds_message(entry: &Object<'_>, kind: Text<'_>) -> bool {
     let inner = entry.get("message");
     let is_message = kind.is_in(&["message", "compaction", "branch_summary", "custom_message"]);
     let hides = inner.and_then(|inner| inner.get("excludeFromContext"));
-    is_message && hides.is_none_or(|hides| hides.is_falsy())
+    is_message && hides.is_none_or(|hides| hides.is_falsy()) && !is_system_prompt(entry)
+}
+
+/// The state of which a line with the system prompt and the tools is the latest. pi makes the prompt anew for each request.
+const SYSTEM_PROMPT: &str = "system";
+
+fn is_system_prompt(entry: &Object<'_>) -> bool {
+    entry.get("message").is_some_and(|inner| inner.member_is("role", SYSTEM_PROMPT))
 }
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -250,6 +257,7 @@ impl Session for Pi {
                 Some(state) if !kind.is("custom") => Retention::Latest(state),
                 Some(_) => Retention::Always,
                 None if kind.is("session") => Retention::Always,
+                None if is_system_prompt(line) => Retention::Latest(SYSTEM_PROMPT),
                 None if Some(index) == compaction => return EntryKind::Message,
                 None if index < kept || is_compaction(line) => Retention::Obsolete,
                 None if is_message => return EntryKind::Message,
