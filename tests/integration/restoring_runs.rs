@@ -200,6 +200,7 @@ fn a_session_never_gets_what_was_taken_from_another() {
                 let back = with(&["restore", &archive, &first]);
                 assert_restored(&back, &[short.clone(), more].concat(), &what);
                 // Nothing tells whose a text under another name is.
+                write(&other, &grown);
                 let why = if arguments[0] == "repair" { "" } else { "different texts were compacted to this one" };
                 assert_refused(&with(&["restore", &archive, &other]), why, &what);
             }
