@@ -277,7 +277,7 @@ mod tests {
         let words = "Two words. ".repeat(30);
         let cases = [
             (
-                r#"{"type":"metadata","protocol_version":"1.5"}
+                r#"{"type":"metadata","protocol_version":"1.5","created_at":1}
 {"type":"context.apply_compaction","summary":"WORDS","contextSummary":"What is sent.","compactedCount":0}"#,
                 "\"summary\"",
             ),
