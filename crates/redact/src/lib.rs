@@ -9,7 +9,7 @@
 //! of secrets, `operators.rs` what stands between name and value, `extents.rs` where the value ends, `several.rs` how
 //! headers, lists and blocks are read, and `values.rs` whether a value is secret. `tables.rs` reads columns, `manifests.rs`
 //! Kubernetes Secrets, `places.rs` has the places where a secret has no name, and `sentences.rs` the sentences that tell
-//! one. `elements.rs` reads the text of XML, `letters.rs` tells what is random from words. `known.rs` finds what one of these found elsewhere.
+//! one. `elements.rs` finds entities and tags, `letters.rs` tells what is random from words. `known.rs` finds what one of these found elsewhere.
 //!
 //! No cut of a text splits a mask: half of `[github-token-1]` names nothing, and looks like text of the source.
 

@@ -1,4 +1,5 @@
-//! Finds secrets in values of several parts: authorization and cookie headers, lists, and the lines below a name in YAML.
+//! Finds secrets in values of several parts: authorization and cookie headers, lists, the lines below a name in YAML, and the
+//! text of elements of XML.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -136,6 +137,37 @@ impl Assignment<'_> {
             return Some(vec![SecretSpan { range: first.start..last.end, kind: secret.kind }]);
         }
         Some(secrets)
+    }
+}
+
+impl Assignment<'_> {
+    /// The text of an element up to its end tag, if it is secret.
+    pub(super) fn element(&self) -> Option<SecretSpan> {
+        const CDATA: &str = "<![CDATA[";
+        let ValueStart { text, start, .. } = self.value;
+        let rest = &text[start..text.floor_char_boundary(start + LONGEST_VALUE)];
+        let (start, inside) = match rest.strip_prefix(CDATA) {
+            Some(inside) => (start + CDATA.len(), &inside[..inside.find("]]>")?]),
+            None => {
+                let end = rest.find(['<', '\n', '\r']).unwrap_or(rest.len());
+                let behind = rest[end..].trim_start();
+                if !behind.starts_with("</") && !behind.starts_with(r"<\/") {
+                    return self.bare();
+                }
+                (start, &rest[..end])
+            }
+        };
+        let value = inside.trim();
+        let start = start + inside.len() - inside.trim_start().len();
+        let range = start..start + value.len();
+        if !value.contains(char::is_whitespace) {
+            return self.verdict(range.clone(), self.place(range.end));
+        }
+        // The text of a label is a sentence.
+        let is_tag = text[..self.name].ends_with('<');
+        let is_phrase =
+            values::is_phrase(value) && (is_tag || value.split(' ').any(|word| values::is_key_in_phrase(&word)));
+        self.verdict(range, ValuePlace::Quotes).filter(|_| is_phrase)
     }
 }
 
