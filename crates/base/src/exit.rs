@@ -67,7 +67,7 @@ pub struct Failure {
     /// The exit code.
     pub exit: Exit,
     /// What the file may be instead of a transcript. Nothing if it is a transcript with an error.
-    pub other_file: Option<OtherFile>,
+    pub other_file: Option<Box<OtherFile>>,
     /// The flag with the error, without its dashes.
     pub flag: Option<&'static str>,
     /// Whether the report row of a conversation has the error already.
@@ -103,7 +103,7 @@ impl Failure {
 
     /// Sets what the file may be instead of a transcript.
     pub fn of_other_file(self, other_file: Option<OtherFile>) -> Self {
-        Failure { other_file, ..self }
+        Failure { other_file: other_file.map(Box::new), ..self }
     }
 
     /// Sets the flag with the error.

@@ -410,7 +410,7 @@ fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadEr
     let message = transcript.messages[unknown.message].json;
     let (line, column) = position(transcript.source, message);
     let known_by = detect::formats_that_know(message, unknown.start, transcript.format.name);
-    ReadError::Foreign { line, column, unknown, known_by }
+    ReadError::Foreign { line, column, unknown: Box::new(unknown), known_by }
 }
 
 /// Reads a list that has nothing but messages.

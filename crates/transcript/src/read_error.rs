@@ -42,7 +42,7 @@ pub enum ReadError {
         /// Byte in the line, counted from 1.
         column: usize,
         /// The first unknown part.
-        unknown: foreign::UnknownPart,
+        unknown: Box<foreign::UnknownPart>,
         /// The formats that know the part.
         known_by: Box<[&'static str]>,
     },
