@@ -174,11 +174,12 @@ fn only_a_system_message_may_stand_in_front() {
 /// What names no record in a text, such as a mask, can leave two sessions alike.
 #[test]
 fn a_session_never_gets_what_was_taken_from_another() {
+    type OfWord = dyn Fn(&str) -> Vec<Value>;
     let masked =
         |word: &str| vec![user(&format!("Deploy.\nDB_PASSWORD={word}")), assistant("Deployed."), user("Test.")];
     let dropped = |word: &str| vec![user("Deploy."), orphan(word), assistant("Deployed."), user("Test.")];
     let words = ["Kx7mQ2vRt7Lw4zzB", "Zq9pT4wYs8Jn3ccD"];
-    let ways: [(&[&str], &dyn Fn(&str) -> Vec<Value>); 3] =
+    let ways: [(&[&str], &OfWord); 3] =
         [(&["redact"], &masked), (&["--redact=all", "-m", "none"], &masked), (&["repair", "drop"], &dropped)];
     for (arguments, of_word) in ways {
         for [first, second, other] in [["a.json", "b.json", "c.json"], ["a.jsonl", "b.jsonl", "c.jsonl"]] {
