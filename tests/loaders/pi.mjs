@@ -81,7 +81,7 @@ function expected(file) {
       message.content.filter((part) => part.type === "toolCall").forEach((call) => lines.push(`call ${call.id}`));
     } else if (message?.role === "bashExecution" && !message.excludeFromContext) {
       lines.push(`user: Ran \`${message.command}\`\n\`\`\`\n${message.output}\n\`\`\``);
-    } else if (message?.role !== "system") continue;
+    } else continue; // The system prompt, too, is no message.
     messages += 1;
   }
   return { lines, messages };

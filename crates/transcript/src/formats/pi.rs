@@ -62,7 +62,7 @@ const FRAMES: [Frame; 14] = [
 pub(super) static FORMAT: Format = Format {
     name: "pi",
     about: "sessions of pi",
-    metadata_members: &["details", "errorMessage", "toolsAdded"],
+    metadata_members: &["details", "errorMessage"],
     unsent: unsent::FORMS,
     usage: &[between::USAGE],
     frames: &FRAMES,
@@ -116,22 +116,19 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     }
 }
 
-/// The system prompt, which pi stores in named sections.
-fn prompt_of_sections(sections: Json<'_>) -> Content<'_> {
-    Content::of_parts(
-        sections
-            .entries()
-            .filter_map(|(_, section)| Some(Part { json: section, kind: PartKind::Text(section.text()?) }))
-            .collect(),
-    )
-}
-
 /// Whether an entry of a kind holds a message that pi sends where the entry is on the way to the last one.
 fn holds_message(entry: &Object<'_>, kind: Text<'_>) -> bool {
     let inner = entry.get("message");
     let is_message = kind.is_in(&["message", "compaction", "branch_summary", "custom_message"]);
     let hides = inner.and_then(|inner| inner.get("excludeFromContext"));
-    is_message && hides.is_none_or(|hides| hides.is_falsy())
+    is_message && hides.is_none_or(|hides| hides.is_falsy()) && !is_system_prompt(entry)
+}
+
+/// The state that a line with the system prompt and the tools tells. pi makes both anew when it goes on.
+const SYSTEM_PROMPT: &str = "system";
+
+fn is_system_prompt(entry: &Object<'_>) -> bool {
+    entry.get("message").is_some_and(|inner| inner.member_is("role", SYSTEM_PROMPT))
 }
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -147,15 +144,10 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let role = match name {
         _ if name.is("assistant") => Role::Assistant,
         _ if name.is("toolResult") => Role::Tool,
-        _ if name.is("system") => Role::System,
         _ if ["user", "bashExecution", "custom", "hookMessage"].iter().any(|user| name.is(user)) => Role::User,
         _ => Role::Other,
     };
-    let said = match inner.get("sections").filter(|_| role == Role::System) {
-        Some(sections) => prompt_of_sections(sections),
-        None if name.is("bashExecution") => command_and_output(&inner),
-        None => content(inner.get("content"), block),
-    };
+    let said = if name.is("bashExecution") { command_and_output(&inner) } else { content(inner.get("content"), block) };
     let mut read = message_of(json, role, said, false);
     read.rest = RareFields::of_role(Some(name).filter(|_| role == Role::Other));
     if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
@@ -265,6 +257,7 @@ impl Session for Pi {
                 Some(state) if !kind.is("custom") => Retention::Latest(state),
                 Some(_) => Retention::Always,
                 None if kind.is("session") => Retention::Always,
+                None if is_system_prompt(line) => Retention::Latest(SYSTEM_PROMPT),
                 None if Some(index) == compaction => return EntryKind::Message,
                 None if index < kept || is_compaction(line) => Retention::Obsolete,
                 None if is_message => return EntryKind::Message,
@@ -593,17 +586,16 @@ mod tests {
     }
 
     #[test]
-    fn the_system_prompt_that_is_stored_is_a_system_message() {
+    fn the_system_prompt_that_is_stored_is_no_message() {
         let prompt = line(
-            r#""type":"message","message":{"role":"system","content":"","sections":{"preamble":"You help.","cwd":"/w"},"toolsAdded":[{"name":"read","description":"Reads a file."}]}"#,
+            r#""type":"message","message":{"role":"system","content":"","sections":{"preamble":"You help."},"toolsAdded":[{"name":"read"}]}"#,
             "1",
             "0",
         );
-        let source = [prompt.replace("\"0\"", "null"), user("a", "2", "1")].concat();
+        let source = [prompt.replace("\"0\"", "null"), user("a", "2", "1"), user("b", "3", "2")].concat();
         let document = framing::read_for_test(&source, None, None).expect("a session");
-        let messages = &document.transcripts[0].messages;
-        assert_eq!(messages.iter().map(|one| one.role).collect::<Vec<_>>(), [Role::System, Role::User]);
-        let texts: Vec<_> = messages[0].content.texts().iter().map(|text| text.decode().into_owned()).collect();
-        assert_eq!(texts, ["You help.", "/w"]);
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.messages.iter().map(|one| one.role).collect::<Vec<_>>(), [Role::User, Role::User]);
+        assert_eq!(transcript.notes[0].retention, Retention::Latest(SYSTEM_PROMPT));
     }
 }
