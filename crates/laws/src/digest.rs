@@ -63,6 +63,9 @@ impl Heard {
             _ if heard.earlier.is_some() && !has_compaction => {}
             Role::Assistant => heard.assistant = Some(text),
             Role::User => {
+                // Hermes sends something in the place of what the user said.
+                let instead = message.json.get("api_content").and_then(|_| message.json.get_text("content"));
+                let text = instead.map_or(text, |said| said.decode().into_owned());
                 // Programs write reminders in tags, and answers to commands in fences.
                 let is_after_command = before
                     .is_some_and(|before| before.content.texts().iter().any(|text| text.decode().contains("```")));

@@ -452,8 +452,8 @@ impl<'a> HistoryReader<'a, '_> {
 
 /// Whether a message of the user has only a few letters.
 fn is_remark(words: &str) -> bool {
-    const LONGEST: usize = 12;
-    words.len() <= LONGEST && !words.contains(['?', '？', '/'])
+    const MOST: usize = 6;
+    words.chars().nth(MOST).is_none() && !words.contains(['?', '？', '/'])
 }
 
 /// Whether a text before a call only says what the call does.

@@ -256,7 +256,7 @@ fn a_fitted_result_can_be_read() {
             {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
         ]},
         {"role": "tool", "tool_call_id": "c", "content": self::long()},
-        {"role": "user", "content": [{"hologram": {"body": foreign}}]},
+        {"role": "user", "content": [{"hologram": {"body": foreign}}, {"hologram": {"body": foreign}}]},
         {"role": "assistant", "content": "I see."}
     ]);
     let source = messages.to_string();
