@@ -99,8 +99,10 @@ impl FileKind {
         let is_plain = name != "-" && !name.contains(['\'', '"', '\\', '$', '`']) && !name.contains(char::is_control);
         let in_query = if is_plain { name } else { "FILE" };
         let file = if name == "-" { "FILE".to_owned() } else { quoted(name) };
-        let next = self.next.replace("'FILE'", &format!("'{in_query}'"));
-        let next = if next == self.next { next.replace("FILE", &file) } else { next };
+        let next = match self.next.contains("'FILE'") {
+            true => self.next.replace("'FILE'", &format!("'{in_query}'")),
+            false => self.next.replace("FILE", &file),
+        };
         format!("{}; {next}", self.what)
     }
 }

@@ -428,9 +428,10 @@ impl Format {
         }
         let torn = self.session.broken_links(transcript).pop()?;
         let why = if torn.fault == LinkFault::Cycle { "leads back to it" } else { "is not there" };
+        let verb = if lost == 1 { "is" } else { "are" };
         let (lost, named) = (counted(lost as u64, "line"), torn.named.unwrap_or_default());
         Some(format!(
-            "{lost} are no longer sent, because the parent {named} of a line behind them {why}; --repair drop ties that line to the one before it"
+            "{lost} {verb} no longer sent, because the parent {named} of a line behind them {why}; --repair drop ties that line to the one before it"
         ))
     }
 }

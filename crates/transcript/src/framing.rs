@@ -75,7 +75,12 @@ pub fn read<'a>(
         check_shown(source, &transcripts)?;
     }
     number_on_lines(&mut transcripts);
-    Ok(Document { json, transcripts, broken_lines: line_numbers(source, &json.broken) })
+    // What an agent recovers of a broken line is read.
+    let unread = match transcripts.first() {
+        Some(transcript) if json.error.is_some() => transcript.format.unread_spans(json),
+        _ => &json.broken,
+    };
+    Ok(Document { json, transcripts, broken_lines: line_numbers(source, unread) })
 }
 
 /// Rejects objects whose lists are all empty, where neither the name of a list nor anything beside it shows that they are

@@ -49,7 +49,7 @@ pub fn recorded_status(result: Json<'_>) -> Option<Status> {
             "is_error" | "isError" => mark(raw),
             "error" if raw.starts_with('{') => Some(Status::Error),
             "error" => mark(raw),
-            "errorText" => Some(Status::Error),
+            "errorText" => error(!value.is_falsy()),
             // Of `LangChain`, it says only that the tool itself did not fail.
             "status" => error(raw == "\"error\""),
             "state" => error(raw == "\"output-error\""),
@@ -79,13 +79,16 @@ pub fn recorded_status(result: Json<'_>) -> Option<Status> {
     found
 }
 
+/// Whether the output of a command begins with the sentence in which Codex says that it made no change.
+pub fn refuses_patch(output: &str) -> bool {
+    let output = output.trim_start();
+    ["apply_patch verification failed", "patch rejected: "].iter().any(|sentence| output.starts_with(sentence))
+}
+
 /// Whether a result begins with the sentence in which a tool says that it made no change to the file. These are tools'
 /// own words, and stand for a mark where the format has none.
 pub fn refuses_edit(result: &str) -> bool {
-    const SENTENCES: [&str; 7] = [
-        // Codex.
-        "apply_patch verification failed",
-        "patch rejected: ",
+    const SENTENCES: [&str; 5] = [
         // The editor of Anthropic, of OpenHands and of SWE-agent.
         "No replacement was performed",
         "ERROR:\nNo replacement was performed",
@@ -101,7 +104,8 @@ pub fn refuses_edit(result: &str) -> bool {
     let label = result.lines().next().filter(|line| line.starts_with('[') && line.ends_with("] Result:"));
     let result = result[label.map_or(0, str::len)..].trim_start();
     let opening = result.chars().filter(|c| !c.is_whitespace()).take(OBJECT.len());
-    SENTENCES.iter().any(|sentence| result.starts_with(sentence)) || opening.eq(OBJECT.chars())
+    let says_so = SENTENCES.iter().any(|sentence| result.starts_with(sentence));
+    says_so || refuses_patch(result) || opening.eq(OBJECT.chars())
 }
 
 /// The status in a result by its first and its last bytes, as the source spells them.

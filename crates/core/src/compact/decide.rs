@@ -265,7 +265,7 @@ impl Decided<'_> {
         for edit in pruned.edits.iter().chain(&thinking.edits).chain(&self.edits) {
             if is_left(message_at(self.transcript, edit)) {
                 share.known = share.known.saturating_sub(edit.range.len().saturating_sub(edit.text.len()));
-                share.known_parts = share.known_parts.saturating_sub(1);
+                share.known_parts = share.known_parts.saturating_sub(usize::from(edit.text.is_empty()));
             }
         }
         share.is_of_other_format()

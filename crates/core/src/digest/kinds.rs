@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Rule,
     /// Any other message that the user typed.
     Typed,
-    /// A message of a few letters that answers no question and asks nothing: `done`, `1`.
+    /// A message that answers no question and only says that it is well, or to go on: `done`, `1`.
     Remark,
     /// A line that says that the user interrupted the agent.
     Interruption,

@@ -150,5 +150,9 @@ fn next_candidate(item: &Item<'_>, at: usize, from: usize) -> Candidate {
             best = Some(Candidate { rate, item: at, length, added });
         }
     }
+    if item.kind.is_filler() {
+        // All else of its section comes before it.
+        best = best.map(|best| Candidate { rate: 0, ..best });
+    }
     best.unwrap_or(Candidate { rate: 0, item: at, length: longest, added: around })
 }

@@ -55,8 +55,9 @@ impl<'t> RankedText<'t> {
         let last = pieces.len().saturating_sub(1);
         let is_start = |piece: &Piece| !matches!(piece.kind, PieceKind::Heading | PieceKind::Code);
         let first = pieces.iter().position(is_start).unwrap_or(0);
-        let is_pasted = text.len() > PASTED;
         let last_line = pieces.get(last).map(|piece| piece.line);
+        let below = text.trim_end().rsplit('\n').next().map_or(0, str::len);
+        let is_pasted = text.len() > PASTED && below < PASTED / 2;
         let is_below =
             |at: usize| Some(pieces[at].line) == last_line && (at == last || pieces[at].kind == PieceKind::Sentence);
         let rank = |at: usize| match at {

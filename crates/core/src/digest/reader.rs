@@ -450,17 +450,23 @@ impl<'a> HistoryReader<'a, '_> {
     }
 }
 
-/// Whether a message of the user has only a few letters.
+/// Whether a message of the user only says that it is well, or to go on.
 fn is_remark(words: &str) -> bool {
-    const MOST: usize = 6;
-    words.chars().nth(MOST).is_none() && !words.contains(['?', '？', '/'])
+    #[rustfmt::skip]
+    const REMARKS: [&str; 22] = [
+        "ok", "okay", "done", "yes", "hi", "hey", "hello", "thanks", "thank you", "go on", "continue", "next", "sí", "oui",
+        "ja", "да", "好", "好的", "是", "继续", "做完了", "はい",
+    ];
+    let words = words.trim_end_matches(['.', '!', '。', '！']).to_lowercase();
+    words.len() <= 2 && words.bytes().all(|byte| byte.is_ascii_digit()) || REMARKS.contains(&&*words)
 }
 
 /// Whether a text before a call only says what the call does.
 fn announces(text: &str) -> bool {
     const LONGEST: usize = 160;
     let text = text.trim();
-    text.len() <= LONGEST && text.ends_with([':', '：']) && !text.contains('\n')
+    let is_one_clause = !text.contains(['\n', ';', '。', '；', '，']) && !text.contains(". ");
+    text.len() <= LONGEST && text.ends_with([':', '：']) && is_one_clause
 }
 
 /// Whether a text in the user's place opens as programs open theirs.

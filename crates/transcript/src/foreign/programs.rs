@@ -96,7 +96,7 @@ const PROGRAMS: [Program; 28] = [
     Program {
         name: "a stream of pi",
         next: "tcompact reads the session's own file",
-        is_of: |line| is_one_of(line, "type", &["agent_start", "turn_start", "message_start", "message_end"]),
+        is_of: |line| is_one_of(line, "type", &["agent_start", "turn_start"]),
     },
     Program::of("a log of CrewAI", |one| has_all(one, &["task_name", "task", "agent", "status"])),
     Program::of("a session of Strands Agents", |one| has_all(one, &["message", "message_id"])),

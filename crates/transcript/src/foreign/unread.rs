@@ -13,9 +13,6 @@ use crate::message::{Arguments, Message};
 /// Members that programs write beside what is sent, and that are as long as that, or longer.
 const BESIDE: [&str; 6] = ["artifact", "extra", "instructions", "invalid_tool_calls", "raw_data", "tools"];
 
-/// The member that Hermes sends instead of `content`.
-const SENT_INSTEAD: &str = "api_content";
-
 /// Members beside the list that hold no text of the conversation, or repeat it: what a program notes of a session or of
 /// a task, and further recordings of the same run.
 #[rustfmt::skip]
@@ -97,7 +94,7 @@ impl<'a> UnreadFinder<'_, 'a> {
         self.unsent = unsent.iter().map(|value| value.span().start).collect();
         for (key, value) in message.json.entries() {
             let before = self.unread;
-            if key.is("content") && message.json.get(SENT_INSTEAD).is_some() {
+            if key.is("content") && message.rare_fields().typed.is_some() {
                 continue;
             }
             // A wrapper can have the name of a member that holds metadata.
@@ -185,7 +182,7 @@ impl<'a> UnreadFinder<'_, 'a> {
 struct BesideFinder<'t, 'a> {
     transcript: &'t Transcript<'a>,
     /// What was read, as it is spelled.
-    read: HashSet<&'a str>,
+    read: Option<HashSet<&'a str>>,
     unread: usize,
     /// The first member with unread text.
     first: Option<String>,
@@ -198,7 +195,7 @@ impl<'t, 'a> BesideFinder<'t, 'a> {
     fn of(transcript: &'t Transcript<'a>) -> Option<Self> {
         let envelope = transcript.envelope?;
         let list = transcript.messages.first()?.span();
-        let mut finder = BesideFinder { transcript, read: HashSet::new(), unread: 0, first: None, is_answer: false };
+        let mut finder = BesideFinder { transcript, read: None, unread: 0, first: None, is_answer: false };
         let state = transcript.state.filter(|state| state.span() != envelope.span());
         for (key, value) in envelope.entries().chain(state.into_iter().flat_map(|state| state.entries())) {
             let (key, place) = (key.decode(), value.span());
@@ -258,11 +255,11 @@ impl<'t, 'a> BesideFinder<'t, 'a> {
 
     /// Whether a text is one that was read.
     fn is_copy(&mut self, text: &str) -> bool {
-        if self.read.is_empty() {
-            let messages = self.transcript.messages.iter();
-            self.read = messages.flat_map(|message| message.content.texts()).map(|text| text.raw()).collect();
-        }
-        self.read.contains(text)
+        let messages = &self.transcript.messages;
+        let read = self.read.get_or_insert_with(|| {
+            messages.iter().flat_map(|message| message.content.texts()).map(|text| text.raw()).collect()
+        });
+        read.contains(text)
     }
 }
 

@@ -153,8 +153,8 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 /// of the user.
 fn send_instead<'a>(read: &mut Message<'a>, message: &Object<'a>) {
     let sent = message.get_text("api_content").filter(|_| matches!(read.role, Role::User | Role::Assistant));
-    let (Some(sent), Content::Text(said)) = (sent, &read.content) else { return };
-    let typed = Some(*said).filter(|said| !said.is_empty() && sent.decode().contains(&*said.decode()));
+    let (Some(sent), Content::Text(said)) = (sent.filter(|sent| !sent.is_empty()), &read.content) else { return };
+    let typed = Some(*said).filter(|said| !said.is_empty());
     read.rest = RareFields { typed, ..read.rare_fields() }.boxed();
     read.content = Content::Text(sent);
 }

@@ -156,7 +156,9 @@ pub fn only_searches(name: &str, tool: &ToolUse) -> bool {
     const PROGRAMS: &str = "rg|grep|egrep|fgrep|ag|ack|find|fd|ls|tree|cat|head|tail|cd";
     let Some(command) = &tool.command else { return reads_files(&words_of_name(name)) };
     let steps = commands(command, None);
-    let acts = |step: &SimpleCommand<'_>| ["-delete", "-exec", "-execdir", "-ok"].iter().any(|flag| step.has(flag));
+    const ACTS: [&str; 11] =
+        ["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprintf", "-x", "-X", "--exec", "--exec-batch"];
+    let acts = |step: &SimpleCommand<'_>| ACTS.iter().any(|flag| step.has(flag));
     let is_search = |step: &SimpleCommand<'_>| {
         let is_git = step.name() == "git" && step.operands().next().is_some_and(|verb| is_in(verb, GIT_SEARCHES));
         step.outputs.is_empty() && !acts(step) && (is_in(step.name(), PROGRAMS) || is_git)
@@ -207,22 +209,25 @@ fn has_effect(command: &SimpleCommand<'_>, program: &str, verb: &str) -> bool {
     const METHODS: &str = "POST|PUT|PATCH|DELETE";
     const WITH_DATA: [&str; 5] = ["-d", "--data", "--json", "-F", "--form"];
     /// Programs, each with the verbs that change something.
-    const VERBS: [(&str, &str); 8] = [
-        ("git", "push|merge|tag"),
+    const VERBS: [(&str, &str); 7] = [
         ("npm|pnpm|yarn|cargo|twine|poetry", "publish"),
         ("vercel|netlify|wrangler|firebase|heroku|railway|fly|serverless", "deploy|--prod|up|publish|create|scale"),
-        ("kubectl|helm", "apply|create|delete|install|upgrade|rollout|scale"),
+        ("kubectl|helm", "apply|create|delete|install|upgrade|scale"),
         ("terraform|tofu|pulumi", "apply|destroy|up|import"),
         ("docker|podman", "push"),
         ("systemctl|service", "start|stop|restart|enable|disable|reload"),
-        ("gh|glab", "create|merge|close|comment|edit|delete|run|upload|review"),
+        ("gh|glab", "create|merge|close|comment|edit|delete|upload|review"),
     ];
     const RUNNERS: &str = "npx|bunx|pnpx|uvx|sudo";
     let runs = usize::from(is_in(program, RUNNERS));
     let program = command.words.get(runs).map_or(program, |program| &**program);
     let words = || command.words.iter().skip(1 + runs).map(|word| &**word);
+    if program == "git" {
+        return verb == "push";
+    }
     if is_in(program, REQUESTS) {
-        let has_data = words().any(|word| WITH_DATA.contains(&word) || word.starts_with("--data"));
+        let gets = words().any(|word| matches!(word, "-G" | "--get"));
+        let has_data = !gets && words().any(|word| WITH_DATA.contains(&word) || word.starts_with("--data"));
         return has_data || words().any(|word| is_in(word, METHODS));
     }
     // `gh pr create`, `npm run deploy`: the verb is not always the first word.

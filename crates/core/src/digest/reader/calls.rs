@@ -16,7 +16,7 @@ use crate::transcript::background::{AnsweredCall, TaskEvent, records_of_call};
 use crate::transcript::json::Json;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::speaker::clean_folder;
-use crate::transcript::status::{Denial, Status, refuses_edit};
+use crate::transcript::status::{Denial, Status, refuses_edit, refuses_patch};
 use crate::transcript::text::Text;
 use crate::transcript::tools::actions::{Purpose, is_in, only_searches, purpose_of};
 use crate::transcript::tools::{Access, ToolUse, folder_argument, is_shell, words_of_name};
@@ -119,9 +119,11 @@ impl<'a> HistoryReader<'a, '_> {
             Ended::Refused => return Some(Kind::FailedCall),
             _ => {}
         }
-        let has_failed = ended.is_failure() || !tool.changes.is_empty() && refuses_edit(opening);
+        let has_failed = ended.is_failure() || !tool.changes.is_empty() && refuses_patch(opening);
         let purpose = purpose_of(name, tool, opening);
-        if (has_failed || !tool.only_reads) && says_nothing(opening) && only_searches(name, tool) {
+        // A search ends with 1 where it finds nothing, and with other codes where it could not search.
+        let may_have_searched = !matches!(ended, Ended::With(Status::Code(code)) if !(0..=1).contains(&code));
+        if (has_failed || !tool.only_reads) && may_have_searched && says_nothing(opening) && only_searches(name, tool) {
             return Some(Kind::FoundNothing);
         }
         if let Some(command) = &tool.command {

@@ -58,7 +58,8 @@ fn option_of<'t>(text: &'t str, answer: &str) -> Option<&'t str> {
         let start = line.trim_start_matches(MARKS);
         let behind =
             start.get(..named.len()).filter(|start| start.eq_ignore_ascii_case(named)).map(|_| &start[named.len()..]);
-        behind.is_some_and(|behind| behind.starts_with(['.', ')', ']', ':', '|', ' ', '*', '、']))
+        let ends_label = |behind: &str| behind.trim_start().starts_with('|') && line.starts_with('|');
+        behind.is_some_and(|behind| behind.starts_with(['.', ')', ']', ':', '*', '、']) || ends_label(behind))
     })
 }
 
