@@ -50,11 +50,12 @@ pub(crate) enum Indices {
 }
 
 impl Indices {
-    /// The number of messages.
+    /// The least number of messages.
     pub(crate) fn count(self) -> usize {
         match self {
+            // As many as there are.
+            Indices::Range { end: usize::MAX, .. } | Indices::Last => 1,
             Indices::Range { first, end } => end.saturating_sub(first),
-            Indices::Last => 1,
         }
     }
 

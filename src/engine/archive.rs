@@ -35,7 +35,7 @@ pub(super) struct Archive<'p> {
     /// The JSON pointers to these lists; nothing is where the lines are the list.
     pub(super) pointers: BTreeSet<Option<String>>,
     /// The records with a list by the file that they name, each with the line that it names.
-    by_file: HashMap<String, Vec<(Option<usize>, RecordPlace)>>,
+    by_file: HashMap<String, BTreeMap<Option<usize>, Vec<RecordPlace>>>,
     /// The names of all files that records are of, without their folders.
     file_names: HashSet<OsString>,
     /// The hashes of the texts before, and those of each text after.
@@ -148,7 +148,7 @@ impl<'p> Archive<'p> {
         self.by_left.entry(left).or_default().push(place);
         self.pointers.insert(head.list);
         let file = file_of_source(&head.source);
-        self.by_file.entry(file.to_owned()).or_default().push((head.line, place));
+        self.by_file.entry(file.to_owned()).or_default().entry(head.line).or_default().push(place);
     }
 
     /// The number of records by which something can be restored.
@@ -185,8 +185,10 @@ impl<'p> Archive<'p> {
         let mut places: Vec<RecordPlace> = Vec::new();
         for (file, of_file) in &self.by_file {
             if path_components(file) == wanted {
-                let of_line = of_file.iter().filter(|(own, _)| line.is_none() || *own == line);
-                places.extend(of_line.map(|(_, place)| *place));
+                match line {
+                    Some(_) => places.extend(of_file.get(&line).into_iter().flatten()),
+                    None => places.extend(of_file.values().flatten()),
+                }
             }
         }
         places.sort_by_key(|place| place.line);
@@ -225,7 +227,8 @@ impl<'p> Archive<'p> {
 
     /// The last records with a list, at most `most`, in the order of the archive.
     pub(super) fn last(&self, most: usize) -> Vec<RecordPlace> {
-        let mut places: Vec<RecordPlace> = self.by_file.values().flatten().map(|(_, place)| *place).collect();
+        let mut places: Vec<RecordPlace> =
+            self.by_file.values().flat_map(BTreeMap::values).flatten().copied().collect();
         places.sort_by_key(|place| place.line);
         places.split_off(places.len().saturating_sub(most))
     }

@@ -66,7 +66,7 @@ const TEXTS: [(&[u8], FileKind); 2] = [
 /// Databases by the beginnings of their names, and how to export a session.
 const DATABASES: [(&str, &str); 3] = [
     ("opencode.", "opencode export ID > session.json writes what tcompact reads"),
-    ("state", "hermes sessions export --session-id ID session.jsonl writes what tcompact reads of Hermes"),
+    ("state.db", "hermes sessions export --session-id ID session.jsonl writes what tcompact reads of Hermes"),
     ("", "export a session as JSON, as opencode does with opencode export, and Hermes with hermes sessions export"),
 ];
 
@@ -99,9 +99,10 @@ impl FileKind {
         let is_plain = name != "-" && !name.contains(['\'', '"', '\\', '$', '`']) && !name.contains(char::is_control);
         let in_query = if is_plain { name } else { "FILE" };
         let file = if name == "-" { "FILE".to_owned() } else { quoted(name) };
-        let next = match self.next.contains("'FILE'") {
-            true => self.next.replace("'FILE'", &format!("'{in_query}'")),
-            false => self.next.replace("FILE", &file),
+        let next = if self.next.contains("'FILE'") {
+            self.next.replace("'FILE'", &format!("'{in_query}'"))
+        } else {
+            self.next.replace("FILE", &file)
         };
         format!("{}; {next}", self.what)
     }

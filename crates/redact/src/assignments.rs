@@ -39,7 +39,7 @@ static NAME_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
 static NAME_BEHIND: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r#"^\\*["']?(?:[\s,;-]|\\+[nrt]){{1,40}}\\*["']?{LABEL}"#)));
 /// The member with the name of the variable whose value another member has.
-const LABEL: &str = r#"(?i)\b(?:name|key|id|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_/][\w./-]{1,63})"#;
+const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_/][\w./-]{1,63})"#;
 
 /// Values of several words that need no quotes: a password in groups of four letters, and the words of a wallet.
 static GROUPS: LazyLock<Regex> = LazyLock::new(|| {
@@ -406,7 +406,8 @@ impl<'t> Assignment<'t> {
         is_line_start(&self.value.text.as_bytes()[..self.name])
     }
 
-    /// Whether the value is an alias of YAML, `*name`, or the anchor of what is below, `&name`.
+    /// Whether the value is an alias of YAML, `*name`, or the anchor of what is below, `&name`. One with a digit
+    /// may be a password.
     fn is_alias(&self) -> bool {
         let begins = matches!(self.value.text.as_bytes().get(self.value.start), Some(b'*' | b'&'));
         if !begins || self.operator != Operator::Colon || self.value.quote.is_some() {
@@ -415,7 +416,7 @@ impl<'t> Assignment<'t> {
         let line = &self.value.line()[1..];
         let name = line.split([' ', ',', '}', ']']).next().unwrap_or(line);
         name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+            && name.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_-.".contains(&byte))
             && !values::is_key_in_phrase(&name)
     }
 }

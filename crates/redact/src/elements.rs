@@ -28,7 +28,9 @@ pub(super) fn behind_entity(text: &str, at: usize, is_parameter: bool) -> Option
 
 /// Where a value ends that a tag may follow: before the tag.
 pub(super) fn before_tag(text: &str, value: Range<usize>) -> usize {
-    let is_tag = |at: &usize| *at > value.start && TAG.is_match(&text[*at..]);
+    // Only an end tag, or a line break of a page, stands behind a value. `<x>` can be a part of a password.
+    let is_end = |rest: &str| rest.starts_with("</") || rest.starts_with("<br");
+    let is_tag = |at: &usize| *at > value.start && is_end(&text[*at..]) && TAG.is_match(&text[*at..]);
     let marks = memchr::memchr_iter(b'<', text[value.clone()].as_bytes());
     marks.map(|at| value.start + at).find(is_tag).unwrap_or(value.end)
 }

@@ -32,7 +32,7 @@ const PLACES: &[&str] = &[
     "AWS_SECRET_ACCESS_KEY=¦\nX=1", "aws_secret_access_key = ¦\nregion = x", "{\"SecretAccessKey\": \"¦\"}", "db:\n  user: app\n  password: ¦\n  port: 5432",
     "[client]\npassword = ¦\nuser = app", "tool --password ¦ --host db", "variable \"db_password\" {\n  default = \"¦\"\n}", "curl -u 'bob:¦' https://x.example/",
     "{\"password\": \"¦\"}", "<password>¦</password>", "<DB_PASSWORD>¦</DB_PASSWORD><HOST>db</HOST>", "api_key: ¦\nhost: x",
-    "password: &pw ¦\nother: *pw", "export API_TOKEN='¦'", "- id: db_password\n  value: \"¦\"", "<code>DB_PASSWORD=¦</code>",
+    "password: &pw ¦\nother: *pw", "export API_TOKEN='¦'", "- name: db_password\n  value: \"¦\"", "<code>DB_PASSWORD=¦</code>",
     "const s3 = new S3({ credentials: { accessKeyId: id, secretAccessKey: \"¦\" } });", "| API_KEY | ¦ |",
 ];
 /// Places with quotes or brackets around all of a value.
@@ -102,7 +102,7 @@ const INNOCENT: &[&str] = &[
     "<label for=\"password\">Enter your Password (8+)</label>", "<password>Enter your password</password>", "<b>password</b> is required",
     "<Button variant=\"secret\">Save changes</Button>", "password: [*a, *b]", "password: *user-config-cache", "secret: projects/p/secrets/user-config-cache/versions/3", "password: !!null", "secret: secret/data/app/db", "PASSWORD_FILE=/run/secrets/db",
     "curl -u bob: https://x.example/", "curl -u bob:/ https://x.example/", "tool --password -v", "api_key = \"[A-Za-z0-9]{32}\"", "password: put your unique phrase here",
-    "define('AUTH_KEY', 'put your unique phrase here');", "{\"id\": \"password\", \"value\": \"\"}", "{\"id\": \"token\", \"value\": \"next\"}",
+    "define('AUTH_KEY', 'put your unique phrase here');", "{\"id\": \"password\", \"value\": \"\"}", "{\"id\": \"token\", \"value\": \"next\"}", "<button id=\"forgot_password\" value=\"Continue\">",
 ];
 
 #[test]

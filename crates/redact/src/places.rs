@@ -148,7 +148,7 @@ pub(super) fn is_stand_in(value: &str) -> bool {
 
 /// Whether a text is an address of IPv6, which is parted like a line of `.pgpass`.
 fn is_ip_address(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':')
+    text.split(':').all(|part| part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// What follows an address in which `user:password@` needs no scheme: a host with its protocol, its number or its port.

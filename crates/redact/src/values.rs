@@ -68,7 +68,7 @@ impl SecretCandidate<'_> {
         let has_words = is_in_quotes && value.contains(char::is_whitespace);
         let length = value.chars().count();
         match class {
-            _ if is_in_quotes && length >= LONG_NOISE && is_noise(value) => true,
+            _ if is_in_quotes && length >= LONG_NOISE && is_noise(value) && !has_references(value) => true,
             _ if is_nothing(value) || (name == "pwd" && value.contains(['/', '\\'])) => false,
             NameClass::Cookie => value.contains('=') && !is_code(value),
             NameClass::Authorization => self.is_credential(),
@@ -211,7 +211,7 @@ static STAND_INS: LazyLock<Regex> =
 /// A file path.
 static PATHS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"^(?:~|\.\.?)?/(?:[\w. -]{1,32}/)+[\w. -]{0,32}$|^(?:~|\.\.?)?/[\w-]{1,32}\.[a-z]{1,5}$|^[A-Za-z][\w-]*(?:/(?:[A-Za-z][A-Za-z_.-]*|v?[0-9]+)){2,}$",
+        r"^(?:~|\.\.?)?/(?:[\w. -]{1,32}/)+[\w. -]{0,32}$|^(?:~|\.\.?)?/[\w-]{1,32}\.[a-z]{1,5}$|^projects/[\w.-]+/(?:locations/[\w-]+/)?secrets/[\w./-]+$|^secret/(?:meta)?data/[\w./-]+$",
     )
 });
 /// A call, an element, or an attribute of something.
@@ -220,6 +220,11 @@ static CALLS: LazyLock<Regex> =
 /// A variable with the name of a secret.
 static VARIABLES: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential)[a-z_]*\d{0,2}$"));
+
+/// Whether a text names variables that a shell or a template puts in.
+fn has_references(text: &str) -> bool {
+    ["${", "$(", "{{", "%{"].iter().any(|opening| text.contains(opening))
+}
 
 /// Whether a value refers to the place of a secret, or stands in for one: dots, crosses, `your-key`.
 pub(super) fn is_reference(value: &str) -> bool {
@@ -481,7 +486,7 @@ impl OpenContainer {
 
     fn pass_text(&mut self, key: &str, value: &str, range: Range<usize>) {
         let is = |name: &&str| key.eq_ignore_ascii_case(name);
-        if self.is_object && ["name", "key", "id", "variable"].iter().any(is) && value.len() <= 64 {
+        if self.is_object && ["name", "key", "variable"].iter().any(is) && value.len() <= 64 {
             self.label = Some(value.to_owned());
         } else if self.is_object && is(&"value") && self.label.is_none() {
             self.unnamed = Some((range, value.to_owned()));

