@@ -81,7 +81,7 @@ fn child_ignores_hangup() -> bool {
     child.status().is_ok_and(|status| status.success())
 }
 
-/// Does what an interrupt must not leave half done: an interrupt waits for it, if it is soon done. No other work begins then.
+/// Does what an interrupt must not leave half done: an interrupt waits for it, if it is soon done.
 pub(crate) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
     *lock(&UNINTERRUPTED) += 1;
     let _counted = UninterruptedWork;
