@@ -14,7 +14,8 @@ use crate::transcripts::read;
 const NEW_NAME: &str = "hologram";
 
 /// Members without which text does not count as a message's, and why that is right or accepted so far.
-const EXCEPTIONS: [(&str, &[&str], &str); 11] = [
+const EXCEPTIONS: [(&str, &[&str], &str); 12] = [
+    ("openai-chat", &["api_content"], "what Hermes adds to the words beside it"),
     ("copilot-cli", &["type", "summaryContent", "content"], "Copilot reads no event or notice without them either"),
     ("opencode", &["status", "error"], "opencode sends nothing of a call whose state does not say that it has ended"),
     (
