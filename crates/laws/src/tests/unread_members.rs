@@ -15,7 +15,7 @@ const NEW_NAME: &str = "hologram";
 
 /// Members without which text does not count as a message's, and why that is right or accepted so far.
 const EXCEPTIONS: [(&str, &[&str], &str); 12] = [
-    ("openai-chat", &["api_content"], "what Hermes adds to the words beside it"),
+    ("openai-chat", &["api_content"], "it stands beside `content`, which is read in its place"),
     ("copilot-cli", &["type", "summaryContent", "content"], "Copilot reads no event or notice without them either"),
     ("opencode", &["status", "error"], "opencode sends nothing of a call whose state does not say that it has ended"),
     (

@@ -219,9 +219,7 @@ proptest! {
             if found(&source, by_name("claude-code")).is_empty() {
                 assert_walk("claude-code", &source, "as it was");
             }
-            // What a fork appends behind a repair is as it was before it.
-            let repairs = rules.iter().any(|rule| rule.starts_with("--repair"));
-            assert_rounds("claude-code", &source, &rules, if repairs { 1 } else { rounds });
+            assert_rounds("claude-code", &source, &rules, rounds);
         }
     }
 }

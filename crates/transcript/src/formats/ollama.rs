@@ -43,6 +43,8 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     // Ollama accepts no list. A list of readable blocks is still no evidence against the envelope: the rest of the
     // file must be read as the same format when the list is removed.
     let is_read = message.get("content").is_none_or(|content| content.kind() != JsonKind::Object)
+        // Another text would be sent in the place of the content.
+        && message.get_text("api_content").is_none()
         && !block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread));
     if !is_known || !is_read {
         return MatchScore::Mismatch;
@@ -56,7 +58,9 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         };
     }
     if names_tool(message) {
-        return MatchScore::Own("tool_name");
+        // Others (Hermes) write both names.
+        let names_call = non_null(message, "tool_call_id").is_some();
+        return if names_call { MatchScore::Shared("tool_name") } else { MatchScore::Own("tool_name") };
     }
     if images(message).next().is_some() {
         return MatchScore::Own("images");
@@ -99,11 +103,9 @@ fn is_call(call: &Object<'_>) -> bool {
         && call.at(&["function", "arguments"]).is_some_and(|arguments| arguments.kind() == JsonKind::Object)
 }
 
-/// Whether a result names its tool and not its call. Others (Hermes) write both names.
+/// Whether a result names its tool.
 fn names_tool(message: &Object<'_>) -> bool {
-    message.member_is("role", "tool")
-        && non_null(message, "tool_name").is_some()
-        && non_null(message, "tool_call_id").is_none()
+    message.member_is("role", "tool") && non_null(message, "tool_name").is_some()
 }
 
 /// The thinking beside the text of a message: the member and its text.

@@ -121,8 +121,8 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     if block_types(message).any(|(_, kind)| kind.is_some_and(own)) {
         return MatchScore::Own("its content blocks");
     }
-    if message.get_text("reasoning_content").is_some() {
-        return MatchScore::Own("reasoning_content");
+    if let Some(own) = ["reasoning_content", "api_content"].into_iter().find(|key| message.get_text(key).is_some()) {
+        return MatchScore::Own(own);
     }
     MatchScore::Plain
 }
