@@ -29,7 +29,7 @@ use crate::engine::inputs::copy_of;
 use crate::engine::lookup::files;
 use crate::engine::records::is_archive;
 use crate::engine::restore_ranges::{LargeText, RangeRestorer, Unfinished, copy};
-use crate::engine::restorer::{Restored, Restorer};
+use crate::engine::restorer::{Restored, Restorer, lines_that_set_all_messages};
 
 /// Restores a text by its archive, as often as it was compacted, and writes it; or all files of a folder that the archive
 /// has something of.
@@ -161,8 +161,12 @@ fn restore_text(
     let input = input::read(path)?;
     let name = readable_source(&input.name);
     let mut restorer = Restorer::new(archive, &input.name, &name, settings.rounds);
-    let Restored { text, edits } = restorer.restore_all(input.bytes())?;
-    let done = restorer.done;
+    let mut restored = restorer.restore_all(input.bytes())?;
+    let mut done = restorer.done;
+    if done.grown > 0 {
+        done.messages_set = lines_that_set_all_messages(input.bytes(), &mut restored);
+    }
+    let Restored { text, edits } = restored;
     let readers = Readers::of_result(path);
     match suffix.zip(path) {
         Some((_, path)) => in_place.put(output::replacement(pieces(&text, &edits), path, &readers)?, reporter)?,

@@ -1,6 +1,7 @@
 //! Puts back the rounds of one text, the newest first: where the hash of the text, of a line or of a beginning is known, by that;
 //! where a list grew, by the entries that it begins with.
 
+mod messages_set;
 mod rounds;
 mod text;
 mod what_is_missing;
@@ -20,6 +21,7 @@ use crate::transcript::source::Source;
 use crate::engine::archive::Archive;
 use crate::engine::records::RecordPlace;
 
+pub(super) use messages_set::lines_that_set_all_messages;
 pub(super) use text::Restored;
 
 use rounds::{Rounds, run_of};

@@ -128,7 +128,7 @@ impl<'a> Json<'a> {
 
     /// The elements; none if the value is not an array.
     pub fn items(&self) -> Items<'a> {
-        Items { walk: self.inside(JsonKind::Array), except: &[] }
+        Items::over(self.inside(JsonKind::Array), &[])
     }
 
     /// The members in order; none if the value is not an object.
@@ -200,6 +200,10 @@ pub struct Items<'a> {
     walk: Walk<'a>,
     /// The spans among the values that are passed over, in order.
     except: &'a [Range<usize>],
+    /// A list inside one of the values, whose elements come in the place of that value.
+    opened: Option<Json<'a>>,
+    /// While these elements come, the values behind that one.
+    behind: Option<Walk<'a>>,
 }
 
 impl Source<'_> {
@@ -215,7 +219,7 @@ impl Source<'_> {
 
     /// The values that are not in some spans, in order.
     pub fn values_except<'s>(&'s self, except: &'s [Range<usize>]) -> Items<'s> {
-        Items { walk: Walk::of_source(self, self.start), except }
+        Items::over(Walk::of_source(self, self.start), except)
     }
 
     pub fn first(&self) -> Option<Json<'_>> {
@@ -224,9 +228,32 @@ impl Source<'_> {
 }
 
 impl<'a> Items<'a> {
+    fn over(walk: Walk<'a>, except: &'a [Range<usize>]) -> Self {
+        Items { walk, except, opened: None, behind: None }
+    }
+
     /// Iterates over a single value.
     pub fn only(value: Json<'a>) -> Self {
-        Items { walk: value.whole(), except: &[] }
+        Items::over(value.whole(), &[])
+    }
+
+    /// The same values, but for the one around a list: the elements of the list come in its place.
+    pub fn opening(self, list: Json<'a>) -> Self {
+        Items { opened: Some(list), ..self }
+    }
+
+    /// The list inside a value whose elements come in the place of that value.
+    pub fn opened(&self) -> Option<Json<'a>> {
+        self.opened
+    }
+
+    fn next_of_walk(&mut self) -> Option<Json<'a>> {
+        while let Some((span, rest)) = self.except.split_first()
+            && self.walk.pass_over(span)
+        {
+            self.except = rest;
+        }
+        Json::next(&mut self.walk)
     }
 }
 
@@ -234,12 +261,18 @@ impl<'a> Iterator for Items<'a> {
     type Item = Json<'a>;
 
     fn next(&mut self) -> Option<Json<'a>> {
-        while let Some((span, rest)) = self.except.split_first()
-            && self.walk.pass_over(span)
-        {
-            self.except = rest;
+        loop {
+            let Some(value) = self.next_of_walk() else {
+                self.walk = self.behind.take()?;
+                continue;
+            };
+            match self.opened {
+                Some(list) if value.start() < list.start() && list.end() < value.end() => {
+                    self.behind = Some(std::mem::replace(&mut self.walk, list.inside(JsonKind::Array)));
+                }
+                _ => return Some(value),
+            }
         }
-        Json::next(&mut self.walk)
     }
 }
 

@@ -46,6 +46,14 @@ pub struct Note<'a> {
     pub retention: Retention,
 }
 
+/// A list inside one of the entries of a file. Its elements are entries of the conversation in the place of that one.
+#[derive(Debug, Clone, Copy)]
+pub struct InnerList<'a> {
+    /// The entry around it.
+    pub entry: Json<'a>,
+    pub list: Json<'a>,
+}
+
 /// For each of some entries, in order, whether it was sent and no longer is, or belongs to one that no longer is.
 pub fn no_longer_sent(notes: &[Note<'_>]) -> Vec<bool> {
     // The index of the message behind the last entry that is no longer sent.

@@ -235,14 +235,21 @@ impl<'a> List<'a> {
     }
 
     fn read_as(&self, source: &'a str, format: &'static Format) -> Result<Transcript<'a>, ReadError> {
-        let read = match self.entries(source, format, None)? {
+        let inner = format.session.inner_list(self.values.clone());
+        let values = match inner {
+            Some(inner) => self.values.clone().opening(inner.list),
+            None => self.values.clone(),
+        };
+        let list = List { values, ..*self };
+        let read = match list.entries(source, format, None)? {
             Some(read) => read,
             None => {
-                let unsent = Unsent::among(self.values.clone(), format);
-                self.entries(source, format, Some(&unsent))?.unwrap_or_default()
+                let unsent = Unsent::among(list.values.clone(), format);
+                list.entries(source, format, Some(&unsent))?.unwrap_or_default()
             }
         };
-        self.transcript(source, format, read)
+        let transcript = list.transcript(source, format, read)?;
+        Ok(Transcript { inner, ..transcript })
     }
 
     /// Reads the values. `unsent` is what of them an agent no longer sends; without it, the result is `None` as soon as a
@@ -300,6 +307,7 @@ impl<'a> List<'a> {
             order: format.order_of(self.envelope.map(Object::of).as_ref(), &messages),
             messages,
             notes,
+            inner: None,
             compactions,
             envelope: self.envelope,
             state: self.state,

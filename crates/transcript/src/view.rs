@@ -52,6 +52,7 @@ pub fn view<'t>(
         format,
         messages,
         notes: Vec::new(),
+        inner: None,
         pairing: transcript.pairing.clone(),
         groups: transcript.groups.clone(),
         compactions: transcript.compactions.clone(),

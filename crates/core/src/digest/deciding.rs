@@ -89,17 +89,17 @@ const ENDS_LABEL: [char; 3] = [':', '>', 'e'];
 /// Whether a line is what an agent's shell prints around an output: a tag, a mark of the end, a prompt.
 fn is_frame(line: &str) -> bool {
     #[rustfmt::skip]
-    const OPENINGS: [&str; 24] = [
+    const OPENINGS: [&str; 25] = [
         "![", "<returncode>", "<output_head>", "<output_tail>", "<elided_chars>", "<warning>", "[command finished",
         "[the command completed", "[current working directory", "[python interpreter", "[jupyter",
         "[... omitted 0 of", "(open file:", "(current directory:", "shell cwd was reset", "wall time:", "exit code",
-        "[exit code", "process exited with code", "chunk id:", "original token count:", "output:", "observation:",
+        "[exit code", "process exited with code", "process group pgid:", "chunk id:", "original token count:", "output:", "observation:",
         "</",
     ];
     #[rustfmt::skip]
-    const TAGS: [&str; 8] = [
+    const TAGS: [&str; 9] = [
         "tool_response", "tool_result", "tool_output", "function_results", "function_result", "observation",
-        "results", "result",
+        "results", "result", "untrusted_context",
     ];
     if line.chars().all(|c| "-=_*#~.|+".contains(c)) {
         return true;

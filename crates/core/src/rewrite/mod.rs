@@ -23,6 +23,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::plan::{Plan, carried};
+use crate::transcript::entries::InnerList;
 use crate::transcript::formats::{InsertionPoint, SummaryPosition};
 use crate::transcript::{Retention, Transcript, compaction};
 
@@ -103,25 +104,18 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Ve
     let is_ascii = summary.iter().all(|value| value.to_string().is_ascii());
     let style = Style::beside(transcript, plan.cutoff, !is_ascii && transcript.is_ascii());
     let written: Vec<String> = summary.iter().map(|value| style.write(value)).collect();
-    let text = (!written.is_empty()).then(|| written.join(&entries.separator(transcript.source, None)));
-    let runs = entries.runs();
-    // The entry after the summary.
+    // The message after the summary.
     let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
-    let next = entries.place_before(transcript, next);
-    let next = next + entries.gone[next..].iter().take_while(|gone| **gone).count();
-    let mut summary_run = runs.iter().find(|run| run.end == next).cloned();
-    if transcript.format.summary_position_in(transcript) == SummaryPosition::First {
-        // The agent skips what stands before the summary: what stays in the file and is not sent keeps its place behind it.
-        summary_run = runs.first().filter(|run| run.end <= next).cloned();
-    }
-    if let Some(text) = text.as_ref().filter(|_| summary_run.is_none()) {
-        edits.push(entries.insertion(transcript.source, next, text));
-    }
-    for run in runs {
-        edits.push(match &text {
-            Some(text) if Some(&run) == summary_run.as_ref() => entries.replacement(transcript.source, run, text),
-            _ => removal(&entries.spans, run.start, run.end),
-        });
+    let (inner, outer) = entries.split(transcript);
+    let place = transcript.messages.get(next).map_or(usize::MAX, |message| message.span().start);
+    if let Some(inner) = &inner
+        && inner.spans.last().is_some_and(|last| place <= last.start)
+    {
+        edits.extend(inner.splice(transcript, next, &written));
+        edits.extend(outer.splice(transcript, next, &[]));
+    } else {
+        edits.extend(inner.iter().flat_map(|inner| inner.splice(transcript, next, &[])));
+        edits.extend(outer.splice(transcript, next, &written));
     }
     sort(&mut edits);
     edits
@@ -186,6 +180,51 @@ impl<'a> ListEntries<'a> {
             self.notes.push(true);
             self.aside = rest;
         }
+    }
+
+    /// The entries of the list inside an entry, and the others with that entry among them.
+    fn split(self, transcript: &Transcript<'_>) -> (Option<ListEntries<'a>>, ListEntries<'a>) {
+        let Some(InnerList { entry, list }) = transcript.inner else { return (None, self) };
+        let list = list.span();
+        let first = self.spans.partition_point(|span| span.start < list.start);
+        let last = self.spans.partition_point(|span| span.start < list.end);
+        let part = |range: Range<usize>| ListEntries {
+            spans: self.spans[range.clone()].to_vec(),
+            gone: self.gone[range.clone()].to_vec(),
+            notes: self.notes[range].to_vec(),
+            aside: &[],
+        };
+        let mut outer = part(0..first);
+        outer.push(entry.span(), false, false);
+        let behind = part(last..self.spans.len());
+        outer.spans.extend(behind.spans);
+        outer.gone.extend(behind.gone);
+        outer.notes.extend(behind.notes);
+        (Some(part(first..last)), outer)
+    }
+
+    /// The edits that remove what is gone, with what was written before the message at `next`.
+    fn splice(&self, transcript: &Transcript<'_>, next: usize, written: &[String]) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        let text = (!written.is_empty()).then(|| written.join(&self.separator(transcript.source, None)));
+        let runs = self.runs();
+        let next = self.place_before(transcript, next);
+        let next = next + self.gone[next..].iter().take_while(|gone| **gone).count();
+        let mut summary_run = runs.iter().find(|run| run.end == next).cloned();
+        if transcript.format.summary_position_in(transcript) == SummaryPosition::First {
+            // The agent skips what stands before the summary: what stays in the file and is not sent keeps its place behind it.
+            summary_run = runs.first().filter(|run| run.end <= next).cloned();
+        }
+        if let Some(text) = text.as_ref().filter(|_| summary_run.is_none()) {
+            edits.push(self.insertion(transcript.source, next, text));
+        }
+        for run in runs {
+            edits.push(match &text {
+                Some(text) if Some(&run) == summary_run.as_ref() => self.replacement(transcript.source, run, text),
+                _ => removal(&self.spans, run.start, run.end),
+            });
+        }
+        edits
     }
 
     /// Marks another message as removed.

@@ -229,10 +229,15 @@ impl ConversationChange {
             Some(envelope) => envelope.span().start,
             None => transcript.source[..first].rfind('[').unwrap_or(first),
         };
+        let entry = message.map_or(first, |message| message.span().start);
         ConversationChange {
             line: transcript.line,
             start_of_list,
-            entry: message.map_or(first, |message| message.span().start),
+            // A message inside of an entry is a part of it.
+            entry: match transcript.inner {
+                Some(inner) if inner.entry.span().contains(&entry) => inner.entry.span().start,
+                _ => entry,
+            },
             has_system: note.is_none_or(|note| note > first)
                 && message.is_some_and(|message| message.role == Role::System),
             edits,

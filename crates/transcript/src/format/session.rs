@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::compaction::Reset;
 use crate::edit::Edit;
-use crate::entries::{CompactionEntry, EntryKind};
+use crate::entries::{CompactionEntry, EntryKind, InnerList};
 use crate::format::insertion::InsertionPoint;
 use crate::format::transcript::Transcript;
 use crate::formats::shared::links::LooseEntry;
@@ -22,6 +22,12 @@ pub trait Session: Sync + Debug {
     /// Which values of a list are messages, and when to remove the others. An empty list means that all are messages.
     fn entries(&self, _values: Items<'_>) -> Vec<EntryKind> {
         Vec::new()
+    }
+
+    /// The list inside one of the values that the conversation begins with: the agent set all messages at once. Its elements
+    /// are entries, and stand among the values of [`Session::entries`] in the place of that value.
+    fn inner_list<'a>(&self, _values: Items<'a>) -> Option<InnerList<'a>> {
+        None
     }
 
     /// What a line does to the conversation, where that can be told of the line alone; none in formats whose files are

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::entries::Note;
+use crate::entries::{InnerList, Note};
 use crate::format::Format;
 use crate::json::Json;
 use crate::message::Message;
@@ -21,6 +21,8 @@ pub struct Transcript<'a> {
     pub messages: Vec<Message<'a>>,
     /// The entries among the messages that are none, in order.
     pub notes: Vec<Note<'a>>,
+    /// The list inside an entry that holds some of the messages, if there is one.
+    pub inner: Option<InnerList<'a>>,
     /// The spans among them that no reader understands, in order. Each stays as long as the entry before it.
     pub aside: &'a [Range<usize>],
     /// Which calls and results belong together.

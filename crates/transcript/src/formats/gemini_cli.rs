@@ -4,16 +4,16 @@
 //! replaces the earlier one, `$rewindTo` removes a message and everything after it, and `$set` changes the session data
 //! of the first record.
 
+mod replay;
 mod unsent;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
 use crate::foreign;
 use crate::format::{
-    EntryKind, EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Retention,
+    EntryKind, EnvelopeRule, EnvelopeScore, Format, Hooks, InnerList, InsertionPoint, MatchScore, OnBrokenLine,
     Session, SummaryMessage, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, id, non_null, role_in};
@@ -22,7 +22,7 @@ use crate::formats::shared::parts;
 use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
-use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
+use crate::message::{Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::order::{MessageOrder, ResultPlacement};
 use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::session_files::SessionFiles;
@@ -69,6 +69,11 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         return MatchScore::Neutral;
     }
     let Some(kind) = message.get_text("type") else {
+        if let Some(list) = replay::list_of_all(message.json) {
+            // A list of all messages begins a session, alone behind its first record.
+            let is_own = list.items().any(|message| match_score(&Object::of(message)).is_message());
+            return if is_own { MatchScore::Own("all messages of a session") } else { MatchScore::Neutral };
+        }
         let is_record = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
         return if is_record { MatchScore::Neutral } else { match_unknown(message) };
     };
@@ -92,45 +97,66 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(json) });
     };
     let role = role(kind).unwrap_or(Role::Other);
-    let calls = || non_null(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
+    let tool_calls = || non_null(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
     let result_in = |call: Json<'a>| call.get("result").filter(|list| !list.is_falsy());
     let said = content_of(message.get("content"));
-    let content = match said {
-        Content::Text(text) if calls().next().is_none() => Content::Text(text),
-        said => {
-            let mut parts = match (said, message.get("content")) {
-                (Content::Parts(parts), _) => parts.into_vec(),
-                (Content::Text(text), Some(json)) if !text.is_empty() => {
-                    vec![Part { json, kind: PartKind::Text(text) }]
-                }
-                _ => Vec::new(),
-            };
-            parts.extend(calls().flat_map(|call| {
-                let arguments = call.get("args").map(|json| Part { json, kind: PartKind::Call });
-                let result = result_in(call).map(|json| Part { json, kind: PartKind::Result(result(json)) });
-                arguments.into_iter().chain(result)
-            }));
-            Content::of_parts(parts.into())
+    let has_all_calls = holds_calls(&said);
+    let mut calls = Vec::new();
+    let mut results = Vec::new();
+    let mut parts = match (said, message.get("content")) {
+        (Content::Text(text), _) if tool_calls().next().is_none() => {
+            return Ok(Message {
+                role,
+                content: Content::Text(text),
+                rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
+                ..Message::empty(json)
+            });
         }
+        (Content::Parts(parts), _) => parts.into_vec(),
+        (Content::Text(text), Some(json)) if !text.is_empty() => vec![Part { json, kind: PartKind::Text(text) }],
+        _ => Vec::new(),
     };
+    for part in &parts {
+        if let Some(call) = parts::member(part.json, "functionCall") {
+            calls.push(parts::call(part.json, call));
+        } else if let Some(answer) = parts::member(part.json, "functionResponse") {
+            results.push(ResultRef::new(part.json, id(answer.get("id"))));
+        }
+    }
+    for call in tool_calls() {
+        if !has_all_calls {
+            parts.extend(call.get("args").map(|json| Part { json, kind: PartKind::Call }));
+            if call.kind() == JsonKind::Object {
+                calls.push(parts::call(call, call));
+            }
+        }
+        if let Some(list) = result_in(call) {
+            parts.push(Part { json: list, kind: PartKind::Result(result(list)) });
+            results.push(ResultRef { denial: denial(call), ..ResultRef::new(list, id(call.get("id"))) });
+        }
+    }
     Ok(Message {
         role,
-        content,
-        calls: calls().filter(|call| call.kind() == JsonKind::Object).map(|call| parts::call(call, call)).collect(),
-        results: calls()
-            .filter_map(|call| {
-                Some(ResultRef { denial: denial(call), ..ResultRef::new(result_in(call)?, id(call.get("id"))) })
-            })
-            .collect(),
+        content: Content::of_parts(parts.into()),
+        calls: calls.into(),
+        results: results.into(),
         rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
         ..Message::empty(json)
     })
 }
 
+/// Whether the content of an answer holds its calls, so that those beside it are not sent: Gemini CLI writes it so when it
+/// sets all messages at once, with the thoughts of the answer among its parts.
+fn holds_calls(content: &Content<'_>) -> bool {
+    let Content::Parts(parts) = content else { return false };
+    parts.iter().any(|part| matches!(part.kind, PartKind::Call | PartKind::Reasoning(_)))
+}
+
 fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
     let result = answer.json;
-    let is_own = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
-    let call = message.calls.iter().find(is_own)?.json;
+    let is_own = |call: &Json<'a>| call.get("result").is_some_and(|own| own.span() == result.span());
+    let calls = message.json.get("toolCalls").into_iter().flat_map(|calls| calls.items());
+    let Some(call) = calls.into_iter().find(is_own) else { return parts::output(result) };
     let output = match result.items().find_map(parts::output) {
         Some(output) => output,
         None => CallOutput::of(Some(result), OutputShape::Blocks(""))?,
@@ -163,11 +189,8 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
 
 fn refusal(transcript: &Transcript<'_>) -> Option<String> {
     let (mut first, mut last) = (HashMap::new(), HashMap::new());
-    for note in &transcript.notes {
-        // The effect of an empty list depends on the version.
-        if note.json.get("$set").is_some_and(|set| set.get("messages").is_some()) {
-            return Some("a record sets all messages at once".to_owned());
-        }
+    let start = transcript.inner.map_or(0, |inner| inner.list.span().start);
+    for note in transcript.notes.iter().filter(|note| note.json.span().start >= start) {
         if let Some(target) = note.json.get_text("$rewindTo")
             && last.get(&target.decode()) != Some(&note.before)
         {
@@ -192,34 +215,15 @@ fn refusal(transcript: &Transcript<'_>) -> Option<String> {
 
 impl Session for GeminiCli {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
-        let records: Vec<Object<'_>> = values.map(Object::of).collect();
-        let mut entries: Vec<EntryKind> = records.iter().map(entry).collect();
-        // The current records in the order of the replay; each is the last with its id.
-        let mut current: Vec<usize> = Vec::new();
-        let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
-        let make_obsolete = |entries: &mut Vec<EntryKind>, indices: &[usize]| {
-            indices.iter().for_each(|index| entries[*index] = EntryKind::Note(Retention::Obsolete));
-        };
-        for (index, record) in records.iter().enumerate() {
-            if let Some(target) = record.get_text("$rewindTo") {
-                let at = by_id.get(&target.decode()).copied().unwrap_or(current.len());
-                make_obsolete(&mut entries, &current.split_off(at));
-                by_id.retain(|_, place| *place < at);
-                make_obsolete(&mut entries, &[index]);
-            } else if let Some(id) = record.get_text("id").filter(|_| record.get("type").is_some()) {
-                match by_id.get(&id.decode()) {
-                    Some(place) => {
-                        make_obsolete(&mut entries, &[current[*place]]);
-                        current[*place] = index;
-                    }
-                    None => {
-                        by_id.insert(id.decode(), current.len());
-                        current.push(index);
-                    }
-                }
-            }
-        }
-        entries
+        replay::entries(values)
+    }
+
+    fn inner_list<'a>(&self, values: Items<'a>) -> Option<InnerList<'a>> {
+        values.filter_map(|entry| Some(InnerList { entry, list: replay::list_of_all(entry)? })).last()
+    }
+
+    fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+        replay::no_longer_loaded(transcript)
     }
 }
 
@@ -231,18 +235,6 @@ fn is_session(name: &str) -> bool {
 
 fn role(kind: Text<'_>) -> Option<Role> {
     role_in(&[("user", Role::User), ("gemini", Role::Assistant)], kind)
-}
-
-/// The kind of a record by itself, before others replace or remove it.
-fn entry(record: &Object<'_>) -> EntryKind {
-    // A message without a type is foreign.
-    let is_message = || ["id", "timestamp", "content"].iter().all(|key| record.get(key).is_some());
-    if record.get_text("type").map_or_else(is_message, |kind| role(kind).is_some()) {
-        return EntryKind::Message;
-    }
-    let only_updated = |set: Json<'_>| set.entries().all(|(key, _)| key.is("lastUpdated"));
-    let is_transient = record.get("type").is_some() || record.get("$set").is_some_and(only_updated);
-    EntryKind::Note(if is_transient { Retention::WithPrevious } else { Retention::Always })
 }
 
 /// Reads content: a string, a part, or a list of both.
@@ -330,9 +322,60 @@ mod tests {
         assert!(told(&twice).1.is_some_and(|why| why.contains("names 2")));
         let behind = [kept.concat(), record("user", "1", "c")];
         assert!(told(&behind).1.is_some_and(|why| why.contains("`1` comes again")));
-        for all in ["[]", "[{}]"] {
-            let set = [kept.concat(), format!("{{\"$set\":{{\"messages\":{all}}}}}\n")];
-            assert!(told(&set).1.is_some());
+    }
+
+    #[test]
+    fn a_record_sets_all_messages() {
+        let kept = [record("user", "1", "a"), record("gemini", "2", "b")].concat();
+        let set = |messages: &[String]| {
+            let list: Vec<&str> = messages.iter().map(|message| message.trim_end()).collect();
+            format!("{{\"$set\":{{\"messages\":[{}],\"lastUpdated\":\"t\"}}}}\n", list.join(","))
+        };
+        let said = |texts: &[&str]| (texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), None);
+        let other = [record("user", "3", "c"), record("gemini", "2", "d")];
+        assert_eq!(told(&[kept.clone(), set(&other), record("user", "4", "e")]), said(&["c", "d", "e"]));
+        assert_eq!(told(&[kept.clone(), set(&[]), record("user", "4", "e")]), said(&["e"]));
+        assert_eq!(told(&[set(&other)]), said(&["c", "d"]));
+        // The last of them counts, and what comes behind it is replayed as ever.
+        let again = [set(&[record("user", "9", "z")]), set(&other), record("gemini", "2", "f")];
+        assert_eq!(told(&again), said(&["c", "f"]));
+        let rewind = "{\"$rewindTo\":\"2\"}\n".to_owned();
+        assert_eq!(told(&[kept.clone(), set(&other), rewind.clone()]), said(&["c"]));
+        // What was taken back before it is of no account.
+        assert_eq!(told(&[kept, rewind.clone(), rewind, set(&other)]), said(&["c", "d"]));
+    }
+
+    #[test]
+    fn words_that_are_not_sent_again_are_no_messages() {
+        let context = r#"{"id":"5","timestamp":"t","type":"user","content":[{"text":"\n<session_context> c"}]}"#;
+        let records = [
+            format!("{context}\n"),
+            record("user", "1", "/model"),
+            record("user", "2", "? a"),
+            record("user", "3", ""),
+            record("user", "4", "b"),
+            record("gemini", "6", "/c"),
+        ];
+        assert_eq!(told(&records), (vec!["b".to_owned(), "/c".to_owned()], None));
+    }
+
+    #[test]
+    fn calls_among_the_parts_are_not_sent_twice() {
+        let response = r#"{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}"#;
+        let call = format!(r#"{{"id":"c","name":"f","args":{{"a":1}},"result":[{response}]}}"#);
+        let calling = format!(
+            r#"{{"id":"1","timestamp":"t","type":"gemini","content":[{{"functionCall":{{"id":"c","name":"f","args":{{"a":1}}}}}}],"toolCalls":[{call}]}}"#
+        );
+        let copy = format!(r#"{{"id":"1_response","timestamp":"t","type":"user","content":[{response}]}}"#);
+        let source = format!("{HEADER}{{\"$set\":{{\"messages\":[{calling},{copy}]}}}}\n");
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let counts = transcript.messages.iter().map(|message| (message.calls.len(), message.results.len()));
+        assert_eq!(counts.collect::<Vec<_>>(), [(1, 1), (0, 1)]);
+        assert_eq!(transcript.pairing.pairs, [(0, 1)]);
+        for message in &transcript.messages {
+            let output = FORMAT.result_output(message, &message.results[0]);
+            assert!(output.is_some());
         }
     }
 

@@ -1,0 +1,110 @@
+//! Which records of a session Gemini CLI sends when it resumes it.
+//!
+//! It replays them in order: a record with a known id replaces the earlier one, `$rewindTo` removes a message and all after
+//! it, and `$set` with `messages` sets all messages at once. It writes such a record when it resumes a session, and when it
+//! compressed one.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::entries::{EntryKind, Retention};
+use crate::format::Transcript;
+use crate::formats::gemini_cli::role;
+use crate::json::{Items, Json, JsonKind, Object};
+use crate::message::Role;
+
+/// What the user's words begin with that are not sent again: commands, and what Gemini CLI writes anew.
+const NOT_SENT_AGAIN: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
+
+/// The list of a record that sets all messages at once.
+pub(super) fn list_of_all(record: Json<'_>) -> Option<Json<'_>> {
+    // Records with it have no other member.
+    let (key, set) = record.entries().next()?;
+    let list = if key.is("$set") { set.get("messages")? } else { return None };
+    (list.kind() == JsonKind::Array).then_some(list)
+}
+
+pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
+    let list = values.opened();
+    let records: Vec<Object<'_>> = values.map(Object::of).collect();
+    let mut entries: Vec<EntryKind> = records.iter().map(entry).collect();
+    // The records before a list of all messages are gone.
+    let first = match list {
+        Some(list) => records.partition_point(|record| record.json.span().start < list.span().start),
+        None => 0,
+    };
+    for (entry, record) in entries[..first].iter_mut().zip(&records) {
+        if *entry == EntryKind::Note(Retention::WithPrevious) || is_replayed(record) {
+            *entry = EntryKind::Note(Retention::Obsolete);
+        }
+    }
+    // The current records in the order of the replay; each is the last with its id.
+    let mut current: Vec<usize> = Vec::new();
+    let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    for (index, record) in records.iter().enumerate().skip(first) {
+        if let Some(target) = record.get_text("$rewindTo") {
+            let at = by_id.get(&target.decode()).copied().unwrap_or(current.len());
+            for gone in current.split_off(at) {
+                entries[gone] = EntryKind::Note(Retention::Obsolete);
+            }
+            by_id.retain(|_, place| *place < at);
+            entries[index] = EntryKind::Note(Retention::Obsolete);
+        } else if let Some(id) = record.get_text("id").filter(|_| record.get("type").is_some()) {
+            match by_id.get(&id.decode()) {
+                Some(place) => {
+                    entries[current[*place]] = EntryKind::Note(Retention::Obsolete);
+                    current[*place] = index;
+                }
+                None => {
+                    by_id.insert(id.decode(), current.len());
+                    current.push(index);
+                }
+            }
+        }
+    }
+    entries
+}
+
+/// Whether the replay of a record changes the messages.
+fn is_replayed(record: &Object<'_>) -> bool {
+    record.get("id").is_some() || record.get("$rewindTo").is_some() || list_of_all(record.json).is_some()
+}
+
+/// The records before the list that set all messages at once.
+pub(super) fn no_longer_loaded<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
+    let Some(inner) = transcript.inner else { return Vec::new() };
+    let before = transcript.notes.iter().filter(|note| note.json.span().end <= inner.entry.span().start);
+    before.filter(|note| note.retention == Retention::Obsolete).map(|note| note.json).collect()
+}
+
+/// The kind of a record by itself, before others replace or remove it.
+fn entry(record: &Object<'_>) -> EntryKind {
+    // A message without a type is foreign.
+    let is_message = || ["id", "timestamp", "content"].iter().all(|key| record.get(key).is_some());
+    let role_of = |kind| role(kind).filter(|role| *role != Role::User || !is_not_sent_again(record));
+    if record.get_text("type").map_or_else(is_message, |kind| role_of(kind).is_some()) {
+        return EntryKind::Message;
+    }
+    let only_updated = |set: Json<'_>| set.entries().all(|(key, _)| key.is("lastUpdated"));
+    let is_transient = record.get("type").is_some() || record.get("$set").is_some_and(only_updated);
+    EntryKind::Note(if is_transient { Retention::WithPrevious } else { Retention::Always })
+}
+
+/// Whether a message of the user is left out when a session is resumed.
+fn is_not_sent_again(record: &Object<'_>) -> bool {
+    let mut text = String::new();
+    let content = record.get("content");
+    let one = content.into_iter().filter(|content| content.kind() != JsonKind::Array);
+    for part in one.chain(content.into_iter().flat_map(|content| content.items())) {
+        match part.text().or_else(|| part.get_text("text")) {
+            Some(part) => text.push_str(&part.decode()),
+            None if part.is_falsy() => {}
+            None => {
+                text.push('[');
+                break;
+            }
+        }
+    }
+    let text = text.trim_start();
+    text.is_empty() || NOT_SENT_AGAIN.iter().any(|start| text.starts_with(start))
+}
