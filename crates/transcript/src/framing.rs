@@ -3,23 +3,23 @@
 //! A document is one JSON value (a list of messages, or an envelope around one), or several values: one message a line,
 //! or one conversation a line. A byte order mark is skipped and preserved.
 
-use std::collections::HashSet;
-use std::ops::Range;
-use std::sync::OnceLock;
+mod entries;
+mod lines;
 
-use crate::compaction::SummarizationEvent;
-use crate::format::{EntryKind, EnvelopeScore, Format, MatchScore, Note, Retention, Transcript};
-use crate::formats::FORMATS;
-use crate::json::{Json, JsonKind, Object};
-use crate::list::{LineCounter, List, is_message};
+use std::ops::Range;
+
+use crate::format::{EnvelopeScore, Format, Transcript};
+use crate::json::{Json, Object};
+use crate::list::{LineCounter, List};
 use crate::message::Message;
-use crate::pairing::PairFinder;
 use crate::read_error::{no_transcript, position};
 use crate::source::{Source, SyntaxError};
-use crate::unsent::{self, Rest, Unsent};
-use crate::{detect, foreign};
+use crate::{detect, foreign, unsent};
 
 pub use crate::read_error::{Found, ReadError};
+pub use lines::{detect_lines, detect_lines_behind_list};
+
+use lines::is_conversation;
 
 /// How to read the lines of a JSONL file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,19 +112,6 @@ fn name_by_later_value(json: &Source<'_>, error: ReadError) -> ReadError {
     json.values().skip(1).take(MOST).find_map(program_of).unwrap_or(error)
 }
 
-/// Whether a text is one conversation, one entry a line.
-fn is_conversation<'a>(json: &'a Source<'a>, from: Option<&'static Format>, lines: Option<Lines>) -> bool {
-    match lines {
-        Some(lines) => lines == Lines::Messages,
-        None => {
-            let can_be_session = from.is_none_or(|format| format.on_broken_line.is_some());
-            let begins =
-                begins_with_object(json.regular_values()) || can_be_session && is_session(json.regular_values());
-            begins && are_messages(json.regular_values(), from)
-        }
-    }
-}
-
 /// The list of each conversation in a text.
 pub fn lists<'a>(
     json: &'a Source<'a>,
@@ -193,220 +180,12 @@ fn check_lines<'a>(source: &str, mut values: impl Iterator<Item = Json<'a>>) -> 
     Err(ReadError::Syntax(SyntaxError { line, column, what, is_unclosed: false, is_early_end: false }))
 }
 
-impl<'a> List<'a> {
-    fn read(&self, source: &'a str, from: Option<&'static Format>) -> Result<Transcript<'a>, ReadError> {
-        if let Some(named) = from {
-            return self.read_named(source, named);
-        }
-        let format = detect::format(self.envelope, &self.values).map_err(|problem| match problem {
-            detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous { line: self.line, ambiguity },
-            detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
-        })?;
-        let transcript = self.read_as(source, format)?;
-        match foreign::check_unknown_call(&transcript) {
-            Some(unknown) => Err(refused(&transcript, unknown)),
-            None => Ok(transcript),
-        }
-    }
-
-    /// Reads a list in the format that the user named. The error names another format if that reads the list.
-    fn read_named(&self, source: &'a str, named: &'static Format) -> Result<Transcript<'a>, ReadError> {
-        let read = self.read_as(source, named);
-        let own = || detect::format(self.envelope, &self.values).ok().filter(|own| own.name != named.name);
-        let Some(own) = own().and_then(|own| self.read_as(source, own).ok()) else { return read };
-        match read {
-            Ok(transcript) => {
-                Self::check_named(&transcript, &own)?;
-                match foreign::check_mostly_foreign(&transcript) {
-                    Some(unknown) if foreign::check_mostly_foreign(&own).is_none() => {
-                        let (line, column) = position(source, transcript.messages[unknown.message].json);
-                        let (named, found, own) = (named.name, unknown.to_string(), own.format.name);
-                        Err(ReadError::OtherFormat { line, column, named, found, own })
-                    }
-                    _ => Ok(transcript),
-                }
-            }
-            Err(ReadError::NoTranscript { line, column, found: Found { what, .. } }) => {
-                let found = what.strip_prefix(&format!("as {}, ", named.name)).unwrap_or(&what).to_owned();
-                Err(ReadError::OtherFormat { line, column, named: named.name, found, own: own.format.name })
-            }
-            error => error,
-        }
-    }
-
-    fn read_as(&self, source: &'a str, format: &'static Format) -> Result<Transcript<'a>, ReadError> {
-        let inner = format.session.inner_list(self.values.clone());
-        let values = match inner {
-            Some(inner) => self.values.clone().opening(inner.list),
-            None => self.values.clone(),
-        };
-        let list = List { values, ..*self };
-        let read = match list.entries(source, format, None)? {
-            Some(read) => read,
-            None => {
-                let unsent = Unsent::among(list.values.clone(), format);
-                list.entries(source, format, Some(&unsent))?.unwrap_or_default()
-            }
-        };
-        let transcript = list.transcript(source, format, read)?;
-        Ok(Transcript { inner, ..transcript })
-    }
-
-    /// Reads the values. `unsent` is what of them an agent no longer sends; without it, the result is `None` as soon as a
-    /// message says that there is some.
-    fn entries(
-        &self,
-        source: &'a str,
-        format: &'static Format,
-        unsent: Option<&Unsent<'a>>,
-    ) -> Result<Option<Entries<'a>>, ReadError> {
-        let entries = format.session.entries(self.values.clone());
-        let mut read = Entries::default();
-        let summarized = self.state.and_then(SummarizationEvent::of).map_or(0, |event| event.messages);
-        for (index, json) in self.values.clone().enumerate() {
-            match (entries.get(index), unsent.and_then(|unsent| unsent.stays_with(index))) {
-                _ if index < summarized => read.add_note(json, Retention::Obsolete),
-                (Some(EntryKind::Note(retention)), _) => read.add_note(json, *retention),
-                (_, Some(with)) => read.add_note(json, Retention::Replaced(with)),
-                _ => {
-                    let object = Object::of(json);
-                    if unsent.is_none() && unsent::is_tagged(&object) {
-                        return Ok(None);
-                    }
-                    let mut message = message(source, &object, format, read.messages.len())?;
-                    if let Some(rest) = unsent.and_then(|unsent| unsent.leave_out_results(index, &mut message)) {
-                        read.tie(&rest);
-                        if rest.is_empty {
-                            read.add_note(json, Retention::Replaced(rest.of));
-                            continue;
-                        }
-                    }
-                    read.add_message(message);
-                }
-            }
-        }
-        Ok(Some(read))
-    }
-
-    fn transcript(
-        &self,
-        source: &'a str,
-        format: &'static Format,
-        mut read: Entries<'a>,
-    ) -> Result<Transcript<'a>, ReadError> {
-        let tied = read.refer_to_messages();
-        let Entries { messages, notes, compactions, pairs, .. } = read;
-        if messages.is_empty() {
-            self.check_not_foreign(source, format)?;
-        }
-        Ok(Transcript {
-            source,
-            format,
-            pairing: pairs.finish(&messages),
-            groups: format.groups_of(&messages).into_iter().chain(tied).collect(),
-            order: format.order_of(self.envelope.map(Object::of).as_ref(), &messages),
-            messages,
-            notes,
-            inner: None,
-            compactions,
-            envelope: self.envelope,
-            state: self.state,
-            aside: self.aside,
-            line: self.line,
-            nth_of_line: 1,
-            earlier_rounds: 0,
-            record_id: None,
-            ascii: OnceLock::new(),
-        })
-    }
-
-    /// Rejects values of which none belongs to the format. A file of another program is not a session without messages,
-    /// even if the user named the format.
-    fn check_not_foreign(&self, source: &str, format: &Format) -> Result<(), ReadError> {
-        let is_foreign = |value: Json<'a>| {
-            matches!(format.match_score(&Object::of(value)), MatchScore::Mismatch | MatchScore::Skipped)
-        };
-        match self.values.clone().next() {
-            Some(first) if self.values.clone().all(is_foreign) => {
-                Err(no_transcript(source, first, format!("as {}, nothing in it is a message", format.name)))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Rejects a format that the user named where it does not see a call and its result that the messages' own format
-    /// sees: a cut could split them.
-    fn check_named(named: &Transcript<'a>, own: &Transcript<'a>) -> Result<(), ReadError> {
-        let start = |transcript: &Transcript<'a>, index: usize| transcript.messages[index].span().start;
-        let places = |transcript: &Transcript<'a>| -> HashSet<(usize, usize)> {
-            let pairs = transcript.pairing.pairs.iter();
-            pairs.map(|(call, result)| (start(transcript, *call), start(transcript, *result))).collect()
-        };
-        let seen = places(named);
-        let lost =
-            own.pairing.pairs.iter().find(|(call, result)| !seen.contains(&(start(own, *call), start(own, *result))));
-        let Some((call, result)) = lost else { return Ok(()) };
-        let (line, column) = position(named.source, own.messages[*result].json);
-        let found = format!("message {result} has the result of a call in message {call}, and that call is not seen");
-        Err(ReadError::OtherFormat { line, column, named: named.format.name, found, own: own.format.name })
-    }
-}
-
 /// Numbers the conversations of each line.
 fn number_on_lines(transcripts: &mut [Transcript<'_>]) {
     for at in 1..transcripts.len() {
         if transcripts[at].line.is_some() && transcripts[at].line == transcripts[at - 1].line {
             transcripts[at].nth_of_line = transcripts[at - 1].nth_of_line + 1;
         }
-    }
-}
-
-/// The entries of a list, as far as they are read.
-#[derive(Default)]
-struct Entries<'a> {
-    messages: Vec<Message<'a>>,
-    notes: Vec<Note<'a>>,
-    compactions: Vec<usize>,
-    pairs: PairFinder<'a>,
-    /// Entries and messages behind them that stay together.
-    tied: Vec<(usize, usize)>,
-    /// For each entry, the index of its message; `None` for a note.
-    indices: Vec<Option<usize>>,
-}
-
-impl<'a> Entries<'a> {
-    fn add_note(&mut self, json: Json<'a>, retention: Retention) {
-        self.indices.push(None);
-        self.notes.push(Note { json, before: self.messages.len(), retention });
-    }
-
-    fn add_message(&mut self, message: Message<'a>) {
-        let index = self.messages.len();
-        self.indices.push(Some(index));
-        self.compactions.extend(message.compaction().map(|_| index));
-        self.messages.push(message);
-        self.pairs.advance_to(&self.messages, index, drop);
-    }
-
-    /// Ties what is left of a message, or the message before it where nothing is, to the summary without which all of it
-    /// would be sent.
-    fn tie(&mut self, rest: &Rest) {
-        let last = self.messages.len().checked_sub(usize::from(rest.is_empty));
-        self.tied.extend(last.map(|last| (rest.of, last)));
-    }
-
-    /// Replaces the entry that a note is kept with by the index of its message. Returns the messages that stay together.
-    fn refer_to_messages(&mut self) -> Vec<(usize, usize)> {
-        let message = |entry: usize| self.indices.get(entry).copied().flatten();
-        for note in &mut self.notes {
-            note.retention = match note.retention {
-                Retention::With(entry) => message(entry).map_or(Retention::WithPrevious, Retention::With),
-                Retention::Replaced(entry) => message(entry).map_or(Retention::WithPrevious, Retention::Replaced),
-                other => other,
-            };
-        }
-        let tied = self.tied.iter().filter_map(|(first, last)| Some((message(*first)?, *last)));
-        tied.filter(|(first, last)| first < last).collect()
     }
 }
 
@@ -445,73 +224,6 @@ pub fn message<'a>(source: &str, object: &Object<'a>, format: &Format, index: us
     foreign::complete(&mut message, format.metadata_members);
     message.earlier |= message.is_readable_compaction() || unsent::is_summary(object);
     Ok(message)
-}
-
-/// Whether the first value of a file is an object. Stray values do not count: they remain in a session when the lines
-/// before them are removed.
-fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
-    values.find(|value| !is_stray(*value)).is_some_and(|value| value.kind() == JsonKind::Object)
-}
-
-/// Whether the first message of a file is one of a session, whose agent skips a list before it.
-fn is_session<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
-    let first = values.find(|value| value.kind() == JsonKind::Object && lines_of(*value).is_some());
-    let Some(first) = first.map(Object::of) else { return false };
-    let mut sessions = FORMATS.iter().filter(|format| format.on_broken_line.is_some());
-    sessions.any(|format| format.match_score(&first).is_message())
-}
-
-/// Whether a value is neither an object nor a list of messages or of conversations.
-fn is_stray(value: Json<'_>) -> bool {
-    let holds = |item: Json<'_>| match item.kind() {
-        JsonKind::Object => is_message(item) || List::in_object(item, None).is_some(),
-        _ => item.items().any(is_message),
-    };
-    value.kind() != JsonKind::Object && !value.items().any(holds)
-}
-
-/// Whether an object tells how to read the lines of its file. What is neither a message nor a conversation with messages
-/// tells nothing: it can be the first line of a session whose messages before it are removed.
-fn lines_of(object: Json<'_>) -> Option<Lines> {
-    if is_message(object) {
-        return Some(Lines::Messages);
-    }
-    let mut list = List::in_object(object, None)?;
-    list.values.any(is_message).then_some(Lines::Conversations)
-}
-
-/// Whether a file that begins with an object holds the entries of one conversation, one a line, and not a conversation
-/// a line. The first value that is either decides.
-fn are_messages<'a>(values: impl Iterator<Item = Json<'a>> + Clone, from: Option<&'static Format>) -> bool {
-    let decided =
-        values.clone().find_map(|value| if value.kind() == JsonKind::Object { lines_of(value) } else { None });
-    // Of an empty envelope, the named format does not make a line.
-    let is_envelope = |value: Json<'a>| value.kind() == JsonKind::Object && List::in_object(value, None).is_some();
-    let is_named = || from.is_some_and(|format| format.on_broken_line.is_some()) && !values.clone().any(is_envelope);
-    decided.map_or_else(is_named, |lines| lines == Lines::Messages)
-}
-
-/// Detects how to read the lines of a file from one line; `None` if it could be either.
-pub fn detect_lines(line: &str) -> Option<Lines> {
-    let Ok(source) = Source::of(line) else { return Some(Lines::Messages) };
-    match source.first() {
-        Some(first) if first.kind() == JsonKind::Object => lines_of(first),
-        // A conversation without messages, or a stray value of a session.
-        Some(first) if first.kind() == JsonKind::Array && is_stray(first) => None,
-        Some(first) if first.kind() == JsonKind::Array => Some(Lines::Conversations),
-        // Reading it as a document returns the error.
-        _ => Some(Lines::Messages),
-    }
-}
-
-/// Detects how to read the lines of a file that begins with a list from a later line: the list is a conversation unless the
-/// line is one of a session, whose agent skips lists. `None` if it could be either.
-pub fn detect_lines_behind_list(line: &str) -> Option<Lines> {
-    let source = Source::of(line).ok();
-    let object = source.as_ref().and_then(|source| source.first()).filter(|first| first.kind() == JsonKind::Object);
-    let Some(object) = object else { return Some(Lines::Conversations) };
-    let lines = lines_of(object)?;
-    Some(if is_session(std::iter::once(object)) { lines } else { Lines::Conversations })
 }
 
 /// Whether a line is an answer in a log of requests and answers. It has no history and stays unchanged.

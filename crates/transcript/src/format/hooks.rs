@@ -1,0 +1,77 @@
+//! What data cannot say of a format: functions, each with a default.
+
+use serde_json::Value;
+
+use crate::format::{EnvelopeScore, InsertionPoint, MatchScore, SummaryMessage, Transcript};
+use crate::json::{Json, JsonKind, Object};
+use crate::message::{Call, Message, ResultRef};
+use crate::order::MessageOrder;
+use crate::outputs::{CallMembers, CallOutput, HostedResult};
+
+/// Finds the order that a provider demands, from the object around the messages and from them.
+type FindOrder = fn(Option<&Object<'_>>, &[Message<'_>]) -> MessageOrder;
+
+/// Finds the other places in a message that repeat some of its calls, each with the index of its call.
+type FindDuplicates = for<'a> fn(&Message<'a>, &[usize]) -> Vec<(usize, Json<'a>)>;
+
+/// What data cannot say of a format.
+#[derive(Debug)]
+pub struct Hooks {
+    /// How well a message fits the format.
+    pub match_score: fn(&Object<'_>) -> MatchScore,
+    /// How well the object around the messages fits, where no list of members says it.
+    pub match_envelope: Option<fn(&Object<'_>) -> EnvelopeScore>,
+    /// Reads one message. An error says what the value is instead, to follow the words "message 3".
+    pub read: for<'a> fn(&Object<'a>) -> Result<Message<'a>, String>,
+    /// The order that the provider demands, where it depends on the model or on the messages.
+    pub order: Option<FindOrder>,
+    /// The first and the last index of each run of messages that stays together for a reason other than a call and its
+    /// result.
+    pub groups: fn(&[Message<'_>]) -> Vec<(usize, usize)>,
+    /// The place of the result that answers a call, for callers that replace it with a shorter one. Without it, results
+    /// are in the content of their block or message.
+    pub result_output: for<'a> fn(&Message<'a>, &ResultRef<'a>) -> Option<CallOutput<'a>>,
+    /// The results in a message that its provider wrote itself, and that are no [`ResultRef`]s, in order.
+    pub provider_results: for<'a> fn(&Message<'a>) -> Vec<HostedResult<'a>>,
+    /// The other places in a message that repeat some of its calls and are removed with them.
+    pub duplicates: FindDuplicates,
+    /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
+    pub write_summary: fn(&SummaryMessage<'_>, &InsertionPoint<'_, '_>) -> Vec<Value>,
+    /// Writes a result for a call that has none: a message, or a part for [`Format::results_message`].
+    pub write_result: fn(&Call<'_>, &Message<'_>, &str) -> Option<Value>,
+    /// The members of a call that hold its result, to be set in the call and in its copies, where calls hold results.
+    pub result_members: fn(&Call<'_>, &str) -> Option<CallMembers>,
+    /// Whether a message keeps its meaning when the messages before it are removed.
+    pub can_be_pinned: fn(&Message<'_>) -> bool,
+    /// What a message sets from there on, by name. Of each name the last before a cut stays where instructions stay.
+    pub settings: fn(&Message<'_>) -> Vec<String>,
+    /// Why a conversation that can be read is left unchanged, to follow its name.
+    pub refusal: fn(&Transcript<'_>) -> Option<String>,
+}
+
+impl Hooks {
+    /// Functions that read and write nothing, for the members that a row does not name.
+    pub(crate) const NONE: Hooks = Hooks {
+        match_score: |_| MatchScore::Mismatch,
+        match_envelope: None,
+        read: |_| Err("is not read".to_owned()),
+        order: None,
+        groups: |_| Vec::new(),
+        result_output: in_content,
+        provider_results: |_| Vec::new(),
+        duplicates: |_, _| Vec::new(),
+        write_summary: |_, _| Vec::new(),
+        write_result: |_, _, _| None,
+        result_members: |_, _| None,
+        can_be_pinned: |_| true,
+        settings: |_| Vec::new(),
+        refusal: |_| None,
+    };
+}
+
+/// The place of a result in the content of its block or message.
+fn in_content<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    // A message may answer several calls; its answers then have nothing but their ids.
+    let holder = if answer.json.kind() == JsonKind::Object { answer.json } else { message.json };
+    CallOutput::in_content(holder, "text")
+}

@@ -1,0 +1,223 @@
+//! Reads the values of a list: which are messages, which belong together, and when the others leave.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use crate::compaction::SummarizationEvent;
+use crate::format::{EntryKind, Format, MatchScore, Note, Retention, Transcript};
+use crate::framing::{Found, ReadError, message, refused};
+use crate::json::{Json, Object};
+use crate::list::List;
+use crate::message::Message;
+use crate::pairing::PairFinder;
+use crate::read_error::{no_transcript, position};
+use crate::unsent::{self, Rest, Unsent};
+use crate::{detect, foreign};
+
+impl<'a> List<'a> {
+    pub(super) fn read(&self, source: &'a str, from: Option<&'static Format>) -> Result<Transcript<'a>, ReadError> {
+        if let Some(named) = from {
+            return self.read_named(source, named);
+        }
+        let format = detect::format(self.envelope, &self.values).map_err(|problem| match problem {
+            detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous { line: self.line, ambiguity },
+            detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
+        })?;
+        let transcript = self.read_as(source, format)?;
+        match foreign::check_unknown_call(&transcript) {
+            Some(unknown) => Err(refused(&transcript, unknown)),
+            None => Ok(transcript),
+        }
+    }
+
+    /// Reads a list in the format that the user named. The error names another format if that reads the list.
+    fn read_named(&self, source: &'a str, named: &'static Format) -> Result<Transcript<'a>, ReadError> {
+        let read = self.read_as(source, named);
+        let own = || detect::format(self.envelope, &self.values).ok().filter(|own| own.name != named.name);
+        let Some(own) = own().and_then(|own| self.read_as(source, own).ok()) else { return read };
+        match read {
+            Ok(transcript) => {
+                Self::check_named(&transcript, &own)?;
+                match foreign::check_mostly_foreign(&transcript) {
+                    Some(unknown) if foreign::check_mostly_foreign(&own).is_none() => {
+                        let (line, column) = position(source, transcript.messages[unknown.message].json);
+                        let (named, found, own) = (named.name, unknown.to_string(), own.format.name);
+                        Err(ReadError::OtherFormat { line, column, named, found, own })
+                    }
+                    _ => Ok(transcript),
+                }
+            }
+            Err(ReadError::NoTranscript { line, column, found: Found { what, .. } }) => {
+                let found = what.strip_prefix(&format!("as {}, ", named.name)).unwrap_or(&what).to_owned();
+                Err(ReadError::OtherFormat { line, column, named: named.name, found, own: own.format.name })
+            }
+            error => error,
+        }
+    }
+
+    pub(super) fn read_as(&self, source: &'a str, format: &'static Format) -> Result<Transcript<'a>, ReadError> {
+        let inner = format.session.inner_list(self.values.clone());
+        let values = match inner {
+            Some(inner) => self.values.clone().opening(inner.list),
+            None => self.values.clone(),
+        };
+        let list = List { values, ..*self };
+        let read = match list.entries(source, format, None)? {
+            Some(read) => read,
+            None => {
+                let unsent = Unsent::among(list.values.clone(), format);
+                list.entries(source, format, Some(&unsent))?.unwrap_or_default()
+            }
+        };
+        let transcript = list.transcript(source, format, read)?;
+        Ok(Transcript { inner, ..transcript })
+    }
+
+    /// Reads the values. `unsent` is what of them an agent no longer sends; without it, the result is `None` as soon as a
+    /// message says that there is some.
+    fn entries(
+        &self,
+        source: &'a str,
+        format: &'static Format,
+        unsent: Option<&Unsent<'a>>,
+    ) -> Result<Option<Entries<'a>>, ReadError> {
+        let entries = format.session.entries(self.values.clone());
+        let mut read = Entries::default();
+        let summarized = self.state.and_then(SummarizationEvent::of).map_or(0, |event| event.messages);
+        for (index, json) in self.values.clone().enumerate() {
+            match (entries.get(index), unsent.and_then(|unsent| unsent.stays_with(index))) {
+                _ if index < summarized => read.add_note(json, Retention::Obsolete),
+                (Some(EntryKind::Note(retention)), _) => read.add_note(json, *retention),
+                (_, Some(with)) => read.add_note(json, Retention::Replaced(with)),
+                _ => {
+                    let object = Object::of(json);
+                    if unsent.is_none() && unsent::is_tagged(&object) {
+                        return Ok(None);
+                    }
+                    let mut message = message(source, &object, format, read.messages.len())?;
+                    if let Some(rest) = unsent.and_then(|unsent| unsent.leave_out_results(index, &mut message)) {
+                        read.tie(&rest);
+                        if rest.is_empty {
+                            read.add_note(json, Retention::Replaced(rest.of));
+                            continue;
+                        }
+                    }
+                    read.add_message(message);
+                }
+            }
+        }
+        Ok(Some(read))
+    }
+
+    fn transcript(
+        &self,
+        source: &'a str,
+        format: &'static Format,
+        mut read: Entries<'a>,
+    ) -> Result<Transcript<'a>, ReadError> {
+        let tied = read.refer_to_messages();
+        let Entries { messages, notes, compactions, pairs, .. } = read;
+        if messages.is_empty() {
+            self.check_not_foreign(source, format)?;
+        }
+        Ok(Transcript {
+            source,
+            format,
+            pairing: pairs.finish(&messages),
+            groups: format.groups_of(&messages).into_iter().chain(tied).collect(),
+            order: format.order_of(self.envelope.map(Object::of).as_ref(), &messages),
+            messages,
+            notes,
+            inner: None,
+            compactions,
+            envelope: self.envelope,
+            state: self.state,
+            aside: self.aside,
+            line: self.line,
+            nth_of_line: 1,
+            earlier_rounds: 0,
+            record_id: None,
+            ascii: OnceLock::new(),
+        })
+    }
+
+    /// Rejects values of which none belongs to the format. A file of another program is not a session without messages,
+    /// even if the user named the format.
+    fn check_not_foreign(&self, source: &str, format: &Format) -> Result<(), ReadError> {
+        let is_foreign = |value: Json<'a>| {
+            matches!(format.match_score(&Object::of(value)), MatchScore::Mismatch | MatchScore::Skipped)
+        };
+        match self.values.clone().next() {
+            Some(first) if self.values.clone().all(is_foreign) => {
+                Err(no_transcript(source, first, format!("as {}, nothing in it is a message", format.name)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Rejects a format that the user named where it does not see a call and its result that the messages' own format
+    /// sees: a cut could split them.
+    fn check_named(named: &Transcript<'a>, own: &Transcript<'a>) -> Result<(), ReadError> {
+        let start = |transcript: &Transcript<'a>, index: usize| transcript.messages[index].span().start;
+        let places = |transcript: &Transcript<'a>| -> HashSet<(usize, usize)> {
+            let pairs = transcript.pairing.pairs.iter();
+            pairs.map(|(call, result)| (start(transcript, *call), start(transcript, *result))).collect()
+        };
+        let seen = places(named);
+        let lost =
+            own.pairing.pairs.iter().find(|(call, result)| !seen.contains(&(start(own, *call), start(own, *result))));
+        let Some((call, result)) = lost else { return Ok(()) };
+        let (line, column) = position(named.source, own.messages[*result].json);
+        let found = format!("message {result} has the result of a call in message {call}, and that call is not seen");
+        Err(ReadError::OtherFormat { line, column, named: named.format.name, found, own: own.format.name })
+    }
+}
+
+/// The entries of a list, as far as they are read.
+#[derive(Default)]
+struct Entries<'a> {
+    messages: Vec<Message<'a>>,
+    notes: Vec<Note<'a>>,
+    compactions: Vec<usize>,
+    pairs: PairFinder<'a>,
+    /// Entries and messages behind them that stay together.
+    tied: Vec<(usize, usize)>,
+    /// For each entry, the index of its message; `None` for a note.
+    indices: Vec<Option<usize>>,
+}
+
+impl<'a> Entries<'a> {
+    fn add_note(&mut self, json: Json<'a>, retention: Retention) {
+        self.indices.push(None);
+        self.notes.push(Note { json, before: self.messages.len(), retention });
+    }
+
+    fn add_message(&mut self, message: Message<'a>) {
+        let index = self.messages.len();
+        self.indices.push(Some(index));
+        self.compactions.extend(message.compaction().map(|_| index));
+        self.messages.push(message);
+        self.pairs.advance_to(&self.messages, index, drop);
+    }
+
+    /// Ties what is left of a message, or the message before it where nothing is, to the summary without which all of it
+    /// would be sent.
+    fn tie(&mut self, rest: &Rest) {
+        let last = self.messages.len().checked_sub(usize::from(rest.is_empty));
+        self.tied.extend(last.map(|last| (rest.of, last)));
+    }
+
+    /// Replaces the entry that a note is kept with by the index of its message. Returns the messages that stay together.
+    fn refer_to_messages(&mut self) -> Vec<(usize, usize)> {
+        let message = |entry: usize| self.indices.get(entry).copied().flatten();
+        for note in &mut self.notes {
+            note.retention = match note.retention {
+                Retention::With(entry) => message(entry).map_or(Retention::WithPrevious, Retention::With),
+                Retention::Replaced(entry) => message(entry).map_or(Retention::WithPrevious, Retention::Replaced),
+                other => other,
+            };
+        }
+        let tied = self.tied.iter().filter_map(|(first, last)| Some((message(*first)?, *last)));
+        tied.filter(|(first, last)| first < last).collect()
+    }
+}
