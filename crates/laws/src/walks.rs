@@ -11,7 +11,10 @@ pub(crate) const AGENTS: [&str; 9] =
 
 /// The entries of a session file that its agent sends as messages, in the order of the file.
 pub(crate) fn sent(agent: &str, text: &str) -> Vec<Value> {
-    let entries = entries(text);
+    let mut entries = entries(text);
+    if agent == "gemini-cli" {
+        entries = behind_the_last_list(entries);
+    }
     let sent = match agent {
         "claude-code" => sent_by_claude_code(&entries),
         "codex" => sent_by_codex(&entries),
@@ -139,6 +142,7 @@ fn sent_by_codex(lines: &[Value]) -> Vec<usize> {
 
 /// Gemini CLI replays its records. A record replaces the one with its id, and `$rewindTo` takes back what follows.
 fn sent_by_gemini_cli(records: &[Value]) -> Vec<usize> {
+    const NOT_SENT_AGAIN: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
     let mut current: Vec<(&str, usize)> = Vec::new();
     for (index, record) in records.iter().enumerate() {
         if let Some(target) = text(record, "$rewindTo") {
@@ -151,8 +155,25 @@ fn sent_by_gemini_cli(records: &[Value]) -> Vec<usize> {
             }
         }
     }
-    let is_message = |index: &usize| matches!(text(&records[*index], "type"), Some("user" | "gemini"));
+    let is_message = |index: &usize| {
+        let record = &records[*index];
+        let said = text(record, "content").or_else(|| text(&record["content"][0], "text")).unwrap_or_default();
+        match text(record, "type") {
+            Some("user") => !NOT_SENT_AGAIN.iter().any(|start| said.trim_start().starts_with(start)),
+            kind => kind == Some("gemini"),
+        }
+    };
     current.into_iter().map(|(_, index)| index).filter(is_message).collect()
+}
+
+/// The messages that the last record of Gemini CLI with all messages sets, and the records behind it.
+fn behind_the_last_list(mut records: Vec<Value>) -> Vec<Value> {
+    let Some(last) = records.iter().rposition(|record| record["$set"]["messages"].is_array()) else { return records };
+    let behind = records.split_off(last + 1);
+    let mut set = records.pop().map_or(Value::Null, |mut record| record["$set"]["messages"].take());
+    let mut entries = set.as_array_mut().map(std::mem::take).unwrap_or_default();
+    entries.extend(behind);
+    entries
 }
 
 /// Copilot CLI sends what its main agent said and heard, in the order of the file. A compaction leaves the words of the

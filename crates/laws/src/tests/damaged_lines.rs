@@ -103,7 +103,15 @@ fn said(entry: &str) -> String {
 }
 
 fn all_said(lines: &str) -> HashSet<String> {
-    lines.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).map(said).collect()
+    let mut all = HashSet::new();
+    for line in lines.lines() {
+        let Ok(entry) = serde_json::from_str::<Value>(line) else { continue };
+        // A record of Gemini CLI sets all messages at once.
+        let list = entry["$set"]["messages"].as_array().into_iter().flatten();
+        all.extend(list.map(|message| said(&message.to_string())));
+        all.insert(said(line));
+    }
+    all
 }
 
 #[test]

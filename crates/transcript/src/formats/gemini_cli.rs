@@ -352,7 +352,6 @@ mod tests {
             format!("{context}\n"),
             record("user", "1", "/model"),
             record("user", "2", "? a"),
-            record("user", "3", ""),
             record("user", "4", "b"),
             record("gemini", "6", "/c"),
         ];

@@ -92,19 +92,9 @@ fn entry(record: &Object<'_>) -> EntryKind {
 
 /// Whether a message of the user is left out when a session is resumed.
 fn is_not_sent_again(record: &Object<'_>) -> bool {
-    let mut text = String::new();
-    let content = record.get("content");
-    let one = content.into_iter().filter(|content| content.kind() != JsonKind::Array);
-    for part in one.chain(content.into_iter().flat_map(|content| content.items())) {
-        match part.text().or_else(|| part.get_text("text")) {
-            Some(part) => text.push_str(&part.decode()),
-            None if part.is_falsy() => {}
-            None => {
-                text.push('[');
-                break;
-            }
-        }
-    }
-    let text = text.trim_start();
-    text.is_empty() || NOT_SENT_AGAIN.iter().any(|start| text.starts_with(start))
+    let Some(content) = record.get("content") else { return false };
+    let first = content.items().next().unwrap_or(content);
+    let Some(text) = first.text().or_else(|| first.get_text("text")) else { return false };
+    let text = text.decode();
+    NOT_SENT_AGAIN.iter().any(|start| text.trim_start().starts_with(start))
 }
