@@ -5,6 +5,7 @@
 //! ids name their parent; entries that are not ancestors of the last one are abandoned branches.
 
 mod between;
+mod context_edits;
 mod sent;
 mod unsent;
 mod written;
@@ -28,12 +29,13 @@ use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::line_replay::LineStep;
-use crate::message::{Arguments, Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
+use crate::message::{Arguments, Call, Content, ContentEdit, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::order::{MessageOrder, ResultPlacement};
-use crate::outputs::CallOutput;
+use crate::outputs::{CallOutput, OutputShape};
 use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::text::Text;
 use crate::thin_list::ThinList;
+use crate::usage::SizeNote;
 
 const KEYS: LinkKeys = LinkKeys { id: "id", parent: "parentId" };
 
@@ -84,6 +86,7 @@ pub(super) static FORMAT: Format = Format {
         result_output,
         write_summary,
         write_result,
+        refusal: context_edits::refusal,
         can_be_pinned: |message| !is_compaction(&Object::of(message.json)),
         ..Hooks::NONE
     },
@@ -135,7 +138,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let mut read = message_of(json, role, said, false);
     read.rest = RareFields::of_role(Some(name).filter(|_| role == Role::Other));
     if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
-        read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
+        read.calls = calls_in(blocks);
     }
     if role == Role::Tool {
         read.results = ThinList::from([ResultRef::new(json, id(inner.get("toolCallId")))]);
@@ -149,8 +152,16 @@ fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
 }
 
+fn calls_in(blocks: Json<'_>) -> ThinList<Call<'_>> {
+    blocks.items().filter(|block| is_call(*block)).map(call).collect()
+}
+
 fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
     let inner = message.json.get("message")?;
+    if let Some(ContentEdit { sent, .. }) = message.content_edit() {
+        let has_failed = inner.get("isError").is_some_and(|value| value.raw() == "true");
+        return CallOutput::of(Some(sent), OutputShape::Blocks("text")).map(|output| output.with_failure(has_failed));
+    }
     CallOutput::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
 }
 
@@ -161,6 +172,21 @@ impl Session for Pi {
 
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         sent::entries(values)
+    }
+
+    fn read_edit<'a>(&self, message: &mut Message<'a>, edit: Json<'a>) {
+        let own = message.json.at(&["message", "content"]).or_else(|| message.json.get("content"));
+        let (Some(own), Some(sent)) = (own, edit.at(&["replacement", "content"])) else { return };
+        message.content = content(Some(sent), block);
+        if message.role == Role::Assistant {
+            message.calls = calls_in(sent);
+        }
+        let content_edit = Some(ContentEdit { own, sent });
+        message.rest = RareFields { content_edit, ..message.rare_fields() }.boxed();
+    }
+
+    fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
+        context_edits::is_edit_note(note).then_some(SizeNote::Smaller)
     }
 
     fn link_results(&self, transcript: &Transcript<'_>, results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use crate::format::{EntryKind, Retention, Transcript};
+use crate::formats::pi::context_edits::ContextEdits;
 use crate::formats::pi::is_compaction;
 use crate::json::{Items, Json, Object};
 use crate::line_replay::LineStep;
@@ -24,6 +25,8 @@ pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
     // What the path does not come by because it is torn, and no compaction replaced.
     let torn = torn.filter(|torn| *torn > kept).unwrap_or(kept);
     let was_sent = |index: usize| !is_live[index] && holds_message(&lines[index]);
+    let edits = ContextEdits::among(&lines, |index| is_live[index] && index >= kept);
+    let is_left_out = |index: usize| Some(index) != compaction && edits.leave_out(&lines, index);
     let lost = if (kept..torn).any(was_sent) { kept..torn } else { 0..0 };
     let mut entries = Vec::with_capacity(lines.len());
     for (index, line) in lines.iter().enumerate() {
@@ -36,9 +39,15 @@ pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
         } else if index < kept || is_compaction(line) {
             EntryKind::Note(Retention::Obsolete)
         } else if holds_message(line) {
-            EntryKind::Message
+            match edits.content_edit(&lines, index) {
+                _ if is_left_out(index) => EntryKind::Note(Retention::Obsolete),
+                Some(by) => EntryKind::Edited { by },
+                None => EntryKind::Message,
+            }
         } else {
-            EntryKind::Note(Retention::WithPrevious)
+            // An edit follows what it leaves out, which goes before it does. Content stays as long as its message.
+            let edited = edits.target(index).filter(|target| !is_left_out(*target));
+            EntryKind::Note(edited.map_or(Retention::WithPrevious, Retention::With))
         });
     }
     entries

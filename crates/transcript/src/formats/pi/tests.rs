@@ -1,6 +1,7 @@
 use super::*;
 use crate::format::{InsertionPoint, Retention, SummaryMessage, SummaryRole};
 use crate::framing;
+use crate::view::{Arena, view};
 
 fn line(rest: &str, id: &str, parent: &str) -> String {
     format!("{{{rest},\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"t\"}}\n")
@@ -111,4 +112,111 @@ fn the_system_prompt_that_is_stored_is_no_message() {
     let transcript = &document.transcripts[0];
     assert_eq!(transcript.messages.iter().map(|one| one.role).collect::<Vec<_>>(), [Role::User, Role::User]);
     assert_eq!(transcript.notes[0].retention, Retention::Latest(sent::SYSTEM_PROMPT));
+}
+
+fn edit(target: &str, replacement: &str, id: &str, parent: &str) -> String {
+    line(&format!(r#""type":"context_edit","targetId":"{target}","replacement":{replacement}"#), id, parent)
+}
+
+#[test]
+fn what_a_context_edit_leaves_out_is_a_note_that_goes_before_the_edit() {
+    let left_out = [user("a", "1", ""), user("b", "2", "1"), edit("2", "null", "3", "2"), user("c", "4", "3")].concat();
+    assert_eq!(texts(&left_out), ["a", "c"]);
+    let document = framing::read_for_test(&left_out, None, None).expect("a transcript");
+    let retentions: Vec<Retention> = document.transcripts[0].notes.iter().map(|note| note.retention).collect();
+    assert_eq!(retentions, [Retention::Obsolete, Retention::WithPrevious]);
+}
+
+#[test]
+fn the_last_context_edit_of_an_entry_on_the_path_counts() {
+    let (a, b) = (user("a", "1", ""), user("b", "2", "1"));
+    let (none, other) = ("null", r#"{"content":"x"}"#);
+    for (first, second, expected) in
+        [(none, other, &["a", "x", "c"][..]), (other, none, &["a", "c"]), (none, none, &["a", "c"])]
+    {
+        let edits = [edit("2", first, "3", "2"), edit("2", second, "4", "3")].concat();
+        assert_eq!(texts(&[&a, &b, &edits, &user("c", "5", "4")].map(String::as_str).concat()), expected);
+    }
+    // On a branch that was left, of an entry that is not there, and without a replacement.
+    let absent = edit("2", none, "3", "2").replace(r#","replacement":null"#, "");
+    for (edit, parent) in [(edit("2", none, "3", "2"), "2"), (edit("9", none, "3", "2"), "3"), (absent, "3")] {
+        assert_eq!(texts(&[&a, &b, &edit, &user("c", "5", parent)].map(String::as_str).concat()), ["a", "b", "c"]);
+    }
+}
+
+#[test]
+fn a_result_is_read_with_the_content_that_is_sent() {
+    let call = line(
+        r#""type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"bash","arguments":{}}]}"#,
+        "2",
+        "1",
+    );
+    let result = line(
+        r#""type":"message","message":{"role":"toolResult","toolCallId":"c","isError":true,"content":[{"type":"text","text":"old"}]}"#,
+        "3",
+        "2",
+    );
+    let replaced = edit("3", r#"{"content":[{"type":"text","text":"new"}]}"#, "4", "3");
+    let source = [user("a", "1", ""), call, result, replaced, user("b", "5", "4")].concat();
+    assert_eq!(texts(&source), ["a", "new", "b"]);
+    let document = framing::read_for_test(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    assert_eq!(transcript.pairing.pairs, [(1, 2)]);
+    assert_eq!(transcript.notes[0].retention, Retention::With(2));
+    let message = &transcript.messages[2];
+    let output = FORMAT.result_output(message, &message.results[0]).expect("a result");
+    assert!(output.value.raw().contains("new") && output.failed, "{output:?}");
+    // A view has no other entries, and edits of what is sent are seen in it.
+    let arena = Arena::default();
+    for (old, new, expected) in [("\"a\"", "\"x\"", ["x", "new", "b"]), ("\"new\"", "\"y\"", ["a", "y", "b"])] {
+        let start = source.find(old).expect("it says so");
+        let edits = [Edit { range: start..start + old.len(), text: new.to_owned() }];
+        let read = view(transcript, &edits, &arena).expect("a conversation");
+        let texts: Vec<_> = read.messages.iter().flat_map(|one| one.content.texts()).map(|one| one.decode()).collect();
+        assert_eq!(texts, expected);
+    }
+}
+
+#[test]
+fn calls_are_read_from_the_content_that_is_sent() {
+    let call = |name: &str| format!(r#"[{{"type":"toolCall","id":"{name}","name":"bash","arguments":{{}}}}]"#);
+    let answer = format!(r#""type":"message","message":{{"role":"assistant","content":{}}}"#, call("c"));
+    let replaced = edit("2", &format!(r#"{{"content":{}}}"#, call("d")), "3", "2");
+    let source = [user("a", "1", ""), line(&answer, "2", "1"), replaced].concat();
+    let document = framing::read_for_test(&source, None, None).expect("a transcript");
+    let calls = &document.transcripts[0].messages[1].calls;
+    assert_eq!(calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect::<Vec<_>>(), ["d"]);
+}
+
+#[test]
+fn a_command_and_a_summary_keep_their_content() {
+    let command = line(r#""type":"message","message":{"role":"bashExecution","command":"ls","output":"o"}"#, "2", "1");
+    let summary = line(r#""type":"branch_summary","fromId":"9","summary":"s""#, "3", "2");
+    let edits = ["2", "3"].map(|target| edit(target, r#"{"content":"x"}"#, &format!("e{target}"), "3")).concat();
+    let source = [
+        user("a", "1", ""),
+        command,
+        summary,
+        edits.replace(r#""id":"e3","parentId":"3""#, r#""id":"e3","parentId":"e2""#),
+    ];
+    assert_eq!(texts(&source.concat()), ["a", "ls", "o", "s"]);
+}
+
+#[test]
+fn a_session_without_its_last_compaction_stays_as_it_is() {
+    let compaction = line(r#""type":"compaction","summary":"s","firstKeptEntryId":"2""#, "3", "2");
+    let source = [user("a", "1", ""), user("b", "2", "1"), compaction].concat();
+    for (replacement, is_refused) in [("null", true), (r#"{"content":"x"}"#, false)] {
+        let source = [&source, &edit("3", replacement, "4", "3"), &user("c", "5", "4")].map(String::as_str).concat();
+        let document = framing::read_for_test(&source, None, None).expect("a transcript");
+        assert_eq!(FORMAT.refusal(&document.transcripts[0]).is_some(), is_refused);
+        assert_eq!(texts(&source), ["b", "s", "c"]);
+    }
+}
+
+#[test]
+fn an_edit_of_what_a_compaction_kept_counts_behind_it() {
+    let compaction = line(r#""type":"compaction","summary":"s","firstKeptEntryId":"2""#, "3", "2");
+    let lines = [user("a", "1", ""), user("b", "2", "1"), compaction, edit("2", "null", "4", "3"), user("c", "5", "4")];
+    assert_eq!(texts(&lines.concat()), ["s", "c"]);
 }
