@@ -13,6 +13,7 @@ mod clock;
 mod compactions;
 mod completions;
 mod compressed_archives;
+mod context_edits;
 mod contract;
 #[cfg(unix)]
 mod counting;

@@ -188,8 +188,9 @@ const output = read(whole).findLast(({ message }) => message?.role === "toolResu
 for (const [what, targetId, replacement] of [["a result with other words", output, { content: "Other words." }], ["an answer that is not sent", end.id, null]]) {
   const edit = { type: "context_edit", id: "0badcafe", parentId: end.id, timestamp: end.timestamp, targetId, replacement };
   writeFileSync(edited, `${readFileSync(whole, "utf8")}${JSON.stringify(edit)}\n`);
-  const { lines } = await resumes(what, edited);
-  for (const flags of [["--keep", "messages:2"], ["--keep", "messages:8"]]) await compacts(`${what}, ${flags.join(" ")}`, flags, edited, lines);
+  const { lines } = await resumesSlim(`slim with ${what}`, edited);
+  const ways = [["--keep", "messages:2"], ["--keep", "messages:8"], ["--keep", "none"], ["--keep", "messages:2", "--pin", "first:12"], ["--prune", "all", "--keep", "messages:8"]];
+  for (const flags of ways) await compacts(`${what}, ${flags.join(" ")}`, flags, edited, lines);
 }
 if (process.env.KEEP_SESSIONS) {
   for (const file of [short, whole, native, left, edited]) writeFileSync(join(process.env.KEEP_SESSIONS, `pi-${file.split("/").at(-1)}`), readFileSync(file));

@@ -47,7 +47,7 @@ use crate::known::KnownValues;
 use crate::pattern::pattern;
 use crate::sanitize::Shown;
 use crate::transcript::Transcript;
-use crate::transcript::edit::{Edit, apply};
+use crate::transcript::edit::{Edit, apply, sort};
 use crate::transcript::json::Json;
 use crate::transcript::pieces::{all_tool_data, tool_data};
 use crate::transcript::source::Source;
@@ -191,8 +191,16 @@ impl Redactor {
             self.look_through(transcript);
         }
         let indices: BTreeSet<usize> = indices.iter().copied().collect();
-        let messages = indices.into_iter().filter_map(|index| transcript.messages.get(index));
-        messages.flat_map(|message| self.edits_in(message.json, &tool_data(transcript, message), &[], 0)).collect()
+        let mut edits = Vec::new();
+        for message in indices.into_iter().filter_map(|index| transcript.messages.get(index)) {
+            let data = tool_data(transcript, message);
+            edits.extend(self.edits_in(message.json, &data, &[], 0));
+            if let Some(edit) = message.content_edit() {
+                edits.extend(self.edits_in(edit.sent, &data, &[], 0));
+            }
+        }
+        sort(&mut edits);
+        edits
     }
 
     /// Counts the masks of secrets that this one knows in texts that were masked without being counted.

@@ -8,6 +8,8 @@ use crate::message::Message;
 pub enum EntryKind {
     /// A message.
     Message,
+    /// A message that is sent with other content, which the entry with this index among the values holds.
+    Edited { by: usize },
     /// Something else. Its [`Retention::With`] names a message by its index among the values.
     Note(Retention),
 }

@@ -97,6 +97,17 @@ pub struct RareFields<'a> {
     pub reasoning: Option<Json<'a>>,
     /// What the speaker said, where more is sent in its place.
     pub typed: Option<Text<'a>>,
+    /// Where its content is, if another entry holds what is sent.
+    pub content_edit: Option<ContentEdit<'a>>,
+}
+
+/// The content of a message that is sent with other content.
+#[derive(Debug, Clone, Copy)]
+pub struct ContentEdit<'a> {
+    /// The content in the message, which is not sent.
+    pub own: Json<'a>,
+    /// The content in another entry, which is sent in its place.
+    pub sent: Json<'a>,
 }
 
 impl<'a> RareFields<'a> {
@@ -107,9 +118,10 @@ impl<'a> RareFields<'a> {
 
     /// Boxes the fields; `None` if all are empty.
     pub fn boxed(self) -> Option<Box<Self>> {
-        let RareFields { role_name, name, total_tokens, provider, reasoning, typed } = self;
+        let RareFields { role_name, name, total_tokens, provider, reasoning, typed, content_edit } = self;
         let has_text = [role_name, name, provider, typed].iter().any(Option::is_some);
-        (has_text || total_tokens.is_some() || reasoning.is_some()).then(|| Box::new(self))
+        let has_other = total_tokens.is_some() || reasoning.is_some() || content_edit.is_some();
+        (has_text || has_other).then(|| Box::new(self))
     }
 }
 
@@ -146,6 +158,11 @@ impl<'a> Message<'a> {
 
     pub fn span(&self) -> Range<usize> {
         self.json.span()
+    }
+
+    /// Where its content is, if another entry holds what is sent.
+    pub fn content_edit(&self) -> Option<ContentEdit<'a>> {
+        self.rest.as_deref().and_then(|rest| rest.content_edit)
     }
 
     /// A field of the message, wherever the encodings of `LangChain` put it.

@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 use crate::edit::{Edit, edited_value};
 use crate::format::Transcript;
 use crate::framing::{self, ReadError};
+use crate::json::Json;
+use crate::message::ContentEdit;
 use crate::source::Source;
 use crate::unsent::leave_out_again;
 
@@ -38,7 +40,7 @@ pub fn view<'t>(
     if edits.is_empty() {
         return Ok(transcript);
     }
-    let messages = (0..transcript.messages.len()).map(|index| edited(transcript, index, edits)).collect();
+    let messages = (0..transcript.messages.len()).map(|index| edited_as_sent(transcript, index, edits)).collect();
     let text: &'t str = arena.texts.alloc(list(messages));
     let source: &'t Source<'t> = arena.keep(Source::of(text)?);
     let mut messages = framing::messages(source, transcript.format)?;
@@ -70,10 +72,26 @@ pub fn view<'t>(
 
 /// A message of the source with the edits inside it applied; the edits are in order.
 pub fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> String {
-    let span = transcript.messages[index].span();
+    let json = transcript.messages[index].json;
+    edited_value(json, inside(json, edits))
+}
+
+/// A message with the edits applied, and with the content that is sent where another entry holds it: a view has no other
+/// entries.
+fn edited_as_sent(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> String {
+    let message = &transcript.messages[index];
+    let Some(ContentEdit { own, sent }) = message.content_edit() else { return edited(transcript, index, edits) };
+    let mut with_sent = inside(message.json, edits);
+    with_sent.retain(|edit| edit.range.end <= own.span().start || own.span().end <= edit.range.start);
+    with_sent.push(Edit { range: own.span(), text: edited_value(sent, inside(sent, edits)) });
+    edited_value(message.json, with_sent)
+}
+
+/// The edits inside a value, of edits that are in order.
+fn inside(value: Json<'_>, edits: &[Edit]) -> Vec<Edit> {
+    let span = value.span();
     let first = edits.partition_point(|edit| edit.range.start < span.start);
-    let own = edits[first..].iter().take_while(|edit| edit.range.end <= span.end);
-    edited_value(transcript.messages[index].json, own.cloned().collect())
+    edits[first..].iter().take_while(|edit| edit.range.end <= span.end).cloned().collect()
 }
 
 /// Formats messages as a JSON list.

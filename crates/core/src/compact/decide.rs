@@ -219,8 +219,11 @@ impl Decided<'_> {
         let early: HashSet<usize> = self.edits.iter().map(|edit| message_at(self.transcript, edit)).collect();
         // A summary stays as it is, but Codex keeps pictures in its own.
         let is_summary = |index: usize| messages[index].earlier && !messages[index].has_media();
-        let touchable =
-            (0..messages.len()).map(|index| is_free(index) && !is_summary(index) && !early.contains(&index)).collect();
+        // What another entry holds is not shortened: a cut removes that entry with the message, and not with its edits.
+        let is_elsewhere = |index: usize| messages[index].content_edit().is_some();
+        let is_touchable =
+            |index: usize| is_free(index) && !is_summary(index) && !early.contains(&index) && !is_elsewhere(index);
+        let touchable = (0..messages.len()).map(is_touchable).collect();
         let of_original = Tally::new(self.tally.message_counter(), messages);
         let is_original = std::ptr::eq(self.view, self.transcript);
         let tally = if is_original { &self.tally } else { &of_original };

@@ -12,7 +12,7 @@ use crate::rewrite::Edit;
 use crate::tokens::Tally;
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
-use crate::transcript::{Arguments, Call, Role, Transcript};
+use crate::transcript::{Arguments, Call, Message, Role, Transcript};
 
 /// The characters that stay of a cut argument.
 const KEPT: usize = 20;
@@ -53,7 +53,9 @@ impl Truncation {
     pub fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
         let messages = &transcript.messages;
         let is_named = |call: &Call<'_>, name: &&str| call.name.is_some_and(|called| called.is(name));
-        let old = messages[..before].iter().filter(|message| message.role == Role::Assistant);
+        // Where another entry holds the calls, it need not go with those that are old.
+        let is_own = |message: &&Message<'_>| message.role == Role::Assistant && message.content_edit().is_none();
+        let old = messages[..before].iter().filter(is_own);
         let calls = old
             .flat_map(|message| &message.calls)
             .filter(|call| self.tools.is_empty() || self.tools.iter().any(|name| is_named(call, name)));

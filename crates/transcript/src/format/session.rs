@@ -30,6 +30,9 @@ pub trait Session: Sync + Debug {
         None
     }
 
+    /// Reads the content of a message from the entry that holds what is sent of it ([`EntryKind::Edited`]).
+    fn read_edit<'a>(&self, _message: &mut Message<'a>, _edit: Json<'a>) {}
+
     /// What a line does to the conversation, where that can be told of the line alone; none in formats whose files are
     /// not read line by line. A line that is a message here may be on a branch that nobody sends.
     fn line_step(&self, _line: Json<'_>) -> Option<LineStep> {

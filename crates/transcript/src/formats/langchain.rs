@@ -239,7 +239,7 @@ fn rest<'a>(fields: &Object<'a>, role: Role, is_beside: bool) -> Option<Box<Rare
         name: name(fields),
         total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()),
         provider: provider(fields),
-        typed: None,
+        ..RareFields::default()
     };
     rest.boxed()
 }

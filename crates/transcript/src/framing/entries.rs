@@ -83,6 +83,8 @@ impl<'a> List<'a> {
     ) -> Result<Option<Entries<'a>>, ReadError> {
         let entries = format.session.entries(self.values.clone());
         let mut read = Entries::default();
+        let has_edits = entries.iter().any(|entry| matches!(entry, EntryKind::Edited { .. }));
+        let values: Vec<Json<'a>> = if has_edits { self.values.clone().collect() } else { Vec::new() };
         let summarized = self.state.and_then(SummarizationEvent::of).map_or(0, |event| event.messages);
         for (index, json) in self.values.clone().enumerate() {
             match (entries.get(index), unsent.and_then(|unsent| unsent.stays_with(index))) {
@@ -95,6 +97,9 @@ impl<'a> List<'a> {
                         return Ok(None);
                     }
                     let mut message = message(source, &object, format, read.messages.len())?;
+                    if let Some(EntryKind::Edited { by }) = entries.get(index) {
+                        format.session.read_edit(&mut message, values[*by]);
+                    }
                     if let Some(rest) = unsent.and_then(|unsent| unsent.leave_out_results(index, &mut message)) {
                         read.tie(&rest);
                         if rest.is_empty {
