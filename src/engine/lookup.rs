@@ -180,6 +180,15 @@ impl<'s> Lookup<'s> {
         let (input, arena) = (with_updates(input, &self.settings.input)?, Arena::default());
         let document = read(&self.settings.input, &CompactionPolicy::keeping(Size::Nothing), &input, &arena)?;
         for transcript in &document.transcripts {
+            if let Some(redactor) = &mut self.masks.0
+                && !redactor.is_looked_through()
+            {
+                // What is beside the messages tells secrets, too.
+                let is_own = transcript.line.is_some() || document.transcripts.len() == 1;
+                let envelope = transcript.envelope.filter(|_| is_own);
+                let beside = transcript.notes.iter().map(|note| note.json).chain(envelope);
+                beside.for_each(|json| drop(redactor.mask_strings(json.raw())));
+            }
             let record = RecordMessages {
                 format: transcript.format.name.to_owned(),
                 messages: transcript.messages.iter().map(|message| Cow::Borrowed(message.json.raw())).collect(),

@@ -26,7 +26,6 @@ pub(super) use text::Restored;
 
 use rounds::{Rounds, run_of};
 use text::{LineHashes, end_last_line};
-use what_is_missing::notes_in;
 use which_run::ReadText;
 
 /// The restoration of one text.
@@ -116,7 +115,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         self.done.missing = missing;
         self.done.undone_before = self.done.undone_before.take().or(rounds.last_undone_before().cloned());
         if rounds.number < self.most {
-            self.done.notes_left = notes_in(&restored);
+            self.done.notes_left = self.notes_without_record(&restored);
         }
         Ok(Some(restored))
     }

@@ -492,6 +492,34 @@ fn redaction_holds_for_lookups() {
     assert!(shown.stdout.contains("[1:3] assistant") && !shown.stdout.contains("ghp_"), "{shown:?}");
 }
 
+/// What stands beside the messages, or is no longer sent, tells secrets as well.
+#[test]
+fn a_secret_that_is_told_beside_the_messages_is_not_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = "Kx7mQ2vRt7Lw4zzB";
+    let said = format!("I ran psql with {secret} and it worked.");
+    let document = json!({"model": "m", "metadata": {"env": format!("DB_PASSWORD={secret}")},
+        "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": said}]});
+    let session = fs::read_to_string(Path::new(FIXTURES).join("claude-code/compacted.jsonl")).expect("a fixture");
+    let boundary = session.find("compact_boundary").expect("a boundary");
+    let (before, behind) = session.split_at(session[..boundary].rfind('\n').expect("a line") + 1);
+    let before = before.replacen("\"content\":\"", &format!("\"content\":\"export DB_PASSWORD={secret}; "), 1);
+    let text = behind.rfind("\"text\":\"").expect("a text") + "\"text\":\"".len();
+    let session = format!("{before}{}{secret} {}", &behind[..text], &behind[text..]);
+    for (name, text) in [("chat.json", document.to_string()), ("session.jsonl", session)] {
+        let file = path(folder.path(), name);
+        fs::write(&file, &text).expect("written");
+        for arguments in [&["show", "0-last", &file][..], &["search", ".", &file], &["search", "--json", ".", &file]] {
+            let plain = with(arguments);
+            assert!(plain.stdout.contains(secret), "{name}: {plain:?}");
+            let mut masked = arguments.to_vec();
+            masked.insert(1, "--redact");
+            let masked = with(&masked);
+            assert!(masked.code == 0 && !masked.stdout.contains(secret), "{name}: {masked:?}");
+        }
+    }
+}
+
 /// `last` is an index wherever one is asked for.
 #[test]
 fn the_last_message_is_shown_and_kept_by_name() {

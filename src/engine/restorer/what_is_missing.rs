@@ -9,6 +9,7 @@ use crate::exit::Failure;
 use crate::prune::SHOWN_BY;
 use crate::rewrite::growth::{Difference, TextLists, has_traces};
 use crate::rewrite::pieces;
+use crate::rewrite::restoring::Record;
 use crate::transcript::source::Source;
 use crate::wording::NOTE;
 
@@ -30,15 +31,41 @@ impl Restorer<'_, '_> {
             return Ok(None);
         }
         restored.join();
-        for id in named_ids(&String::from_utf8_lossy(&restored.text)) {
+        let text = String::from_utf8_lossy(&restored.text);
+        let Ok(source) = Source::of_file(&text) else { return Ok(None) };
+        let mut lists = TextLists::new(&text, &source);
+        for id in named_ids(&text) {
             let places = self.archive.with_id(&id);
             for record in self.archive.read(&places)? {
-                if !rounds.used.contains(&run_of(&record)) {
+                if !rounds.used.contains(&run_of(&record)) && !self.is_quoted(&record, &mut lists, rounds) {
                     return Ok(Some(id));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Whether a note that names a record can only be a quote: its run was put back before, or it was on another file of which
+    /// the text has no entry.
+    fn is_quoted(&self, record: &Record, lists: &mut TextLists<'_>, rounds: &Rounds) -> bool {
+        if lists.begins_with_original(record) {
+            return true;
+        }
+        let is_of_file = record.file() == self.file || rounds.files.contains(record.file());
+        !is_of_file && lists.check(std::slice::from_ref(record)).is_err_and(|difference| !difference.has_any)
+    }
+
+    /// The number of notes of pruned content in a text whose record the archive does not have.
+    pub(super) fn notes_without_record(&self, restored: &Restored<'_>) -> usize {
+        let finder = memchr::memmem::Finder::new(NOTE);
+        let (mut notes, mut known) = (0, 0);
+        for piece in pieces(&restored.text, &restored.edits) {
+            notes += finder.find_iter(piece).count();
+            for id in ids_of_notes(&String::from_utf8_lossy(piece)) {
+                known += usize::from(!self.archive.with_id(&id).is_empty());
+            }
+        }
+        notes.saturating_sub(known)
     }
 
     /// Why no record of this file, or of one of its rounds, restores a text: the first thing that is not as the last run left
@@ -140,25 +167,28 @@ impl Restorer<'_, '_> {
     }
 }
 
-/// The number of notes of pruned content in a text.
-pub(super) fn notes_in(restored: &Restored<'_>) -> usize {
-    let finder = memchr::memmem::Finder::new(NOTE);
-    pieces(&restored.text, &restored.edits).map(|piece| finder.find_iter(piece).count()).sum()
+/// The ids of records that notes of pruned content in a text name, each as often as it stands there.
+fn ids_of_notes(text: &str) -> Vec<String> {
+    ids_behind(text, &format!("{SHOWN_BY}{PROGRAM} show "), "")
 }
 
 /// The ids of records that the notes of pruned results and of summaries in a text name.
 fn named_ids(text: &str) -> HashSet<String> {
+    let mut ids: HashSet<String> = ids_of_notes(text).into_iter().collect();
+    ids.extend(ids_behind(text, "; it is kept in ", " as "));
+    ids.extend(ids_behind(text, " finds what this summarizes", " (record "));
+    ids
+}
+
+/// The ids behind two words, of which the second stands somewhere near behind the first.
+fn ids_behind(text: &str, before: &str, behind: &str) -> Vec<String> {
     const DIGITS: usize = 8;
-    let mut ids = HashSet::new();
-    let shown_by = format!("{SHOWN_BY}{PROGRAM} show ");
-    let forms = [(&*shown_by, ""), ("; it is kept in ", " as "), (" finds what this summarizes", " (record ")];
-    for (before, behind) in forms {
-        for (at, _) in text.match_indices(before) {
-            let rest = &text[at + before.len()..];
-            let Some(start) = rest.find(behind).filter(|start| *start < 4096) else { continue };
-            let id = rest[start + behind.len()..].get(..DIGITS);
-            ids.extend(id.filter(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit())).map(str::to_owned));
-        }
+    let mut ids = Vec::new();
+    for (at, _) in text.match_indices(before) {
+        let rest = &text[at + before.len()..];
+        let Some(start) = rest.find(behind).filter(|start| *start < 4096) else { continue };
+        let id = rest[start + behind.len()..].get(..DIGITS);
+        ids.extend(id.filter(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit())).map(str::to_owned));
     }
     ids
 }
