@@ -38,6 +38,12 @@ impl HashedList<'_> {
         entries.take_while(|(index, wanted)| self.is(first + index, wanted.as_deref(), record)).count()
     }
 
+    /// Whether an entry with one of these short hashes stands anywhere in the list.
+    fn has_any(&self, wanted: &[Option<String>]) -> bool {
+        let hashes: HashSet<&str> = self.hashes.iter().map(|hash| &hash[..SHORT]).collect();
+        wanted.iter().flatten().any(|wanted| hashes.contains(&**wanted))
+    }
+
     /// Whether an entry has a short hash; without one, whether it is a system message.
     fn is(&self, index: usize, wanted: Option<&str>, record: &Record) -> bool {
         match (self.hashes.get(index), wanted) {
@@ -198,8 +204,7 @@ impl<'a> TextLists<'a> {
                     return Err(Difference { same: index, what, is_missing: true, has_any: true });
                 }
                 if !is_left {
-                    let mut others = changed.left.iter().flatten();
-                    let has_any = others.any(|other| list.hashes.iter().any(|hash| hash.starts_with(&**other)));
+                    let has_any = list.has_any(&changed.left);
                     return Err(Difference { has_any, ..Difference::changed(index, format!("entry {index}{place}")) });
                 }
                 if let Some(found) = found.filter(|_| left.is_some()) {
