@@ -85,8 +85,14 @@ fn short_hash(text: &str) -> Option<String> {
 }
 
 /// Whether a text still has what only this run left in it, although the run was not put back. `given` is the text as the
-/// user has it, and `restored` is the text with other runs put back.
-pub fn has_traces(record: &Record, given: &mut TextLists<'_>, restored: &mut TextLists<'_>) -> bool {
+/// user has it, and `restored` is the text with other runs put back. The `proved` entries of the list are as one of these left
+/// them: nobody changed what a later run left there.
+pub fn has_traces(
+    record: &Record,
+    proved: &Range<usize>,
+    given: &mut TextLists<'_>,
+    restored: &mut TextLists<'_>,
+) -> bool {
     let (Some(changed), Some(before)) = (&record.changed, hashes_before(record)) else { return false };
     if restored.begins_with_original(record) {
         return false;
@@ -108,6 +114,9 @@ pub fn has_traces(record: &Record, given: &mut TextLists<'_>, restored: &mut Tex
     let given = given.at(pointer);
     let first = left.iter().zip(&before).take_while(|(left, before)| left == before).count();
     let same = given.number_same(0, left, record);
+    if proved.contains(&same) {
+        return false;
+    }
     let Some(found) = given.hashes.get(same).filter(|_| same <= first) else { return false };
     if !has_now.iter().any(|now| found.starts_with(&***now)) || given.number_same(same, &before[same..], record) > 0 {
         return false;
@@ -116,7 +125,10 @@ pub fn has_traces(record: &Record, given: &mut TextLists<'_>, restored: &mut Tex
     [same, same + 1].into_iter().any(|at| {
         let number = given.number_same(at, left_behind, record);
         let is_as_before = same < first && given.number_same(at, before_behind, record) >= number;
-        number > 0 && same + 1 + number > first && !is_as_before
+        // An earlier copy that went on in another way can have one equal message ("ok") there. One message counts only where
+        // the run left nothing else behind the entry.
+        let is_enough = number > 1 || number == 1 && left_behind.len() == 1;
+        is_enough && same + 1 + number > first && !is_as_before
     })
 }
 
