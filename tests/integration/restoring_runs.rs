@@ -259,6 +259,53 @@ fn an_earlier_copy_needs_no_later_run() {
     assert_restored(&session.restore(), &[with_system(), more.to_vec()].concat(), "a copy");
 }
 
+/// A user can go on from an earlier copy with words that a later run left, too.
+#[test]
+fn one_equal_message_is_not_a_trace_of_a_later_run() {
+    let keeps: &[&str] = &["--keep", "messages:2", "-m", "none"];
+    let said = [user(&long("Bed 1")), assistant("ok"), user("Bed 2."), assistant("ok")];
+    let secret = user("Deploy with DB_PASSWORD=Kx7mQ2vRt7Lw4zzB please.");
+    let later: [&[(&[Value], &[&str])]; 2] = [
+        &[(&[user("Bed 3."), assistant("ok")], keeps), (&[user("Bed 4."), assistant("ok")], keeps)],
+        &[(&[secret, assistant("ok"), user("Thanks.")], &["redact"])],
+    ];
+    let more = [user("Bed 9."), assistant("ok"), user("And bed 5?")];
+    for rounds in later {
+        for name in ["s.json", "s.jsonl"] {
+            let session = Session::new(name, &said);
+            session.run(keeps);
+            let copy = session.messages();
+            for (gained, arguments) in rounds {
+                session.grow(gained);
+                session.run(arguments);
+            }
+            session.write(&[&copy[..], &more].concat());
+            assert_restored(&session.restore(), &[&said[..], &more].concat(), name);
+        }
+    }
+}
+
+/// Where nothing tells an earlier copy from a text that somebody changed, the refusal names the way to restore the copy.
+#[test]
+fn a_refused_copy_is_restored_without_the_later_records() {
+    for name in ["s.json", "s.jsonl"] {
+        let session = Session::new(name, &with_system());
+        session.run(KEEPS_TWO);
+        let copy = session.messages();
+        session.grow(&[user("Deploy with DB_PASSWORD=Kx7mQ2vRt7Lw4zzB please."), assistant("ok")]);
+        session.run(&["redact"]);
+        let more = [user("Bed 4."), assistant("ok"), user("Bed 5.")];
+        session.write(&[&copy[..], &more].concat());
+        for arguments in [&[][..], &["--rounds", "1"]] {
+            let back = with(&[&["restore", &session.archive(), &session.file()], arguments].concat());
+            assert_refused(&back, "name a copy of the archive that ends with line 1", name);
+        }
+        let archive = fs::read_to_string(session.archive()).expect("an archive");
+        fs::write(session.archive(), archive.lines().next().expect("a record")).expect("written");
+        assert_restored(&session.restore(), &[&with_system()[..], &more].concat(), name);
+    }
+}
+
 fn call(id: &str) -> Value {
     let call = json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
     json!({"role": "assistant", "content": "I look.", "tool_calls": [call]})

@@ -1,6 +1,7 @@
 //! The rounds of one text that were put back so far.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::rewrite::restoring::Record;
 
@@ -16,6 +17,10 @@ pub(super) struct Rounds {
     pub(super) seen: HashSet<String>,
     /// The hashes before and after of each run that was put back.
     pub(super) used: HashSet<(String, String)>,
+    /// The list that the first of them was of, and the entries that it left there: the text begins with them.
+    proved: Option<(Option<String>, Range<usize>)>,
+    /// The last line of the archive with a record that was used.
+    pub(super) last_line: usize,
     /// The files that their records name.
     pub(super) files: HashSet<String>,
     /// The times of runs that count as put back before: the text begins with what they left, and with what they found.
@@ -58,6 +63,14 @@ impl Rounds {
 
     pub(super) fn add(&mut self, record: &Record) {
         self.used.insert(run_of(record));
+        if self.last.is_none() {
+            self.proved = record.changed.as_ref().map(|changed| {
+                // A system message in front can be another one.
+                let first = usize::from(changed.left.first().is_some_and(Option::is_none));
+                (changed.list.clone(), first..changed.left.len())
+            });
+        }
+        self.last_line = self.last_line.max(record.number);
         self.files.insert(record.file().to_owned());
         self.number += usize::from(!self.is_same_run(record));
         self.last = Some(Undone {
@@ -67,6 +80,14 @@ impl Rounds {
             original: record.original_sha256.clone(),
             line: record.number,
         });
+    }
+
+    /// The entries of a list that are proved to be as a run left them.
+    pub(super) fn proved_in(&self, list: Option<&str>) -> Range<usize> {
+        match &self.proved {
+            Some((proved, entries)) if proved.as_deref() == list => entries.clone(),
+            _ => 0..0,
+        }
     }
 
     /// The time of the last run that counts as put back before.

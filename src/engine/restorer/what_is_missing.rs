@@ -127,23 +127,28 @@ impl Restorer<'_, '_> {
         };
         let has_values = source.values().nth(1).is_some();
         let (mut given, mut restored) = (TextLists::new(given, &given_source), TextLists::new(restored, &source));
+        let is_later = |record: &&Record| *record.summarized_at > *last_time;
+        let first_later = unused.iter().filter(is_later).map(|record| record.number).min();
         for record in unused {
             let is_of_line = line.is_none() && record.line.is_some() && has_values;
-            if is_of_line || !has_traces(&record, &mut given, &mut restored) {
+            let list = record.changed.as_ref().and_then(|changed| changed.list.as_deref());
+            if is_of_line || !has_traces(&record, &rounds.proved_in(list), &mut given, &mut restored) {
                 continue;
             }
             let time = &record.summarized_at;
             let records = std::slice::from_ref(&record);
-            let difference = match (given.check(records), restored.check(records)) {
-                (Err(given), Err(restored)) if restored.same > given.same => restored,
-                (Err(given), _) => given,
-                (Ok(()), _) => {
-                    return Ok(Some(format!("what the run of {time} left is not all that it is put back from")));
-                }
+            let mut why = match (given.check(records), restored.check(records)) {
+                (Err(given), Err(restored)) if restored.same > given.same => restored.sentence(time),
+                (Err(given), _) => given.sentence(time),
+                (Ok(()), _) => format!("what the run of {time} left is not all that it is put back from"),
             };
-            let mut why = difference.sentence(time);
             if *record.summarized_at < *last_time {
                 why += &format!("; --rounds {} takes back the later ones", rounds.number);
+            } else if let Some(line) = first_later.filter(|line| *line > rounds.last_line) {
+                why += &format!(
+                    "; if the text goes on from a copy of before that run, name a copy of the archive that ends with line {}",
+                    line - 1
+                );
             }
             return Ok(Some(why));
         }

@@ -38,6 +38,12 @@ impl HashedList<'_> {
         entries.take_while(|(index, wanted)| self.is(first + index, wanted.as_deref(), record)).count()
     }
 
+    /// Whether an entry with one of these short hashes stands anywhere in the list.
+    fn has_any(&self, wanted: &[Option<String>]) -> bool {
+        let hashes: HashSet<&str> = self.hashes.iter().map(|hash| &hash[..SHORT]).collect();
+        wanted.iter().flatten().any(|wanted| hashes.contains(&**wanted))
+    }
+
     /// Whether an entry has a short hash; without one, whether it is a system message.
     fn is(&self, index: usize, wanted: Option<&str>, record: &Record) -> bool {
         match (self.hashes.get(index), wanted) {
@@ -79,8 +85,14 @@ fn short_hash(text: &str) -> Option<String> {
 }
 
 /// Whether a text still has what only this run left in it, although the run was not put back. `given` is the text as the
-/// user has it, and `restored` is the text with other runs put back.
-pub fn has_traces(record: &Record, given: &mut TextLists<'_>, restored: &mut TextLists<'_>) -> bool {
+/// user has it, and `restored` is the text with other runs put back. The `proved` entries of the list are as one of these left
+/// them: nobody changed what a later run left there.
+pub fn has_traces(
+    record: &Record,
+    proved: &Range<usize>,
+    given: &mut TextLists<'_>,
+    restored: &mut TextLists<'_>,
+) -> bool {
     let (Some(changed), Some(before)) = (&record.changed, hashes_before(record)) else { return false };
     if restored.begins_with_original(record) {
         return false;
@@ -102,6 +114,9 @@ pub fn has_traces(record: &Record, given: &mut TextLists<'_>, restored: &mut Tex
     let given = given.at(pointer);
     let first = left.iter().zip(&before).take_while(|(left, before)| left == before).count();
     let same = given.number_same(0, left, record);
+    if proved.contains(&same) {
+        return false;
+    }
     let Some(found) = given.hashes.get(same).filter(|_| same <= first) else { return false };
     if !has_now.iter().any(|now| found.starts_with(&***now)) || given.number_same(same, &before[same..], record) > 0 {
         return false;
@@ -110,7 +125,10 @@ pub fn has_traces(record: &Record, given: &mut TextLists<'_>, restored: &mut Tex
     [same, same + 1].into_iter().any(|at| {
         let number = given.number_same(at, left_behind, record);
         let is_as_before = same < first && given.number_same(at, before_behind, record) >= number;
-        number > 0 && same + 1 + number > first && !is_as_before
+        // An earlier copy that went on in another way can have one equal message ("ok") there. One message counts only where
+        // the run left nothing else behind the entry.
+        let is_enough = number > 1 || number == 1 && left_behind.len() == 1;
+        is_enough && same + 1 + number > first && !is_as_before
     })
 }
 
@@ -198,8 +216,7 @@ impl<'a> TextLists<'a> {
                     return Err(Difference { same: index, what, is_missing: true, has_any: true });
                 }
                 if !is_left {
-                    let mut others = changed.left.iter().flatten();
-                    let has_any = others.any(|other| list.hashes.iter().any(|hash| hash.starts_with(&**other)));
+                    let has_any = list.has_any(&changed.left);
                     return Err(Difference { has_any, ..Difference::changed(index, format!("entry {index}{place}")) });
                 }
                 if let Some(found) = found.filter(|_| left.is_some()) {
