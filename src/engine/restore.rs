@@ -29,7 +29,7 @@ use crate::engine::inputs::copy_of;
 use crate::engine::lookup::files;
 use crate::engine::records::is_archive;
 use crate::engine::restore_ranges::{LargeText, RangeRestorer, Unfinished, copy};
-use crate::engine::restorer::{Restored, Restorer, lines_that_set_all_messages};
+use crate::engine::restorer::{Restored, Restorer, lines_that_set_all_messages, refuse_earlier_archive};
 
 /// Restores a text by its archive, as often as it was compacted, and writes it; or all files of a folder that the archive
 /// has something of.
@@ -164,6 +164,9 @@ fn restore_text(
     let mut restored = restorer.restore_all(input.bytes())?;
     let mut done = restorer.done;
     if done.grown > 0 {
+        if let Some(path) = path {
+            refuse_earlier_archive(path, archive.path, input.bytes(), &done)?;
+        }
         done.messages_set = lines_that_set_all_messages(input.bytes(), &mut restored);
     }
     let Restored { text, edits } = restored;

@@ -388,3 +388,33 @@ fn the_last_step_goes_back_first_whatever_lists_it_changed() {
         assert_eq!(serde_json::from_str::<Value>(&back.stdout).expect("JSON"), document);
     }
 }
+
+/// The notes of pruned results ask an agent to run a command, so it quotes them.
+#[test]
+fn a_quoted_note_is_no_trace_of_its_run() {
+    const PRUNES: &[&str] = &["--prune", "results:0", "-m", "none", "--keep", "messages:1"];
+    let result = json!({"role": "tool", "tool_call_id": "c", "content": "A line of the log.\n".repeat(200)});
+    let monday = [user("Look at the log."), call("c"), result, user("Thanks."), assistant("Bye.")];
+    let session = Session::new("monday.jsonl", &monday);
+    session.run(PRUNES);
+    let pruned = session.messages();
+    let note = pruned[2]["content"].as_str().expect("a note");
+    assert!(note.contains("to see all: tcompact show "), "{note}");
+    // Another session that read this one, in one archive with it.
+    let quote = json!({"role": "tool", "tool_call_id": "c", "content": Value::from(pruned.clone()).to_string()});
+    let tuesday = [user(&long("What was on Monday?")), call("c"), quote, user("Thanks."), assistant("Bye.")];
+    let other = path(session.folder.path(), "tuesday.jsonl");
+    write(&other, &tuesday);
+    run_on(&session.archive(), &other, KEEPS_TWO);
+    assert_restored(&with(&["restore", &session.archive(), &other]), &tuesday, "another session");
+    // The same session, after its run was put back.
+    let more =
+        [user("What was it?"), assistant(&format!("{} It says: {note}", long("It is gone"))), user("Put it back.")];
+    session.grow(&more);
+    let back = with(&["restore", "-i", &session.archive(), &session.file()]);
+    assert!(back.code == 0 && !back.stderr.contains("of pruned content still in the text"), "{back:?}");
+    let whole = [&monday[..], &more].concat();
+    assert_eq!(session.messages(), whole);
+    session.run(KEEPS_TWO);
+    assert_restored(&session.restore(), &whole, "the same session");
+}

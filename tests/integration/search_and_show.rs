@@ -504,8 +504,7 @@ fn a_secret_that_is_told_beside_the_messages_is_not_shown() {
     let boundary = session.find("compact_boundary").expect("a boundary");
     let (before, behind) = session.split_at(session[..boundary].rfind('\n').expect("a line") + 1);
     let before = before.replacen("\"content\":\"", &format!("\"content\":\"export DB_PASSWORD={secret}; "), 1);
-    let text = behind.rfind("\"text\":\"").expect("a text") + "\"text\":\"".len();
-    let session = format!("{before}{}{secret} {}", &behind[..text], &behind[text..]);
+    let session = before + &behind.replacen("Good.", &format!("Good, {secret} it is."), 1);
     for (name, text) in [("chat.json", document.to_string()), ("session.jsonl", session)] {
         let file = path(folder.path(), name);
         fs::write(&file, &text).expect("written");

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use crate::program::{Run, path, run, tcompact};
 
 /// The sessions with what is not sent.
@@ -101,6 +103,48 @@ fn one_session_says_how_it_is_undone() {
     assert_eq!((done.code, &*done.stderr), (0, ""), "{done:?}");
     let back = run(tcompact().args(["restore", "-q"]).arg(archive_of(&file)).arg(&file), b"");
     assert_eq!(back.stdout.as_bytes(), grown, "the archive has two records by now");
+}
+
+/// A line of Claude Code with a result, whose copy is not sent.
+fn read_by_claude_code(at: usize) -> String {
+    let text = format!("line of file {at}\n").repeat(40);
+    let (call, result, said) = (2 * at + 1, 2 * at + 2, 2 * at);
+    let called = json!({"type": "assistant", "uuid": format!("u{call}"), "parentUuid": format!("u{said}"), "message": {
+        "role": "assistant", "content": [{"type": "tool_use", "id": format!("t{at}"), "name": "Read", "input": {}}]}});
+    let answered = json!({"type": "user", "uuid": format!("u{result}"), "parentUuid": format!("u{call}"),
+        "toolUseResult": {"type": "text", "file": {"filePath": "/p/f", "content": text}}, "message": {
+        "role": "user", "content": [{"type": "tool_result", "tool_use_id": format!("t{at}"), "content": text}]}});
+    format!("{called}\n{answered}\n")
+}
+
+/// What slim leaves behind an earlier run looks like growth to the archive of that run.
+#[test]
+fn a_later_run_in_another_archive_is_taken_back_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("session.jsonl");
+    let name = file.to_str().expect("a name");
+    let cut = format!("{name}.cut.jsonl");
+    let asked =
+        json!({"type": "user", "uuid": "u0", "parentUuid": null, "message": {"role": "user", "content": "Read."}});
+    let begun = format!("{asked}\n{}", (0..3).map(read_by_claude_code).collect::<String>());
+    fs::write(&file, &begun).expect("written");
+    let pruned = run(tcompact().args(["-q", "-m", "none", "--prune", "unsent", "--archive", &cut, "-i", name]), b"");
+    assert_eq!(pruned.code, 0, "{pruned:?}");
+    let grown = (3..5).map(read_by_claude_code).collect::<String>();
+    let left = fs::read_to_string(&file).expect("a session");
+    assert!(left.len() < begun.len());
+    fs::write(&file, left + &grown).expect("written");
+    assert_eq!(slim(&["-q"], &file).code, 0);
+    let restore = |archive: &str| run(tcompact().args(["restore", "-q", "-i", archive, name]), b"");
+    let slimmed = fs::read(&file).expect("a session");
+    let early = restore(&cut);
+    assert!(early.code == 1 && early.stderr.contains("a later run on it is in "), "{early:?}");
+    assert_eq!(fs::read(&file).expect("a session"), slimmed, "nothing is written");
+    for archive in [&format!("{cut}.zst"), &cut] {
+        let back = restore(archive);
+        assert_eq!(back.code, 0, "{back:?}");
+    }
+    assert_eq!(fs::read_to_string(&file).expect("a session"), begun + &grown);
 }
 
 #[test]

@@ -195,8 +195,10 @@ async function checkPair(maker, reader) {
     const grown = lines.slice(start.split("\n").length - 1).filter((line) => !line.startsWith('{"$set":{"messages":'));
     writeFileSync(out, start + grown.join("\n"));
   }
-  const restored = back.code === 0 ? expected(out).lines : [];
-  check(`${named}, restore: all of it`, restored.slice(0, expected(whole).lines.length), expected(whole).lines);
+  const begun = join(work, `begun${place.slice(place.lastIndexOf("."))}`);
+  writeFileSync(begun, start);
+  const all = expected(begun).lines, restored = back.code === 0 ? expected(out).lines : [];
+  check(`${named}, restore: all of it`, restored.slice(0, all.length), all);
 
   // Words that Gemini CLI never sends again.
   await resumes(`${named}, before words with a mark`, whole);

@@ -45,14 +45,15 @@ impl Restorer<'_, '_> {
         Ok(None)
     }
 
-    /// Whether a note that names a record can only be a quote: its run was put back before, or it was on another file of which
-    /// the text has no entry.
+    /// Whether a note that names a record can only be a quote: its run was put back before, or it was on another file that
+    /// begins otherwise.
     fn is_quoted(&self, record: &Record, lists: &mut TextLists<'_>, rounds: &Rounds) -> bool {
         if lists.begins_with_original(record) {
             return true;
         }
         let is_of_file = record.file() == self.file || rounds.files.contains(record.file());
-        !is_of_file && lists.check(std::slice::from_ref(record)).is_err_and(|difference| !difference.has_any)
+        // Sessions of one agent can begin with the same instructions.
+        !is_of_file && lists.check(std::slice::from_ref(record)).is_err_and(|difference| difference.same < 2)
     }
 
     /// The number of notes of pruned content in a text whose record the archive does not have.

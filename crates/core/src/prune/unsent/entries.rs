@@ -43,7 +43,7 @@ pub(super) fn fates(transcript: &Transcript<'_>, has_archive: bool) -> Vec<Entry
             goes[index] = Some(NO_LONGER_SENT);
         }
     }
-    keep_ids_of_messages(transcript, &mut goes);
+    keep_ids_of_others(transcript, &mut goes);
     let stays_named = named_by_others(transcript, forms, &goes);
     for (index, note) in transcript.notes.iter().enumerate() {
         let start = note.json.span().start;
@@ -60,12 +60,14 @@ pub(super) fn fates(transcript: &Transcript<'_>, has_archive: bool) -> Vec<Entry
     fates
 }
 
-/// Keeps the notes that have the id of a message: of entries with one id, agents take the parent of the first or the last.
-fn keep_ids_of_messages(transcript: &Transcript<'_>, goes: &mut [Option<&'static str>]) {
+/// Keeps the notes that have the id of an entry that stays: of entries with one id, agents take the parent of the first or
+/// the last.
+fn keep_ids_of_others(transcript: &Transcript<'_>, goes: &mut [Option<&'static str>]) {
     let Some(keys) = transcript.format.unsent.links else { return };
     let mut ids = HashSet::new();
-    for message in &transcript.messages {
-        ids.extend(message.json.get_text(keys.id).map(|id| id.decode()));
+    let staying = transcript.notes.iter().zip(&*goes).filter(|(_, goes)| goes.is_none()).map(|(note, _)| note.json);
+    for entry in transcript.messages.iter().map(|message| message.json).chain(staying) {
+        ids.extend(entry.get_text(keys.id).map(|id| id.decode()));
     }
     for (note, goes) in transcript.notes.iter().zip(goes) {
         if goes.is_some() && note.json.get_text(keys.id).is_some_and(|id| ids.contains(&id.decode())) {
