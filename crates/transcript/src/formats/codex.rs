@@ -115,7 +115,7 @@ struct Codex;
 
 fn match_score(message: &Object<'_>) -> MatchScore {
     match line(message) {
-        Some(CodexLine::Other) => MatchScore::Neutral,
+        Some(CodexLine::WorldState | CodexLine::Other) => MatchScore::Neutral,
         Some(CodexLine::Meta) if message.get("payload").is_none() => MatchScore::Own("the first line of a session"),
         Some(CodexLine::Item(json, Some(_))) if json.span() == message.json.span() => MatchScore::Neutral,
         Some(_) => MatchScore::Own("the type and payload of a session's line"),
@@ -327,6 +327,8 @@ enum CodexLine<'a> {
     Meta,
     /// The settings from this line on.
     Context,
+    /// What the model knows of its instructions and its environment.
+    WorldState,
     /// An event that Codex showed the user.
     Event(Json<'a>),
     Other,
@@ -344,6 +346,7 @@ fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
             "compacted" => CodexLine::Compacted(payload),
             "session_meta" => CodexLine::Meta,
             "turn_context" => CodexLine::Context,
+            "world_state" => CodexLine::WorldState,
             "event_msg" => CodexLine::Event(payload),
             _ => CodexLine::Other,
         });

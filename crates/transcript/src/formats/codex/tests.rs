@@ -99,6 +99,25 @@ fn rolled_back_items_are_removed() {
 }
 
 #[test]
+fn a_world_state_stays_with_the_line_that_tells_it() {
+    let told = said("user", "# AGENTS.md instructions for /w\\n\\n<INSTRUCTIONS>r</INSTRUCTIONS>");
+    let state = line("world_state", r#"{"full":true,"state":{"agents_md":{"text":"r"}}}"#);
+    let changed = line("world_state", r#"{"full":false,"state":{"environments":{}}}"#);
+    let list = r#"{"message":"","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"h"}]}]}"#;
+    let retentions = |lines: &[String]| {
+        with(lines, |transcript| transcript.notes.iter().map(|note| note.retention).collect::<Vec<Retention>>())
+    };
+    let session = [said("developer", "d"), told, state.clone(), said("user", "u"), changed.clone()];
+    assert_eq!(retentions(&session), [Retention::With(1); 2]);
+    let compacted = [session.as_slice(), &[line("compacted", list), state.clone(), changed]].concat();
+    let replaced = retentions(&compacted);
+    assert_eq!(replaced[..5], [Retention::Obsolete; 5]);
+    assert_eq!(replaced[5..], [Retention::With(0); 2]);
+    // Nothing tells it: an earlier cut removed the message.
+    assert_eq!(retentions(&[state, said("user", "u")]), [Retention::Obsolete]);
+}
+
+#[test]
 fn old_files_have_bare_items() {
     let item =
         |role: &str| format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"t"}}]}}"#);
