@@ -5,11 +5,15 @@
 //! text as another. Lines that the replay removes become obsolete notes, and lines that it restores are messages like
 //! any other.
 //!
+//! The file of a conversation that was taken back to an earlier place or forked holds its end only, and its first line
+//! names the file with the beginning.
+//!
 //! Codex writes instructions and the environment in the user's name before the first message. They count as a
 //! developer's, so that they are kept like other standing instructions. Files of old versions have bare items on their
 //! lines.
 
 mod background;
+mod head;
 mod replay;
 mod unsent;
 
@@ -33,7 +37,7 @@ use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultR
 use crate::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::outputs::{CallOutput, HostedResult};
 use crate::pieces::Piece;
-use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
+use crate::session_files::{Dependents, HistoryBase, SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::status::Denial;
 use crate::text::Text;
 use crate::usage::{SizeNote, Usage};
@@ -83,6 +87,12 @@ pub(super) static FORMAT: Format = Format {
         folder: "sessions",
         is_session: |name| name.starts_with("rollout-") && stem_of_lines(name).is_some_and(ends_with_uuid),
         parent: None,
+        dependents: Some(Dependents {
+            head: head::head,
+            folders: &["sessions", "archived_sessions"],
+            database: "thread_history_",
+            agent: "Codex",
+        }),
     }),
     sent_beside: Some(SentBeside {
         entry: "session_meta",
@@ -104,6 +114,7 @@ pub(super) static FORMAT: Format = Format {
         provider_results,
         write_summary,
         write_result,
+        refusal: head::refusal,
         ..Hooks::NONE
     },
     session: &Codex,
@@ -309,6 +320,10 @@ impl Session for Codex {
     /// A compaction of Codex stands behind what it keeps, and ours resets what was recorded before it.
     fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
         Some(true)
+    }
+
+    fn base(&self, transcript: &Transcript<'_>) -> Option<HistoryBase> {
+        head::base(transcript)
     }
 
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {

@@ -118,6 +118,39 @@ fn a_world_state_stays_with_the_line_that_tells_it() {
 }
 
 #[test]
+fn the_first_line_says_what_the_file_is_a_part_of() {
+    let head_of = |payload: &str| {
+        let text = line("session_meta", payload);
+        let source = crate::source::Source::of(&text).expect("JSON");
+        head::head(source.first().expect("a line"))
+    };
+    let base = HistoryBase { thread: "t".to_owned(), bytes: 9 };
+    let based = head_of(r#"{"id":"s","history_base":{"thread_id":"t","end_ordinal_exclusive":3,"end_byte_offset":9}}"#);
+    assert_eq!((based.is_of_subagent, based.base), (false, Some(base)));
+    for (payload, is_of_subagent) in [
+        (r#"{"id":"s","thread_source":"subagent"}"#, true),
+        (r#"{"id":"s","source":{"subagent":"review"}}"#, true),
+        (r#"{"id":"s","source":"exec","thread_source":"user","history_base":null}"#, false),
+        (r#"{"id":"s","forked_from_id":"t"}"#, false),
+    ] {
+        let head = head_of(payload);
+        assert_eq!((head.is_of_subagent, head.base), (is_of_subagent, None), "{payload}");
+    }
+}
+
+#[test]
+fn the_end_of_a_conversation_is_refused() {
+    let based = line("session_meta", r#"{"id":"s","history_base":{"thread_id":"t","end_byte_offset":9}}"#);
+    with(&[based, said("user", "u")], |transcript| {
+        let why = FORMAT.refusal(transcript).expect("a reason");
+        assert!(why.contains("first 9 bytes are in the session t"), "{why}");
+    });
+    // The fork of a sub-agent repeats the first line of its parent behind its own.
+    let parent = line("session_meta", r#"{"id":"p","history_base":{"thread_id":"t","end_byte_offset":9}}"#);
+    with(&[meta(), parent, said("user", "u")], |transcript| assert_eq!(FORMAT.refusal(transcript), None));
+}
+
+#[test]
 fn old_files_have_bare_items() {
     let item =
         |role: &str| format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"t"}}]}}"#);
