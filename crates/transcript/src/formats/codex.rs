@@ -76,6 +76,8 @@ const FRAMES: [Frame; 19] = [
 pub(super) static FORMAT: Format = Format {
     name: "codex",
     about: "session files of Codex, ~/.codex/sessions/…/rollout-*.jsonl",
+    // A compaction keeps what it replaced for the model that reviews commands.
+    metadata_members: &["guardian_history", "retained_context"],
     unsent: unsent::FORMS,
     usage: &[],
     frames: &FRAMES,

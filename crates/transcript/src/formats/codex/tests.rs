@@ -151,6 +151,18 @@ fn the_end_of_a_conversation_is_refused() {
 }
 
 #[test]
+fn what_a_compaction_keeps_for_a_review_is_not_sent() {
+    let reviewed = r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"words of before"}]},{"type":"function_call","name":"shell","arguments":"{}","call_id":"c"},{"type":"function_call_output","call_id":"c","output":"printed words"}]"#;
+    let compacted = format!(
+        r#"{{"message":"m","replacement_history":[],"guardian_history":{reviewed},"retained_context":{{"user_messages":[{{"text":"words of before"}}]}}}}"#
+    );
+    with(&[meta(), line("compacted", &compacted), said("user", "n")], |transcript| {
+        assert_eq!(told(transcript), ["m", "n"]);
+        assert!(transcript.messages[0].calls.is_empty());
+    });
+}
+
+#[test]
 fn old_files_have_bare_items() {
     let item =
         |role: &str| format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"t"}}]}}"#);
