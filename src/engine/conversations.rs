@@ -145,6 +145,19 @@ impl Conversations<'_> {
         }
     }
 
+    /// Reports conversations whose beginning is in another file. Where they are compacted, their refusal says it.
+    pub(super) fn report_missing_beginnings(&self) {
+        if !matches!(self.run.settings.action, Action::Count { .. }) {
+            return;
+        }
+        for transcript in &self.document.transcripts {
+            if let Some(base) = &transcript.format.session.base(transcript) {
+                let source = &source_name(self.input, transcript);
+                self.run.listeners.handle(&Event::BeginsElsewhere { source, base });
+            }
+        }
+    }
+
     /// Reports where an agent stops to read a session.
     pub(super) fn report_reading_stops(&self) {
         for transcript in &self.document.transcripts {

@@ -80,7 +80,7 @@ pub(super) struct Lookup<'s> {
     masks: Masks,
     /// The hashes of the records so far.
     seen: HashSet<String>,
-    /// What could not be read, a sentence for each file.
+    /// What could not be read, a sentence for each file or each missing beginning.
     pub(super) damage: Vec<String>,
     /// Whether the messages are wanted, too, that are no longer sent.
     pub(super) reads_unsent: bool,
@@ -179,6 +179,7 @@ impl<'s> Lookup<'s> {
     fn read_transcripts(&mut self, input: &Input, contents: &mut Contents, visit: Visit<'_>) -> Result<()> {
         let (input, arena) = (with_updates(input, &self.settings.input)?, Arena::default());
         let document = read(&self.settings.input, &CompactionPolicy::keeping(Size::Nothing), &input, &arena)?;
+        let is_alone = matches!(self.settings.input.paths.as_slice(), [path] if path.is_file());
         for transcript in &document.transcripts {
             if let Some(redactor) = &mut self.masks.0
                 && !redactor.is_looked_through()
@@ -188,6 +189,9 @@ impl<'s> Lookup<'s> {
                 let envelope = transcript.envelope.filter(|_| is_own);
                 let beside = transcript.notes.iter().map(|note| note.json).chain(envelope);
                 beside.for_each(|json| drop(redactor.mask_strings(json.raw())));
+            }
+            if let Some(base) = transcript.format.session.base(transcript).filter(|_| is_alone && !self.looks_through) {
+                self.damage.push(format!("{}: {}", readable_source(&input.name), base.warning()));
             }
             let record = RecordMessages {
                 format: transcript.format.name.to_owned(),

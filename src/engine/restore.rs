@@ -10,6 +10,7 @@ use crate::cli::word_order::swapped;
 use crate::diagnostic::Advice;
 use crate::events::{Event, Listener, RestoredRounds};
 use crate::exit::{Exit, Failure};
+use crate::files::agent_homes::AgentHomes;
 use crate::files::atomic::Readers;
 use crate::files::compression::Compression;
 use crate::files::open_files::OpenFiles;
@@ -55,9 +56,22 @@ pub fn restore(settings: &RestoreSettings) -> Result<Exit> {
     }
     let mut archive = Archive::open(&settings.archive)?;
     let (done, all) = restore_text(settings, path, output, &mut archive, &reporter)?;
+    if let Some(path) = path.filter(|_| matches!(settings.destination, Destination::InPlace(_))) {
+        warn_of_database(settings, &AgentHomes::default(), path, &reporter);
+    }
     let damaged = archive.damaged();
     reporter.handle(&Event::Restored { archive: archive.path, file: None, done: &done, all, damaged });
     Ok(Exit::Success)
+}
+
+/// Says that the database of an agent names places that a session no longer has.
+fn warn_of_database(settings: &RestoreSettings, homes: &AgentHomes, path: &Path, reporter: &Reporter) {
+    if settings.volume == Volume::Quiet {
+        return;
+    }
+    if let Some(warning) = homes.stale_database(path) {
+        reporter.handle(&Event::Notice(&warning));
+    }
 }
 
 /// Restores the files of a folder in place: those with the name of a file that the archive is of.
@@ -72,6 +86,7 @@ fn restore_folder(settings: &RestoreSettings, folder: &Path, reporter: &Reporter
     let mut archive = Archive::open(&settings.archive)?;
     failures.extend(archive.damaged().map(str::to_owned));
     let (mut restored, mut as_they_were, mut others) = (0_u64, 0_u64, 0_u64);
+    let homes = AgentHomes::default();
     for entry in files {
         let Some(file) = entry.path.as_deref() else { continue };
         if !archive.has_file_named(file) {
@@ -79,7 +94,10 @@ fn restore_folder(settings: &RestoreSettings, folder: &Path, reporter: &Reporter
             continue;
         }
         match restore_in_folder(settings, file, &mut archive, reporter) {
-            Ok(()) => restored += 1,
+            Ok(()) => {
+                restored += 1;
+                warn_of_database(settings, &homes, file, reporter);
+            }
             Err(_) if text_hash_of(file).is_some_and(|hash| archive.is_original_hash(&hash)) => as_they_were += 1,
             Err(error) => failures.push(error.to_string()),
         }

@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use crate::events::{ConversationOutcome, Event, Listener, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
+use crate::files::agent_homes::AgentHomes;
 use crate::files::atomic::Readers;
 use crate::files::open_files::OpenFiles;
 use crate::files::output::{CompleteFile, OutputFile};
@@ -40,6 +41,8 @@ pub(super) struct Run<'b> {
     pub(super) rounds: ArchivedRounds,
     /// The files that other processes have open.
     open_files: OpenFiles,
+    /// The homes of the agents whose sessions are replaced.
+    agent_homes: AgentHomes,
     pub(super) state: Mutex<RunState>,
 }
 
@@ -75,8 +78,8 @@ impl<'b> Run<'b> {
         };
         let (listeners, rounds) = (Listeners::new(settings, inputs.entries.len()), ArchivedRounds::default());
         let state = Mutex::new(RunState { totals, ..RunState::default() });
-        let open_files = OpenFiles::default();
-        let run = Run { settings, inputs, journal, listeners, cache, rounds, open_files, state };
+        let (open_files, agent_homes) = (OpenFiles::default(), AgentHomes::default());
+        let run = Run { settings, inputs, journal, listeners, cache, rounds, open_files, agent_homes, state };
         for path in &inputs.passed_over {
             let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or not a file");
             run.listeners.handle(&Event::InputStatus { source: &name, what: why });
@@ -110,9 +113,14 @@ impl<'b> Run<'b> {
         ));
     }
 
-    /// Refuses to replace a file that another process has open for writing, unless `--force` is given.
-    pub(super) fn refuse_writer(&self, path: &Path, file: &Metadata) -> Result<()> {
-        if self.settings.output.force { Ok(()) } else { self.open_files.refuse_writer(path, file) }
+    /// Refuses to replace a file that another process has open for writing, or whose beginning is that of another session,
+    /// unless `--force` is given.
+    pub(super) fn refuse_used(&self, path: &Path, file: &Metadata) -> Result<()> {
+        if self.settings.output.force {
+            return Ok(());
+        }
+        self.open_files.refuse_writer(path, file)?;
+        self.agent_homes.refuse_base(path)
     }
 
     /// Warns that a program may still write to a file, where the system does not say so.
@@ -121,6 +129,16 @@ impl<'b> Run<'b> {
             return;
         }
         if let Some(warning) = self.open_files.warning(path, file) {
+            self.listeners.handle(&Event::Notice(&warning));
+        }
+    }
+
+    /// Says that the database of an agent names places that a session no longer has.
+    pub(super) fn warn_of_database(&self, path: &Path) {
+        if self.settings.stderr.volume == Volume::Quiet {
+            return;
+        }
+        if let Some(warning) = self.agent_homes.stale_database(path) {
             self.listeners.handle(&Event::Notice(&warning));
         }
     }

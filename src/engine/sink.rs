@@ -210,12 +210,12 @@ impl<'b> Sink<'b> {
         self.metadata.as_ref().filter(is_plain).map(Metadata::len)
     }
 
-    /// Refuses a file that is to be replaced while another process has it open for writing.
-    pub(super) fn refuse_writer(&self) -> Result<()> {
+    /// Refuses a file that is to be replaced while another process writes to it, or another session begins in it.
+    pub(super) fn refuse_used(&self) -> Result<()> {
         let in_place = matches!(self.run.settings.output.destination, Destination::InPlace(_));
         match (&self.entry.path, &self.metadata) {
             (Some(path), Some(file)) if in_place && !self.run.settings.action.is_read_only() => {
-                self.run.refuse_writer(path, file)
+                self.run.refuse_used(path, file)
             }
             _ => Ok(()),
         }
@@ -228,7 +228,7 @@ impl<'b> Sink<'b> {
     pub(super) fn check(&self) -> Result<()> {
         let Some((path, output)) = self.places().filter(|_| self.run.inputs.home.is_some()) else { return Ok(()) };
         self.refuse_links()?;
-        self.refuse_writer()?;
+        self.refuse_used()?;
         if self.is_directory {
             return Err(output::unwritable(output, &io::Error::other("it is a directory")).into());
         }

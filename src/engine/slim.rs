@@ -21,6 +21,7 @@ use crate::engine::inputs::below;
 use crate::events::{Event, Listener};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, ProgramPart};
+use crate::files::agent_homes::AgentHomes;
 use crate::files::atomic::tidy;
 use crate::files::open_files::OpenFiles;
 use crate::files::output;
@@ -92,6 +93,14 @@ fn report(settings: &SlimSettings, reporter: &Reporter, totals: &SlimTotals) -> 
     for notice in &totals.notices {
         reporter.handle(&Event::Notice(notice));
     }
+    if !settings.dry_run {
+        let agent_homes = AgentHomes::default();
+        for (path, _) in &totals.saved {
+            if let Some(warning) = agent_homes.stale_database(path) {
+                reporter.handle(&Event::Notice(&warning));
+            }
+        }
+    }
     for (path, why) in &totals.left {
         reporter.handle(&Event::Notice(&format!("{} is left alone: {why}", path.display())));
     }
@@ -132,7 +141,7 @@ fn is_own(path: &Path) -> bool {
 
 /// Works on all files, several at once, and returns what came of each in their order.
 fn work(settings: &SlimSettings, files: &[SessionFile]) -> Vec<Outcome> {
-    let open_files = OpenFiles::default();
+    let (open_files, agent_homes) = (OpenFiles::default(), AgentHomes::default());
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Option<Outcome>>> = Mutex::new(files.iter().map(|_| None).collect());
     let workers = cores_of_machine().min(files.len());
@@ -143,7 +152,9 @@ fn work(settings: &SlimSettings, files: &[SessionFile]) -> Vec<Outcome> {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(file) = files.get(index) else { return };
                     // A panic in one file must not end the others.
-                    let outcome = fault::caught(ProgramPart::Input, || slim_file(settings, file, &open_files))
+                    let slimmed =
+                        fault::caught(ProgramPart::Input, || slim_file(settings, file, &open_files, &agent_homes));
+                    let outcome = slimmed
                         .unwrap_or_else(|fault| Err(Failure::unreadable(format!("{}: {fault}", file.name())).into()));
                     lock(&done)[index] = Some(outcome.unwrap_or_else(Outcome::Failed));
                 }

@@ -97,6 +97,7 @@ impl Task<'_> {
         }
         conversations.report_unread_text();
         conversations.report_versions();
+        conversations.report_missing_beginnings();
         conversations.report_reading_stops();
         Ok(())
     }

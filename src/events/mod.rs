@@ -17,6 +17,7 @@ use crate::plan::cutoff::Pairs;
 use crate::plan::economy::Economy;
 use crate::rewrite::repair::Repair;
 use crate::transcript::foreign::{UnknownPart, UnreadText};
+use crate::transcript::session_files::HistoryBase;
 
 pub(crate) use ending::{Ending, NO_SUMMARY, UnchangedReasons};
 pub use row::{ConversationOutcome, Status};
@@ -52,6 +53,8 @@ pub(crate) enum Event<'e> {
     ReadingStops { source: &'e str, line: usize, format: &'static str },
     /// A session names a version that its reader does not know.
     UnknownVersion { source: &'e str, version: &'e str, format: &'static str },
+    /// The beginning of a conversation is in another file.
+    BeginsElsewhere { source: &'e str, base: &'e HistoryBase },
     /// More than a tenth of the text of a conversation is under members that its format does not have.
     UnreadText { source: &'e str, format: &'static str, unread: &'e UnreadText },
     /// More of a conversation is in parts of unknown kinds than in known ones.

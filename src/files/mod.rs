@@ -1,5 +1,6 @@
 //! Files and standard streams: reads them, and writes them whole or not at all.
 
+pub(crate) mod agent_homes;
 pub(crate) mod append;
 pub(crate) mod atomic;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]

@@ -121,6 +121,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             let what = format!("{version} is newer than what tcompact knows of {format}; its known lines are read");
             (Usual, of(source, what))
         }
+        Event::BeginsElsewhere { source, base } => (Usual, of(source, base.warning())),
         Event::UnreadText { source, format, unread } => (Usual, of(source, unread_text(format, unread))),
         Event::UnknownParts { source, unknown } => {
             let (percent, message, what) = (unknown.percent(), unknown.message, unknown.what());

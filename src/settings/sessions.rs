@@ -11,6 +11,7 @@ use walkdir::WalkDir;
 
 use crate::diagnostic::Advice;
 use crate::exit::Failure;
+use crate::files::agent_homes::head_of;
 use crate::files::input;
 use crate::files::open_files::OpenFiles;
 use crate::plan::size::whole;
@@ -46,8 +47,9 @@ pub(super) fn expanded(mut command_line: CommandLine, variable: impl Fn(&str) ->
             let why = format!("--latest {agent} takes the place of a path; leave out one of them");
             return Err(Failure::usage(why).about("latest").into());
         }
-        let session = newest_session(&agent, &variable)?;
+        let NewestSession { session, skipped } = newest_session(&agent, &variable)?;
         notices.push(format!("--latest {agent}: {}", session.display()));
+        notices.extend(skipped);
         command_line = command_line.with_path("latest", &session)?;
     }
     if command_line.is_given("rescue") {
@@ -59,7 +61,14 @@ pub(super) fn expanded(mut command_line: CommandLine, variable: impl Fn(&str) ->
 }
 
 /// The newest session of an agent that no other process has open.
-fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+struct NewestSession {
+    session: PathBuf,
+    /// A sentence about a newer one that is open.
+    skipped: Option<String>,
+}
+
+/// Finds the newest session of an agent. Those of its sub-agents do not count.
+fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> Result<NewestSession> {
     let files = find_format(agent)?.and_then(|format| format.session_files.as_ref());
     let folder = files.zip(files.and_then(|files| folder_of(files, variable)));
     let Some((files, folder)) = folder else {
@@ -79,10 +88,17 @@ fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> R
     let open_files = OpenFiles::default();
     let mut open = None;
     for (_, session) in sessions.into_iter().rev() {
-        match session.metadata().ok().and_then(|metadata| open_files.writer(&metadata)) {
-            None => return Ok(session),
-            Some(writer) => open = open.or(Some((session, writer))),
+        if head_of(&session).is_some_and(|head| head.is_of_subagent) {
+            continue;
         }
+        let writer = session.metadata().ok().and_then(|metadata| open_files.writer(&metadata));
+        let Some(writer) = writer else {
+            let skipped = open.map(|(newer, writer): (PathBuf, String)| {
+                format!("--latest {agent} skips {}, which is newer: {writer} has it open", newer.display())
+            });
+            return Ok(NewestSession { session, skipped });
+        };
+        open = open.or(Some((session, writer)));
     }
     let why = match open {
         Some((session, writer)) => format!(

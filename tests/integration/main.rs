@@ -10,6 +10,7 @@ mod broken_lines;
 mod browser;
 mod cases;
 mod clock;
+mod codex_homes;
 mod compactions;
 mod completions;
 mod compressed_archives;

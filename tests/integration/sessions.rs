@@ -94,6 +94,29 @@ fn every_agent_has_a_newest_session() {
     }
 }
 
+/// A sub-agent of Codex has a file of its own, which is newer than the session that waits for it.
+#[test]
+fn a_sub_agents_session_is_not_the_newest() {
+    let home = tempfile::tempdir().expect("a folder");
+    let place = |last: u8| {
+        let id = format!("0196f0e2-1c1b-7c3e-9a53-2f4b7c8d9e0{last}");
+        home.path().join(format!(".codex/sessions/2026/01/07/rollout-2026-01-07T10-00-00-{id}.jsonl"))
+    };
+    let session = fixture("codex/rollout.jsonl");
+    written(&place(0), &session, 9);
+    for (last, of_subagent) in [
+        (1, r#""thread_source":"subagent""#),
+        (2, r#""source":{"subagent":{"thread_spawn":{"parent_thread_id":"0","depth":1}}}"#),
+        (3, r#""source":{"subagent":"review"}"#),
+    ] {
+        let head =
+            format!(r#"{{"timestamp":"2026-01-07T10:00:00Z","type":"session_meta","payload":{{{of_subagent}}}}}"#);
+        written(&place(last), &format!("{head}\n{session}"), 1);
+    }
+    let done = in_home(home.path(), &["count", "--latest", "codex"]);
+    assert!(done.code == 0 && done.stderr.contains(&place(0).display().to_string()), "{done:?}");
+}
+
 /// The first fixture of a format.
 fn first_fixture(format: &str) -> String {
     let folder = fs::read_dir(Path::new(FIXTURES).join(format)).expect("a folder");
@@ -128,6 +151,10 @@ fn a_session_that_is_open_is_not_the_newest() {
     for (run, file) in taken.iter().zip(files.iter().rev()) {
         assert!(run.stderr.contains(&file.display().to_string()), "{run:?}");
     }
+    let skips: Vec<bool> = taken.iter().map(|run| run.stderr.contains("--latest claude-code skips ")).collect();
+    assert_eq!(skips, [false, true], "{taken:?}");
+    let skipped = taken[1].stderr.lines().find(|line| line.contains(" skips ")).expect("a line");
+    assert!(skipped.contains(NEW) && skipped.contains("sleep (process "), "{skipped}");
     assert!(none.code == 1 && none.stderr.contains("sleep (process "), "{none:?}");
     assert!(none.stderr.contains(NEW) && none.stderr.contains("there is no other session"), "{none:?}");
 }

@@ -1,4 +1,7 @@
-//! Where agents keep their sessions, and which of their files are sessions.
+//! Where agents keep their sessions, which of their files are sessions, and what a session's first line says of its file.
+
+use crate::json::Json;
+use crate::wording::counted;
 
 /// The files of an agent's sessions.
 #[derive(Debug)]
@@ -13,11 +16,59 @@ pub struct SessionFiles {
     pub is_session: fn(&str) -> bool,
     /// The name of the folder that a session is in, where only that tells it from those of sub-agents.
     pub parent: Option<&'static str>,
+    /// What depends on the bytes of these files, where anything does.
+    pub dependents: Option<Dependents>,
+}
+
+/// What depends on the bytes of an agent's session files: other sessions, and a database.
+#[derive(Debug)]
+pub struct Dependents {
+    /// Reads the first line of a session.
+    pub head: fn(Json<'_>) -> SessionHead,
+    /// The folders with sessions, below the agent's own.
+    pub folders: &'static [&'static str],
+    /// What the name of a database in the agent's own folder begins with, which names places in sessions.
+    pub database: &'static str,
+    /// The agent's name.
+    pub agent: &'static str,
+}
+
+/// What the first line of a session says of its file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct SessionHead {
+    /// Whether it is the conversation of a sub-agent.
+    pub is_of_subagent: bool,
+    /// Where the conversation begins, if that is in another file.
+    pub base: Option<HistoryBase>,
+}
+
+/// The beginning of a conversation that is the beginning of another file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryBase {
+    /// The id that the other file's name ends with.
+    pub thread: String,
+    /// The number of that file's bytes.
+    pub bytes: u64,
+}
+
+impl HistoryBase {
+    /// The warning for what is counted or shown without that beginning, to follow the name of the conversation.
+    pub fn warning(&self) -> String {
+        let (bytes, thread) = (counted(self.bytes, "byte"), &self.thread);
+        format!("the first {bytes} of the conversation are in the session {thread}, and are not read")
+    }
 }
 
 /// The name of a file without the ending of lines, if the rest is a name that an agent gives.
 pub fn stem_of_lines(name: &str) -> Option<&str> {
     name.strip_suffix(".jsonl").filter(|stem| !stem.contains('.'))
+}
+
+/// The UUID that the name of a file of lines ends with.
+pub fn id_in_name(name: &str) -> Option<&str> {
+    const LENGTH: usize = 36;
+    let stem = stem_of_lines(name).filter(|stem| ends_with_uuid(stem))?;
+    stem.get(stem.len().checked_sub(LENGTH)?..)
 }
 
 /// Whether a name ends with a UUID.

@@ -166,7 +166,7 @@ impl Sink<'_> {
                 let replaced = ReplacedFile { path, target, before: self.metadata.as_ref() };
                 // Nothing is archived for a file that changed already.
                 replaced.refuse_change()?;
-                self.refuse_writer()?;
+                self.refuse_used()?;
                 self.put(written, path, output, Some(replaced))
             }
             (Destination::InPlace(_), Some(_)) => {
@@ -227,6 +227,7 @@ impl Sink<'_> {
         if others > 0 {
             self.run.listeners.handle(&Event::NamesParted { path, others });
         }
+        self.run.warn_of_database(path);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::retry::Typed;
 use crate::compact::CompactionPolicy;
 use crate::engine::restore::restore;
+use crate::files::agent_homes::AgentHomes;
 use crate::files::blocks::BlockSizes;
 use crate::files::open_files::OpenFiles;
 use crate::plan::size::Size;
@@ -96,7 +97,7 @@ impl TestFile {
     }
 
     fn slim(&self, large: LargeFiles) -> Result<Outcome> {
-        slim_file(&settings(large), &self.session(), &OpenFiles::default())
+        slim_file(&settings(large), &self.session(), &OpenFiles::default(), &AgentHomes::default())
     }
 
     /// Slims the file, and says how many bytes that saved.

@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use crate::compact::{Slimmed, assign_record_ids, context_difference, is_lines, slim};
 use crate::exit::Failure;
+use crate::files::agent_homes::AgentHomes;
 use crate::files::append::WaitingSections;
 use crate::files::atomic::Readers;
 use crate::files::compression::Compression;
@@ -30,7 +31,12 @@ use crate::engine::slim::place::{Outcome, Place, Saving, SessionFile, checked_ar
 ///
 /// # Errors
 /// It cannot be read or replaced, or the result is not the same context. The file is as it was then.
-pub(super) fn slim_file(settings: &SlimSettings, file: &SessionFile, open_files: &OpenFiles) -> Result<Outcome> {
+pub(super) fn slim_file(
+    settings: &SlimSettings,
+    file: &SessionFile,
+    open_files: &OpenFiles,
+    agent_homes: &AgentHomes,
+) -> Result<Outcome> {
     let path = &file.path;
     let there = fs::symlink_metadata(path);
     let unreadable = |error| Failure::unreadable(format!("{} cannot be read: {}", file.name(), reason(&error)));
@@ -49,6 +55,14 @@ pub(super) fn slim_file(settings: &SlimSettings, file: &SessionFile, open_files:
             open_files.refuse_writer(path, &there)?;
         }
         return Ok(Outcome::Left(format!("{writer} has it open for writing")));
+    }
+    if !settings.force
+        && let Some(follower) = agent_homes.follower(path)
+    {
+        if file.is_named {
+            agent_homes.refuse_base(path)?;
+        }
+        return Ok(Outcome::Left(format!("the session {} begins with bytes of it", follower.display())));
     }
     if is_large(&settings.input, path, there.len())
         && let Some(outcome) = slim_by_lines(&Place { settings, file, before: &there, open_files })?

@@ -94,6 +94,7 @@ pub(super) static FORMAT: Format = Format {
         folder: "projects",
         is_session: |name| stem_of_lines(name).is_some_and(|stem| stem.len() == 36 && ends_with_uuid(stem)),
         parent: None,
+        dependents: None,
     }),
     // Claude Code leaves out texts of nothing but white space, and sends empty ones.
     order: MessageOrder {

@@ -5,11 +5,15 @@
 //! text as another. Lines that the replay removes become obsolete notes, and lines that it restores are messages like
 //! any other.
 //!
+//! The file of a conversation that was taken back to an earlier place or forked holds its end only, and its first line
+//! names the file with the beginning.
+//!
 //! Codex writes instructions and the environment in the user's name before the first message. They count as a
 //! developer's, so that they are kept like other standing instructions. Files of old versions have bare items on their
 //! lines.
 
 mod background;
+mod head;
 mod replay;
 mod unsent;
 
@@ -33,7 +37,7 @@ use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultR
 use crate::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::outputs::{CallOutput, HostedResult};
 use crate::pieces::Piece;
-use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
+use crate::session_files::{Dependents, HistoryBase, SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::status::Denial;
 use crate::text::Text;
 use crate::usage::{SizeNote, Usage};
@@ -72,6 +76,8 @@ const FRAMES: [Frame; 19] = [
 pub(super) static FORMAT: Format = Format {
     name: "codex",
     about: "session files of Codex, ~/.codex/sessions/…/rollout-*.jsonl",
+    // A compaction keeps what it replaced for the model that reviews commands.
+    metadata_members: &["guardian_history", "retained_context"],
     unsent: unsent::FORMS,
     usage: &[],
     frames: &FRAMES,
@@ -83,6 +89,12 @@ pub(super) static FORMAT: Format = Format {
         folder: "sessions",
         is_session: |name| name.starts_with("rollout-") && stem_of_lines(name).is_some_and(ends_with_uuid),
         parent: None,
+        dependents: Some(Dependents {
+            head: head::head,
+            folders: &["sessions", "archived_sessions"],
+            database: "thread_history_",
+            agent: "Codex",
+        }),
     }),
     sent_beside: Some(SentBeside {
         entry: "session_meta",
@@ -104,6 +116,7 @@ pub(super) static FORMAT: Format = Format {
         provider_results,
         write_summary,
         write_result,
+        refusal: head::refusal,
         ..Hooks::NONE
     },
     session: &Codex,
@@ -115,7 +128,7 @@ struct Codex;
 
 fn match_score(message: &Object<'_>) -> MatchScore {
     match line(message) {
-        Some(CodexLine::Other) => MatchScore::Neutral,
+        Some(CodexLine::WorldState | CodexLine::Other) => MatchScore::Neutral,
         Some(CodexLine::Meta) if message.get("payload").is_none() => MatchScore::Own("the first line of a session"),
         Some(CodexLine::Item(json, Some(_))) if json.span() == message.json.span() => MatchScore::Neutral,
         Some(_) => MatchScore::Own("the type and payload of a session's line"),
@@ -311,6 +324,10 @@ impl Session for Codex {
         Some(true)
     }
 
+    fn base(&self, transcript: &Transcript<'_>) -> Option<HistoryBase> {
+        head::base(transcript)
+    }
+
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
         unsent::no_longer_loaded(transcript)
     }
@@ -327,6 +344,8 @@ enum CodexLine<'a> {
     Meta,
     /// The settings from this line on.
     Context,
+    /// What the model knows of its instructions and its environment.
+    WorldState,
     /// An event that Codex showed the user.
     Event(Json<'a>),
     Other,
@@ -344,6 +363,7 @@ fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
             "compacted" => CodexLine::Compacted(payload),
             "session_meta" => CodexLine::Meta,
             "turn_context" => CodexLine::Context,
+            "world_state" => CodexLine::WorldState,
             "event_msg" => CodexLine::Event(payload),
             _ => CodexLine::Other,
         });

@@ -54,6 +54,7 @@ pub(super) static FORMAT: Format = Format {
         folder: "session-state",
         is_session: |name| name == "events.jsonl",
         parent: None,
+        dependents: None,
     }),
     // Copilot drops results without a call, and answers calls without a result itself.
     order: MessageOrder::of(ResultPlacement::Unchecked),

@@ -52,7 +52,14 @@ pub(super) static FORMAT: Format = Format {
     usage: &[UsageAt { read: |tokens| Usage::named(&Object::of(tokens), &TOKENS), ..UsageAt::path(&["tokens"]) }],
     frames: &FRAMES,
     on_broken_line: Some(OnBrokenLine::Refuse),
-    session_files: Some(SessionFiles { variable: "", home: ".gemini", folder: "tmp", is_session, parent: None }),
+    session_files: Some(SessionFiles {
+        variable: "",
+        home: ".gemini",
+        folder: "tmp",
+        is_session,
+        parent: None,
+        dependents: None,
+    }),
     // A call holds its result, and a cancelled one has none.
     order: MessageOrder::of(ResultPlacement::Unchecked),
     text_block: TextBlock::Bare,

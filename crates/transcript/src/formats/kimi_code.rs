@@ -66,6 +66,7 @@ pub(super) static FORMAT: Format = Format {
         folder: "sessions",
         is_session: |name| name == "wire.jsonl",
         parent: Some("main"),
+        dependents: None,
     }),
     order: MessageOrder::of(ResultPlacement::Behind),
     // Kimi Code sends what stands before a compaction behind its summary.

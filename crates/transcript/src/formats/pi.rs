@@ -74,6 +74,7 @@ pub(super) static FORMAT: Format = Format {
         folder: "sessions",
         is_session: |name| stem_of_lines(name).is_some_and(ends_with_uuid),
         parent: None,
+        dependents: None,
     }),
     order: MessageOrder::of(ResultPlacement::Behind),
     summary_position: SummaryPosition::InPlace,

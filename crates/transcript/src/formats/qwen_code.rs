@@ -55,6 +55,7 @@ pub(super) static FORMAT: Format = Format {
         folder: "projects",
         is_session: |name| stem_of_lines(name).is_some_and(|stem| stem.len() == 36 && ends_with_uuid(stem)),
         parent: Some("chats"),
+        dependents: None,
     }),
     order: MessageOrder::of(ResultPlacement::Behind),
     // Qwen Code sends nothing that its way comes by before a compression.

@@ -11,13 +11,27 @@ use crate::message::Role;
 pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
     let mut replay = LineReplay::default();
     let mut retentions = Vec::new();
-    for value in values {
+    // The last line that tells the model its instructions and its environment: a message, or a compaction's list. A
+    // record of what the model knows stays as long as that line. Without it, Codex sends neither again.
+    let mut telling = None;
+    for (index, value) in values.enumerate() {
         let step = step(value);
         replay.add(step);
-        retentions.push(retention(value, step));
+        if matches!(step, LineStep::Standing | LineStep::Compaction { has_list: true }) {
+            telling = Some(index);
+        }
+        retentions.push(match line(&Object::of(value)) {
+            Some(CodexLine::WorldState) => telling.map_or(Retention::Obsolete, Retention::With),
+            _ => retention(value, step),
+        });
     }
     let mut entries = Vec::with_capacity(retentions.len());
     for (index, retention) in retentions.into_iter().enumerate() {
+        let retention = match retention {
+            // The line was replaced by a later compaction, and the record by the one behind that.
+            Retention::With(line) if !replay.is_message(line) => Retention::Obsolete,
+            other => other,
+        };
         entries.push(if replay.is_message(index) { EntryKind::Message } else { EntryKind::Note(retention) });
     }
     entries
@@ -46,7 +60,7 @@ pub(super) fn step(value: Json<'_>) -> LineStep {
         Some(CodexLine::Item(..)) | None => LineStep::Message,
         Some(CodexLine::Compacted(payload)) => LineStep::Compaction { has_list: has_list(payload) },
         Some(CodexLine::Event(event)) => step_of_event(event),
-        Some(CodexLine::Meta | CodexLine::Context | CodexLine::Other) => LineStep::Note,
+        Some(CodexLine::Meta | CodexLine::Context | CodexLine::WorldState | CodexLine::Other) => LineStep::Note,
     }
 }
 

@@ -99,6 +99,70 @@ fn rolled_back_items_are_removed() {
 }
 
 #[test]
+fn a_world_state_stays_with_the_line_that_tells_it() {
+    let told = said("user", "# AGENTS.md instructions for /w\\n\\n<INSTRUCTIONS>r</INSTRUCTIONS>");
+    let state = line("world_state", r#"{"full":true,"state":{"agents_md":{"text":"r"}}}"#);
+    let changed = line("world_state", r#"{"full":false,"state":{"environments":{}}}"#);
+    let list = r#"{"message":"","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"h"}]}]}"#;
+    let retentions = |lines: &[String]| {
+        with(lines, |transcript| transcript.notes.iter().map(|note| note.retention).collect::<Vec<Retention>>())
+    };
+    let session = [said("developer", "d"), told, state.clone(), said("user", "u"), changed.clone()];
+    assert_eq!(retentions(&session), [Retention::With(1); 2]);
+    let compacted = [session.as_slice(), &[line("compacted", list), state.clone(), changed]].concat();
+    let replaced = retentions(&compacted);
+    assert_eq!(replaced[..5], [Retention::Obsolete; 5]);
+    assert_eq!(replaced[5..], [Retention::With(0); 2]);
+    // Nothing tells it: an earlier cut removed the message.
+    assert_eq!(retentions(&[state, said("user", "u")]), [Retention::Obsolete]);
+}
+
+#[test]
+fn the_first_line_says_what_the_file_is_a_part_of() {
+    let head_of = |payload: &str| {
+        let text = line("session_meta", payload);
+        let source = crate::source::Source::of(&text).expect("JSON");
+        head::head(source.first().expect("a line"))
+    };
+    let base = HistoryBase { thread: "t".to_owned(), bytes: 9 };
+    let based = head_of(r#"{"id":"s","history_base":{"thread_id":"t","end_ordinal_exclusive":3,"end_byte_offset":9}}"#);
+    assert_eq!((based.is_of_subagent, based.base), (false, Some(base)));
+    for (payload, is_of_subagent) in [
+        (r#"{"id":"s","thread_source":"subagent"}"#, true),
+        (r#"{"id":"s","source":{"subagent":"review"}}"#, true),
+        (r#"{"id":"s","source":"exec","thread_source":"user","history_base":null}"#, false),
+        (r#"{"id":"s","forked_from_id":"t"}"#, false),
+    ] {
+        let head = head_of(payload);
+        assert_eq!((head.is_of_subagent, head.base), (is_of_subagent, None), "{payload}");
+    }
+}
+
+#[test]
+fn the_end_of_a_conversation_is_refused() {
+    let based = line("session_meta", r#"{"id":"s","history_base":{"thread_id":"t","end_byte_offset":9}}"#);
+    with(&[based, said("user", "u")], |transcript| {
+        let why = FORMAT.refusal(transcript).expect("a reason");
+        assert!(why.contains("first 9 bytes are in the session t"), "{why}");
+    });
+    // The fork of a sub-agent repeats the first line of its parent behind its own.
+    let parent = line("session_meta", r#"{"id":"p","history_base":{"thread_id":"t","end_byte_offset":9}}"#);
+    with(&[meta(), parent, said("user", "u")], |transcript| assert_eq!(FORMAT.refusal(transcript), None));
+}
+
+#[test]
+fn what_a_compaction_keeps_for_a_review_is_not_sent() {
+    let reviewed = r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"words of before"}]},{"type":"function_call","name":"shell","arguments":"{}","call_id":"c"},{"type":"function_call_output","call_id":"c","output":"printed words"}]"#;
+    let compacted = format!(
+        r#"{{"message":"m","replacement_history":[],"guardian_history":{reviewed},"retained_context":{{"user_messages":[{{"text":"words of before"}}]}}}}"#
+    );
+    with(&[meta(), line("compacted", &compacted), said("user", "n")], |transcript| {
+        assert_eq!(told(transcript), ["m", "n"]);
+        assert!(transcript.messages[0].calls.is_empty());
+    });
+}
+
+#[test]
 fn old_files_have_bare_items() {
     let item =
         |role: &str| format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"t"}}]}}"#);
