@@ -23,6 +23,7 @@ const REFUSALS: &[&str] = &["User rejected tool use", "The user doesn't want to"
 
 const PROGRESS: Conditions = &[(&["type"], "progress")];
 const SNAPSHOT: Conditions = &[(&["type"], "file-history-snapshot")];
+const ATTACHMENT: Conditions = &[(&["type"], "attachment")];
 const HOOK: Conditions = &[(&["attachment", "type"], "hook_success")];
 const ASYNC_HOOK: Conditions = &[(&["attachment", "type"], "async_hook_response")];
 const UPDATE: Conditions = &[(&["toolUseResult", "type"], "update")];
@@ -53,6 +54,12 @@ pub(super) const FORMS: UnsentForms = UnsentForms {
     kept: &[
         KeptMember { of: HOOK, path: &["attachment", "command"] },
         KeptMember { of: ASYNC_HOOK, path: &["attachment", "command"] },
+        // Beside the text that is sent, Claude Code compares what it attached with what it would attach now.
+        KeptMember { of: ATTACHMENT, path: &["attachment"] },
+        // One of the texts is sent, by what stands around the line.
+        KeptMember { of: ATTACHMENT, path: &["rendered"] },
+        KeptMember { of: ATTACHMENT, path: &["renderedInHumanTurn"] },
+        KeptMember { of: ATTACHMENT, path: &["renderedWithdrawn"] },
     ],
     links: Some(KEYS),
 };
