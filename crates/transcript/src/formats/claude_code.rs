@@ -109,7 +109,16 @@ pub(super) static FORMAT: Format = Format {
     parent_member: Some(KEYS.parent),
     marks_summaries: true,
     size_reset: Some(SizeReset { to: "zero", why: "as Claude Code does after a compaction" }),
-    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
+    hooks: Hooks {
+        match_score,
+        read,
+        groups,
+        result_output,
+        write_summary,
+        write_result,
+        text_instead_of_medium: attached::text_instead_of_medium,
+        ..Hooks::NONE
+    },
     session: &ClaudeCode,
     ..Format::DEFAULT
 };
