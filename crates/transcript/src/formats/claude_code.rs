@@ -310,6 +310,12 @@ impl Session for ClaudeCode {
         is_true(&Object::of(summary.json), "isCompactSummary").then_some(true)
     }
 
+    /// Ours has the time of what it stands before, so that times tell nothing. It sets the sizes of all that it keeps to
+    /// zero, and no answer that Claude Code was given has such sizes.
+    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
+        is_true(&Object::of(summary.json), "isCompactSummary") && chain::has_size(answer)
+    }
+
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
         unsent::no_longer_loaded(transcript)
     }
