@@ -310,10 +310,16 @@ pub(super) fn stale_thinking(
     transcript: &Transcript<'_>,
     changed: Option<usize>,
 ) -> Removal {
-    let compacted = thinking::compacted(transcript);
-    let changed = [changed, compacted.map(|compacted| compacted + 1)].into_iter().flatten().min();
     let messages = transcript.messages.len();
-    thinking::removal(transcript, changed.unwrap_or(messages)..messages, policy.thinking, policy.reader_name())
+    let changed = changed.unwrap_or(messages);
+    let compacted = thinking::compacted(transcript).map_or(messages, |compacted| compacted + 1);
+    let mut stale = Vec::new();
+    for index in changed.min(compacted)..messages {
+        if index >= changed || !thinking::was_written_behind_summary(transcript, index) {
+            stale.push(index);
+        }
+    }
+    thinking::removal(transcript, stale.into_iter(), policy.thinking, policy.reader_name())
 }
 
 /// What the rounds of a repair have done so far.
@@ -346,7 +352,12 @@ impl RepairProgress {
         // Thinking was signed for the messages before it, and providers refuse it once these changed.
         self.has_removed_thinking = true;
         let removal_of = |(transcript, first): (&Transcript<'_>, &Option<usize>)| {
-            let removal = stale_thinking(policy, transcript, *first);
+            let mut removal = stale_thinking(policy, transcript, *first);
+            // What was signed behind thinking that goes does not fit any more either.
+            if let Some(earliest) = removal.messages.first() {
+                removal =
+                    stale_thinking(policy, transcript, Some(first.map_or(*earliest, |first| first.min(*earliest))));
+            }
             let (source, what) = (source_name(input, transcript), CompactionEvent::Thinking(&removal));
             task.run.listeners.handle(&Event::Compacting { source: &source, what, reader: None });
             removal.all_edits(transcript)

@@ -202,6 +202,41 @@ fn a_line_that_only_thinks_goes_and_the_others_are_led_to() {
     assert_eq!(walked.len(), lines.len(), "all of it is led to: {out}");
 }
 
+/// What Claude Code was answered after a compaction has sizes, and those of what the compaction kept are zero.
+#[test]
+fn thinking_written_after_a_compaction_is_not_stale() {
+    let with_sizes = |source: &str| {
+        let mut lines = String::new();
+        for line in source.lines() {
+            let mut line: Value = serde_json::from_str(line).expect("JSON");
+            if line["type"] == "assistant" {
+                line["message"]["usage"] = json!({"input_tokens": 900, "output_tokens": 20});
+            }
+            lines += &format!("{line}\n");
+        }
+        lines
+    };
+    let grown = |out: &str| {
+        let mut new = session().replace("SIG", "NEW").replace("msg_", "new_").replace("\"t\"", "\"s\"");
+        for n in 0..7 {
+            new = new.replace(&format!("\"u{n}\""), &format!("\"v{n}\""));
+        }
+        let last: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+        out.to_owned() + &with_sizes(&new.replacen("null", &last["uuid"].to_string(), 1))
+    };
+    let check = |text: &str| piped(&["check"], text);
+    let mend = |text: &str| piped(&["-q", "--repair", "drop", "--keep", "messages:50"], text).stdout;
+    let fresh = grown(&compacted(&with_sizes(&session()), &["-q"]).stdout);
+    assert_eq!(check(&fresh).code, 0, "{fresh}");
+    assert!(fresh.contains("NEW1") && mend(&fresh).contains("NEW1"), "{fresh}");
+    let kept = grown(&compacted(&with_sizes(&session()), &["-q", "--thinking", "keep"]).stdout);
+    let found = check(&kept);
+    assert_eq!((found.code, found.stderr.lines().count()), (6, 2), "only what was kept: {found:?}");
+    let mended = mend(&kept);
+    assert!(!mended.contains("SIG1") && !mended.contains("NEW1"), "what goes changes what is behind it: {mended}");
+    assert_eq!(check(&mended).code, 0);
+}
+
 /// Cut arguments change the history of later messages just as a summary does.
 #[test]
 fn thinking_behind_cut_arguments_is_removed() {

@@ -99,6 +99,8 @@ pub fn notices(message: &Message<'_>) -> Vec<TaskRecord> {
     }
     let mut texts = Vec::new();
     match &message.content {
+        // An agent can send a notice in a frame.
+        _ if let Some(typed) = message.rare_fields().typed => texts.push(typed),
         // A whole message that is a result has its text as its content.
         Content::Text(text) if message.results.is_empty() => texts.push(*text),
         Content::Text(_) => {}

@@ -388,6 +388,11 @@ impl Format {
         (self.hooks.write_result)(call, calling, text)
     }
 
+    /// The value with a text that can replace a medium that is not an element of a list; `None` if none can.
+    pub fn text_instead_of_medium(&self, medium: Json<'_>, text: &str) -> Option<Value> {
+        (self.hooks.text_instead_of_medium)(medium, text)
+    }
+
     /// The members of a call that hold its result; none where a result is not a part of its call.
     pub fn result_members(&self, call: &Call<'_>, text: &str) -> Option<CallMembers> {
         (self.hooks.result_members)(call, text)

@@ -194,7 +194,9 @@ fn replace_value(
     let block = match result {
         // A tool can return any value there.
         Some(result) if !is_element && !matches!(result.output.shape, OutputShape::Blocks(_)) => Value::from(note),
-        _ if !is_element || span == transcript.messages[message].span() => return None,
+        _ if span == transcript.messages[message].span() => return None,
+        None if !is_element => transcript.format.text_instead_of_medium(json, note)?,
+        _ if !is_element => return None,
         _ => transcript.format.write_text_block(json, note)?,
     };
     Some(vec![Edit { range: span, text: block.to_string() }])

@@ -203,6 +203,15 @@ pub fn compacted(transcript: &Transcript<'_>) -> Option<usize> {
     transcript.messages.iter().position(is_compacted)
 }
 
+/// Whether a message was proven to be written after the last summary before it that tcompact put there. Its thinking was
+/// signed for that summary.
+pub fn was_written_behind_summary(transcript: &Transcript<'_>, index: usize) -> bool {
+    let before = &transcript.messages[..index];
+    let summary = before.iter().rfind(|message| message.is_ours());
+    let session = transcript.format.session;
+    summary.is_some_and(|summary| session.was_written_behind(transcript.messages[index].json, summary))
+}
+
 /// Whether a message shows a compaction by tcompact: a summary, or a call with a cut argument. Summaries of agents do not
 /// count, because they existed when the messages after them were signed.
 fn is_compacted(message: &Message<'_>) -> bool {

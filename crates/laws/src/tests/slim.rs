@@ -136,7 +136,8 @@ fn long(choice: u8) -> String {
     if choice.is_multiple_of(7) { text.replace('\n', " ") + &"x".repeat(2_500) } else { text }
 }
 
-/// A session of Claude Code with copies of results and lines about progress, of which some lead on.
+/// A session of Claude Code with copies of results, and with records of requests, prompts and lines about progress, of which
+/// some lead on.
 pub(super) fn with_copies(source: &str, choices: &[u8]) -> String {
     let mut lines = Vec::new();
     let mut stands_for: Option<(String, String)> = None;
@@ -162,11 +163,21 @@ pub(super) fn with_copies(source: &str, choices: &[u8]) -> String {
         let id = line["uuid"].as_str().map(str::to_owned);
         lines.push(line.to_string());
         if let Some(id) = id.filter(|_| choice % 5 < 2) {
-            let progress = format!("p{at}");
-            let data = json!({"type": "bash_progress", "output": long(choice)});
-            let line = json!({"parentUuid": id, "sessionId": "s", "type": "progress", "data": data, "uuid": progress});
+            let between = format!("p{at}");
+            let mut line = json!({"parentUuid": id, "sessionId": "s", "uuid": between});
+            if choice.is_multiple_of(2) {
+                line["type"] = json!("progress");
+                line["data"] = json!({"type": "bash_progress", "output": long(choice)});
+            } else {
+                line["type"] = json!("attachment");
+                line["attachment"] = json!({"type": "prompt_snapshot", "systemPrompt": [long(choice)]});
+            }
             lines.push(line.to_string());
-            stands_for = Some((id, progress));
+            stands_for = Some((id, between));
+        }
+        if choice.is_multiple_of(4) {
+            lines.push(json!({"type": "api-request-blob", "hash": choice, "message": long(choice)}).to_string());
+            lines.push(json!({"type": "api-request", "sessionId": "s", "tail": [choice]}).to_string());
         }
         if choice.is_multiple_of(11) {
             let snapshot = json!({"type": "file-history-snapshot", "messageId": "m", "snapshot": {"at": long(choice)}});
@@ -203,6 +214,56 @@ pub(super) fn with_events(source: &str, choices: &[u8]) -> String {
         }
     }
     lines.join("\n") + "\n"
+}
+
+#[test]
+fn claude_code_goes_on_with_the_last_prompt_and_what_it_rendered() {
+    let words = "Many words of a prompt. ".repeat(20);
+    let linked = |id: u8, parent: u8, rest: Value| {
+        let mut line = json!({"parentUuid": format!("u{parent}"), "sessionId": "s", "uuid": format!("u{id}")});
+        line.as_object_mut().expect("an object").extend(rest.as_object().cloned().unwrap_or_default());
+        if parent == 0 {
+            line["parentUuid"] = Value::Null;
+        }
+        line.to_string() + "\n"
+    };
+    let user = |id, parent| linked(id, parent, json!({"type": "user", "message": {"role": "user", "content": "a"}}));
+    let prompt = |id, parent, name: &str| {
+        let value = json!({"type": "prompt_snapshot", "systemPrompt": [format!("{name} {words}")]});
+        linked(id, parent, json!({"type": "attachment", "attachment": value}))
+    };
+    let record = |kind: &str| json!({"type": kind, "sessionId": "s", "shape": words}).to_string() + "\n";
+    let rendered = json!([{"content": format!("Result: {words}")}]);
+    let file = |id, parent, rendered: &Value| {
+        let content = json!({"type": "text", "file": {"filePath": "f", "content": format!("file {words}")}});
+        let value = json!({"type": "file", "filename": "f", "content": content});
+        let members = json!({"type": "attachment", "attachment": value, "rendered": rendered, "renderedRole": "user"});
+        linked(id, parent, members)
+    };
+    let source = [
+        user(1, 0),
+        prompt(2, 1, "first"),
+        record("api-request-shape"),
+        record("api-request-blob"),
+        record("api-request"),
+        file(3, 2, &rendered),
+        file(4, 3, &Value::Null),
+        prompt(5, 4, "second"),
+        user(6, 5),
+        prompt(7, 6, "third"),
+        user(8, 7),
+    ]
+    .concat();
+    let format = by_name("claude-code").expect("a format");
+    assert_law(&source, format, "prompts");
+    let (after, _) = slimmed(&source, Some(format), true);
+    for (text, stays) in
+        [("api-request", 0), ("first", 0), ("second", 0), ("third", 1), ("Result: ", 1), ("file Many", 1)]
+    {
+        assert_eq!(after.matches(text).count(), stays, "{text}: {after}");
+    }
+    let (copied, _) = slimmed(&source, Some(format), false);
+    assert!(copied.contains("first") && !copied.contains("api-request"), "prompts go only into an archive: {copied}");
 }
 
 proptest! {

@@ -39,6 +39,8 @@ pub struct Hooks {
     pub write_summary: fn(&SummaryMessage<'_>, &InsertionPoint<'_, '_>) -> Vec<Value>,
     /// Writes a result for a call that has none: a message, or a part for [`Format::results_message`].
     pub write_result: fn(&Call<'_>, &Message<'_>, &str) -> Option<Value>,
+    /// The value with a text that can replace a medium that is not an element of a list.
+    pub text_instead_of_medium: fn(Json<'_>, &str) -> Option<Value>,
     /// The members of a call that hold its result, to be set in the call and in its copies, where calls hold results.
     pub result_members: fn(&Call<'_>, &str) -> Option<CallMembers>,
     /// Whether a message keeps its meaning when the messages before it are removed.
@@ -62,6 +64,7 @@ impl Hooks {
         duplicates: |_, _| Vec::new(),
         write_summary: |_, _| Vec::new(),
         write_result: |_, _, _| None,
+        text_instead_of_medium: |_, _| None,
         result_members: |_, _| None,
         can_be_pinned: |_| true,
         settings: |_| Vec::new(),

@@ -120,6 +120,12 @@ pub trait Session: Sync + Debug {
     fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
         None
     }
+
+    /// Whether something proves that an answer behind a summary of ours was written after it, so that its thinking is
+    /// signed for that summary.
+    fn was_written_behind(&self, _answer: Json<'_>, _summary: &Message<'_>) -> bool {
+        false
+    }
 }
 
 /// Conversations that no agent keeps as a session.

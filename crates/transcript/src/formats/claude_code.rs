@@ -110,7 +110,16 @@ pub(super) static FORMAT: Format = Format {
     parent_member: Some(KEYS.parent),
     marks_summaries: true,
     size_reset: Some(SizeReset { to: "zero", why: "as Claude Code does after a compaction" }),
-    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
+    hooks: Hooks {
+        match_score,
+        read,
+        groups,
+        result_output,
+        write_summary,
+        write_result,
+        text_instead_of_medium: attached::text_instead_of_medium,
+        ..Hooks::NONE
+    },
     session: &ClaudeCode,
     ..Format::DEFAULT
 };
@@ -300,6 +309,12 @@ impl Session for ClaudeCode {
     /// Messages that Claude Code kept stand before its summary, and ours resets their sizes.
     fn is_newer(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
         is_true(&Object::of(summary.json), "isCompactSummary").then_some(true)
+    }
+
+    /// Ours has the time of what it stands before, so that times tell nothing. It sets the sizes of all that it keeps to
+    /// zero, and no answer that Claude Code was given has such sizes.
+    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
+        is_true(&Object::of(summary.json), "isCompactSummary") && chain::has_size(answer)
     }
 
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {

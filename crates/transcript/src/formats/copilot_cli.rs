@@ -167,6 +167,10 @@ impl Session for CopilotCli {
     fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
         Some(written(entry)? > written(summary.json)?)
     }
+
+    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
+        self.is_newer(answer, summary) == Some(true)
+    }
 }
 
 /// When a line was written, in milliseconds.

@@ -234,6 +234,10 @@ impl Session for KimiCode {
     fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
         Some(time_of(entry)? > time_of(summary.json)?)
     }
+
+    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
+        self.is_newer(answer, summary) == Some(true)
+    }
 }
 
 /// Reads a message that was appended whole.

@@ -241,6 +241,10 @@ impl Session for Pi {
         between::is_newer(entry, summary)
     }
 
+    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
+        self.is_newer(answer, summary) == Some(true)
+    }
+
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {
         unsent::no_longer_loaded(transcript)
     }

@@ -252,6 +252,10 @@ impl Session for QwenCode {
     fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
         Some(way::time_of(entry)? > way::time_of(summary.json)?)
     }
+
+    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
+        self.is_newer(answer, summary) == Some(true)
+    }
 }
 
 /// The messages that a compression holds, as one: the summary, and what Qwen Code kept. Our own holds nothing but its text.

@@ -25,6 +25,26 @@ fn pictures_become_notes() {
 }
 
 #[test]
+fn a_picture_that_was_attached_becomes_a_file_of_text() {
+    let file = r#"{"type":"image","file":{"base64":"iVBORw0KGgo=","type":"image/png","originalSize":8}}"#;
+    let attachment = format!(
+        r#"{{"parentUuid":"1","sessionId":"s","type":"attachment","attachment":{{"type":"file","filename":"p.png","content":{file},"displayPath":"p.png"}},"uuid":"2"}}"#
+    );
+    let user = |id: u8, parent: &str| {
+        format!(
+            r#"{{"parentUuid":{parent},"sessionId":"s","type":"user","message":{{"role":"user","content":"u"}},"uuid":"{id}"}}"#
+        )
+    };
+    let source = [user(1, "null"), attachment, user(3, "\"2\"")].join("\n");
+    let out = pruned(&source, &["media:0"]);
+    let (before, behind) = source.split_once(file).expect("the picture");
+    let text = out.strip_prefix(before).and_then(|out| out.strip_suffix(behind)).expect("nothing else changes");
+    let text: Value = serde_json::from_str(text).expect("JSON");
+    assert_eq!((&text["type"], &text["file"]["startLine"]), (&Value::from("text"), &Value::from(1)));
+    assert!(text["file"]["content"].as_str().expect("a note").starts_with("[tcompact: image/png, 8 bytes, sha256 "));
+}
+
+#[test]
 fn attachments_become_lines_of_the_text() {
     let (png, gif) = ("iVBORw0KGgo=", "R0lGODlhAQ==");
     let hash = |data: &str| {

@@ -8,6 +8,7 @@
 //! Also: the sizes that Claude Code records: the usage of each answer, which all of its lines repeat.
 
 use memchr::memmem;
+use serde_json::{Value, json};
 
 use crate::foreign;
 use crate::formats::claude_code::{is_boundary, is_sidechain};
@@ -40,6 +41,9 @@ const SAID_BY_HOOK: [&[&str]; 2] =
 /// Hooks whose output the model is sent.
 const SENT_HOOKS: [&str; 2] = ["SessionStart", "UserPromptSubmit"];
 
+/// Attachments that Claude Code writes anew for each request, whatever it has noted beside them.
+const NEVER_RENDERED: [&str; 3] = ["message_pdf_reads", "poll_events", "project_doc_reads"];
+
 /// Reads a line; `None` if it holds nothing that a model is sent.
 pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
     let kind = line.get_text("type")?;
@@ -50,6 +54,9 @@ pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
     }
     let attachment = Object::of(line.get("attachment").filter(|_| kind.is("attachment"))?);
     let kind = attachment.get_text("type")?;
+    if let Some(content) = rendered(line).filter(|_| !kind.is_in(&NEVER_RENDERED)) {
+        return Some(as_rendered(line, &attachment, kind, content));
+    }
     if kind.is_in(NOT_SENT) || kind.is("hook_success") && !is_sent_hook(&attachment) {
         return None;
     }
@@ -63,10 +70,7 @@ pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
     let value = CONTENT.split('|').find_map(|key| attachment.get(key)).filter(|value| !value.is_falsy())?;
     if kind.is("queued_command") {
         let content = content(Some(value), common_block);
-        let is_typed = attachment.get_text("commandMode").is_none_or(|mode| mode.is("prompt"))
-            && !is_marked_as_programs(line.json)
-            && !is_marked_as_programs(attachment.json);
-        return Some(if is_typed {
+        return Some(if is_typed(line, &attachment) {
             Message { role: Role::User, content, ..Message::empty(line.json) }
         } else {
             by_program(line, kind, content)
@@ -74,6 +78,59 @@ pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
     }
     collect(value, &mut parts);
     (!parts.is_empty()).then(|| by_program(line, kind, Content::of_parts(parts.into())))
+}
+
+/// What Claude Code 2.1.330 and later sends of an attachment, as it notes it beside it: one message or more, each a text
+/// or blocks of text. Where one of them is empty or something else, Claude Code sends the attachment itself.
+fn rendered<'a>(line: &Object<'a>) -> Option<Content<'a>> {
+    let mut parts = Vec::new();
+    for message in line.get("rendered").filter(|list| list.kind() == JsonKind::Array)?.items() {
+        let content = message.get("content")?;
+        let before = parts.len();
+        if content.kind() == JsonKind::Array {
+            for block in content.items() {
+                let text = block.get_text("text").filter(|text| !text.is_empty() && block.member_is("type", "text"))?;
+                parts.push(Part { json: block, kind: PartKind::Text(text) });
+            }
+        } else {
+            let text = content.text().filter(|text| !text.is_empty())?;
+            parts.push(Part { json: content, kind: PartKind::Text(text) });
+        }
+        if parts.len() == before {
+            return None;
+        }
+    }
+    (!parts.is_empty()).then(|| Content::of_parts(parts.into()))
+}
+
+/// The message of an attachment whose text Claude Code has noted. In that, it frames what a queued command says.
+fn as_rendered<'a>(line: &Object<'a>, attachment: &Object<'a>, kind: Text<'a>, content: Content<'a>) -> Message<'a> {
+    if !kind.is("queued_command") {
+        return by_program(line, kind, content);
+    }
+    let typed = attachment.get("prompt").and_then(only_text);
+    let is_typed = is_typed(line, attachment);
+    let role = if is_typed { Role::User } else { Role::Other };
+    let role_name = Some(kind).filter(|_| !is_typed);
+    let rest = RareFields { role_name, typed, ..RareFields::default() }.boxed();
+    Message { role, content, rest, ..Message::empty(line.json) }
+}
+
+/// The text of a prompt that has no other block.
+fn only_text(prompt: Json<'_>) -> Option<Text<'_>> {
+    let mut blocks = prompt.items();
+    let text = match (blocks.next(), blocks.next()) {
+        (Some(block), None) => block.get_text("text"),
+        _ => prompt.text(),
+    };
+    text.filter(|text| !text.is_empty())
+}
+
+/// Whether the user typed a queued command.
+fn is_typed(line: &Object<'_>, attachment: &Object<'_>) -> bool {
+    attachment.get_text("commandMode").is_none_or(|mode| mode.is("prompt"))
+        && !is_marked_as_programs(line.json)
+        && !is_marked_as_programs(attachment.json)
 }
 
 fn by_program<'a>(line: &Object<'a>, kind: Text<'a>, content: Content<'a>) -> Message<'a> {
@@ -96,6 +153,12 @@ fn collect<'a>(value: Json<'a>, parts: &mut Vec<Part<'a>>) {
         _ => value.text().map_or_else(|| foreign::value(value, PartKind::Text), PartKind::Text),
     };
     parts.push(Part { json: value, kind });
+}
+
+/// A file with a text in the place of one that the user attached. Claude Code sends its lines with their numbers.
+pub(super) fn text_instead_of_medium(file: Json<'_>, text: &str) -> Option<Value> {
+    file.get("file")?;
+    Some(json!({"type": "text", "file": {"content": text, "numLines": 1, "startLine": 1, "totalLines": 1}}))
 }
 
 /// The copies of a refused call. The copy of an error of a tool begins with `Error: `, so no tool can write these.

@@ -161,14 +161,23 @@ fn new_parent(line: Json<'_>, parent: Option<&str>) -> Option<Edit> {
 
 /// The edits that set the sizes in a line to zero.
 fn sizes(line: Json<'_>) -> impl Iterator<Item = Reset> {
-    let usage = line.at(&["message", "usage"]);
-    let sizes = SIZES.iter().filter_map(move |key| usage?.get(key));
-    let counts = sizes.filter(|size| size.kind() == JsonKind::Number && size.raw() != "0");
-    counts.map(move |size| Reset {
+    counts(line).map(move |size| Reset {
         kind: ResetKind::Size,
         entry: line.span().start,
         edit: Edit { range: size.span(), text: "0".to_owned() },
     })
+}
+
+/// The sizes in a line that are not zero.
+fn counts(line: Json<'_>) -> impl Iterator<Item = Json<'_>> {
+    let usage = line.at(&["message", "usage"]);
+    let sizes = SIZES.iter().filter_map(move |key| usage?.get(key));
+    sizes.filter(|size| size.kind() == JsonKind::Number && size.raw() != "0")
+}
+
+/// Whether a line has a size that is not zero.
+pub(super) fn has_size(line: Json<'_>) -> bool {
+    counts(line).next().is_some()
 }
 
 /// The lines that do not name the line before them, each with the id of that line.

@@ -188,6 +188,97 @@ fn text_of_the_program_has_its_own_role() {
     }
 }
 
+/// An attachment with the text that Claude Code has noted for it.
+fn rendered(id: u8, parent: u8, value: &Value, rendered: &Value) -> String {
+    let members = format!(r#""attachment":{value},"type":"attachment","rendered":{rendered},"renderedRole":"system""#);
+    line(id, parent, &members)
+}
+
+#[test]
+fn the_rendered_text_of_an_attachment_is_what_is_sent() {
+    let file = json!({"type": "text", "file": {"filePath": "f", "content": "old"}});
+    let memory = json!({"path": "/p", "content": "old"});
+    let said = json!({"hookSpecificOutput": {"additionalContext": "old"}});
+    // Each attachment, and its text where nothing is rendered.
+    let attachments = [
+        (json!({"type": "environment", "snapshot": {"platform": "linux"}}), None),
+        (json!({"type": "date", "date": "2026-11-30"}), None),
+        (json!({"type": "remote_session_change", "url": null, "commit": "c"}), None),
+        (json!({"type": "auto_mode", "bashFirst": true}), None),
+        (json!({"type": "task_reminder", "content": [], "itemCount": 0}), None),
+        (json!({"type": "session_context", "context": {}}), None),
+        (json!({"type": "hook_success", "hookEvent": "PostToolUse", "content": "old"}), None),
+        (json!({"type": "async_hook_response", "stdout": "old", "response": {"tool_input": "old"}}), None),
+        (json!({"type": "model", "identity": "m", "text": "old"}), Some("old")),
+        (json!({"type": "instructions", "files": [{"path": "/p", "content": "old"}]}), Some("old")),
+        (json!({"type": "skill_listing", "content": "old", "names": ["n"]}), Some("old")),
+        (json!({"type": "agent_listing_delta", "addedTypes": ["t"], "addedLines": ["old"]}), Some("old")),
+        (json!({"type": "deferred_tools_delta", "addedNames": ["t"], "addedLines": ["old"]}), Some("old")),
+        (json!({"type": "file", "filename": "f", "content": file}), Some("old")),
+        (json!({"type": "nested_memory", "path": "/p", "content": memory}), Some("old")),
+        (json!({"type": "hook_additional_context", "content": ["old"]}), Some("old")),
+        (json!({"type": "hook_success", "hookEvent": "SessionStart", "content": "old"}), Some("old")),
+        (json!({"type": "async_hook_response", "response": said}), Some("old")),
+        (json!({"type": "queued_command", "commandMode": "task-notification", "prompt": "old"}), Some("old")),
+    ];
+    let texts = json!([{"content": "one"}, {"content": [{"type": "text", "text": "two"}]}]);
+    let faulty = [
+        json!(null),
+        json!([]),
+        json!("one"),
+        json!([{"content": ""}]),
+        json!([{"content": []}]),
+        json!([{"content": "one"}, {"content": [{"type": "image"}]}]),
+        json!([{"content": "one"}, {"role": "user"}]),
+    ];
+    for (value, unrendered) in attachments {
+        let kind = value["type"].as_str().expect("a type").to_owned();
+        let with = |list: &Value| spoken(&[user(1, 0, "a"), rendered(2, 1, &value, list)].concat())[1..].to_vec();
+        assert_eq!(with(&texts), [(kind.clone(), vec!["one".to_owned(), "two".to_owned()])]);
+        let expected: Vec<_> = unrendered.iter().map(|text| (kind.clone(), vec![(*text).to_owned()])).collect();
+        assert_eq!(spoken(&[user(1, 0, "a"), attachment(2, 1, &value)].concat())[1..], expected, "{value}");
+        for list in &faulty {
+            assert_eq!(with(list), expected, "{value} {list}");
+        }
+    }
+    for kind in ["poll_events", "project_doc_reads", "message_pdf_reads"] {
+        let value = json!({"type": kind, "envelopes": []});
+        assert_eq!(spoken(&[user(1, 0, "a"), rendered(2, 1, &value, &texts)].concat()).len(), 1, "{kind}");
+    }
+}
+
+#[test]
+fn a_queued_command_in_its_frame_is_still_the_users_word() {
+    let frame = json!([{"content": "<system-reminder>\nThe user sent a new message:\nNot that.\n</system-reminder>"}]);
+    let blocks = json!([{"type": "text", "text": "Not that."}]);
+    for prompt in [json!("Not that."), blocks] {
+        let typed = json!({"type": "queued_command", "prompt": prompt, "commandMode": "prompt"});
+        let notice = json!({"type": "queued_command", "prompt": prompt, "commandMode": "task-notification"});
+        let source = [user(1, 0, "a"), rendered(2, 1, &typed, &frame), rendered(3, 2, &notice, &frame)].concat();
+        let document = read(Box::leak(source.into_boxed_str()), None, None).expect("a session");
+        let messages = &document.transcripts[0].messages;
+        let turns: Vec<bool> = messages.iter().map(Message::is_user_turn).collect();
+        assert_eq!(turns, [true, true, false]);
+        for message in &messages[1..] {
+            assert_eq!(crate::speaker::said_texts(message).strings(), ["Not that."]);
+            assert_eq!(message.whole_text(), frame[0]["content"]);
+        }
+        assert!(!crate::speaker::is_by_program(&messages[1]));
+    }
+}
+
+#[test]
+fn a_notice_of_a_task_is_read_from_its_frame() {
+    let notice = "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>";
+    let value = json!({"type": "queued_command", "prompt": notice, "commandMode": "task-notification"});
+    let frame = json!([{"content": format!("<system-reminder>\nA task ended:\n{notice}\n</system-reminder>")}]);
+    for line in [attachment(2, 1, &value), rendered(2, 1, &value, &frame)] {
+        let source = [user(1, 0, "a"), line].concat();
+        let document = read(&source, None, None).expect("a session");
+        assert_eq!(crate::background::notices(&document.transcripts[0].messages[1]).len(), 1, "{source}");
+    }
+}
+
 #[test]
 fn what_a_line_says_of_its_origin_is_believed() {
     let queued = |rest: Value| {

@@ -364,8 +364,8 @@ fn lines_between<'a>(
 }
 
 /// What a line says, as it is spelled.
-fn said<'a>(line: &Object<'a>) -> [Option<&'a str>; 2] {
-    ["message", "attachment"].map(|key| line.get(key).map(|said| said.raw()))
+fn said<'a>(line: &Object<'a>) -> [Option<&'a str>; 3] {
+    ["message", "attachment", "rendered"].map(|key| line.get(key).map(|said| said.raw()))
 }
 
 /// Whether other lines can follow a line: Claude Code takes lines about progress out of the chain.
