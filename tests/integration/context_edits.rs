@@ -114,10 +114,40 @@ fn nothing_that_an_edit_takes_out_is_sent_again() {
         assert!(!text.contains(LEFT_OUT) && !text.contains(OLD), "{way:?}: {text}");
         let counted: Value = serde_json::from_str(&piped(&["count", "--json"], &run.stdout).stdout).expect("JSON");
         assert_eq!(counted["messages"], after.len(), "{way:?}");
+        // All messages of the file are sent but the one that is left out, and the summary.
+        let in_file = run.stdout.lines().filter(|line| {
+            let line: Value = serde_json::from_str(line).expect("JSON");
+            line["type"] == "compaction" || line["type"] == "message" && line["id"] != "a3"
+        });
+        assert_eq!(in_file.count(), after.len(), "{way:?}: {}", run.stdout);
         if way.len() == 2 && way[0] == "--keep" {
             let kept = after.len().saturating_sub(1);
             assert_eq!(after[1..], before[before.len() - kept..], "{way:?}");
         }
+    }
+}
+
+/// The compaction has the id of an entry that went, but for one that an edit leaves out.
+#[test]
+fn no_edit_leaves_out_the_summary() {
+    let mut lines = session();
+    let edit = lines.iter().position(|line| line["id"] == "e2").expect("an edit");
+    // Another message stands between what is left out and its edit.
+    let behind = lines.iter().position(|line| line["id"] == "q4").expect("a question");
+    lines.swap(edit, behind);
+    lines[edit]["parentId"] = json!("e1");
+    lines[behind]["parentId"] = json!("q4");
+    lines[behind + 1]["parentId"] = json!("e2");
+    lines.remove(edit - 1);
+    lines[edit - 1]["parentId"] = json!("a3");
+    let source = written(&lines);
+    for kept in 1..12 {
+        let run = piped(&["-q", "--accept", "any", "--keep", &format!("messages:{kept}")], &source);
+        let after = sent(&run.stdout);
+        let is_cut = run.stdout != source;
+        assert!(!is_cut || after[0].as_str().is_some_and(|text| text.contains("summary")), "{kept}: {after:?}");
+        let counted: Value = serde_json::from_str(&piped(&["count", "--json"], &run.stdout).stdout).expect("JSON");
+        assert_eq!(counted["messages"], after.len(), "{kept}");
     }
 }
 

@@ -253,7 +253,7 @@ impl<'a> ListEntries<'a> {
         let mut gaps = (1..self.spans.len()).filter_map(gap);
         // tcompact reads two objects on one line, but does not write them so.
         let separates = |gap: &&str| gap.contains([',', '\n']);
-        let own = index.and_then(|index| gap(index).or_else(|| gap(index + 1)).or_else(|| gap(index - 1)));
+        let own = index.and_then(|index| gap(index).or_else(|| gap(index + 1)).or_else(|| gap(index.wrapping_sub(1))));
         let neighbouring = own.filter(separates).or_else(|| gaps.find(separates));
         neighbouring.unwrap_or_else(|| default_separator(source, self.spans.first())).to_owned()
     }

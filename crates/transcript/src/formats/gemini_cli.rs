@@ -78,7 +78,8 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     let Some(kind) = message.get_text("type") else {
         if let Some(list) = replay::list_of_all(message.json) {
             // A list of all messages begins a session, alone behind its first record.
-            let is_own = list.items().any(|message| match_score(&Object::of(message)).is_message());
+            let is_empty = list.items().next().is_none();
+            let is_own = is_empty || list.items().any(|message| match_score(&Object::of(message)).is_message());
             return if is_own { MatchScore::Own("all messages of a session") } else { MatchScore::Neutral };
         }
         let is_record = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());

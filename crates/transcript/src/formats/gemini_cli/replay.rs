@@ -18,9 +18,12 @@ const NOT_SENT_AGAIN: [&str; 4] = ["/", "?", "<session_context>", "<hook_context
 
 /// The list of a record that sets all messages at once.
 pub(super) fn list_of_all(record: Json<'_>) -> Option<Json<'_>> {
-    // Records with it have no other member.
-    let (key, set) = record.entries().next()?;
-    let list = if key.is("$set") { set.get("messages")? } else { return None };
+    // Most records are messages, whose members need not be looked at.
+    if record.entries().next()?.0.is("id") {
+        return None;
+    }
+    let is_other = |key| record.get_text(key).is_some();
+    let list = record.at(&["$set", "messages"]).filter(|_| !is_other("id") && !is_other("$rewindTo"))?;
     (list.kind() == JsonKind::Array).then_some(list)
 }
 
@@ -42,7 +45,10 @@ pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
     let mut current: Vec<usize> = Vec::new();
     let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
     for (index, record) in records.iter().enumerate().skip(first) {
-        if let Some(target) = record.get_text("$rewindTo") {
+        let is_in_list = list.is_some_and(|list| record.json.span().end < list.span().end);
+        if is_in_list && record.get_text("id").is_none() {
+            entries[index] = EntryKind::Note(Retention::WithPrevious);
+        } else if let Some(target) = record.get_text("$rewindTo").filter(|_| !is_in_list) {
             let at = by_id.get(&target.decode()).copied().unwrap_or(current.len());
             for gone in current.split_off(at) {
                 entries[gone] = EntryKind::Note(Retention::Obsolete);
@@ -92,9 +98,12 @@ fn entry(record: &Object<'_>) -> EntryKind {
 
 /// Whether a message of the user is left out when a session is resumed.
 fn is_not_sent_again(record: &Object<'_>) -> bool {
-    let Some(content) = record.get("content") else { return false };
-    let first = content.items().next().unwrap_or(content);
-    let Some(text) = first.text().or_else(|| first.get_text("text")) else { return false };
-    let text = text.decode();
+    let mut text = String::new();
+    let content = record.get("content");
+    let single = content.filter(|content| content.kind() != JsonKind::Array);
+    for part in single.into_iter().chain(content.into_iter().flat_map(|content| content.items())) {
+        let Some(said) = part.text().or_else(|| part.get_text("text")) else { break };
+        text.push_str(&said.decode());
+    }
     NOT_SENT_AGAIN.iter().any(|start| text.trim_start().starts_with(start))
 }

@@ -86,6 +86,12 @@ pub(super) fn is_edit_note(note: Json<'_>) -> bool {
     is_edit(&Object::of(note))
 }
 
+/// Whether an edit of a session names an entry.
+pub(super) fn names(transcript: &Transcript<'_>, id: &str) -> bool {
+    let mut edits = transcript.notes.iter().map(|note| note.json).filter(|note| is_edit_note(*note));
+    edits.any(|edit| edit.get_text("targetId").is_some_and(|target| target.is(id)))
+}
+
 /// Why a session is left unchanged whose last compaction is left out. pi itself writes no such edit, but reads it: what the
 /// compaction replaced stays away, and nothing stands for it.
 pub(super) fn refusal(transcript: &Transcript<'_>) -> Option<String> {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use crate::format::{InsertionPoint, SummaryMessage};
-use crate::formats::pi::KEYS;
+use crate::formats::pi::{KEYS, context_edits};
 use crate::formats::shared::fields::copied;
 use crate::formats::shared::links::uuid;
 use crate::json::Json;
@@ -26,6 +26,8 @@ pub(super) fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_
     let place = gone.map_or(0, |message| message.span().start);
     let (before, behind) = links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < place));
     let new_id = behind.iter().find_map(|entry| links.removed_parent(*entry));
+    // An edit that stays would leave out, or change, whatever has the id that it names.
+    let new_id = new_id.filter(|id| !context_edits::names(at.transcript, id));
     let new_id = new_id.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
     let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
     let mut lines = Vec::new();
