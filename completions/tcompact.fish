@@ -100,7 +100,7 @@ complete -c tcompact -n '__tcompact_is none' -l summary-prefix -d 'The beginning
 complete -c tcompact -n '__tcompact_is none' -l ledger -d 'Append to a model\'s summary what it lacks of the user\'s last message, short rules, failures and changed files: at most N tokens; `on` is a fifth of --summary-tokens, and at least 200' -r -f -a "on off"
 complete -c tcompact -n '__tcompact_is none' -l accept -d 'Which summaries to accept' -r -f -a "smaller\t'Summaries that are whole and at least a tenth smaller than the replaced messages: no JSON, web page or error'
 any\t'All'"
-complete -c tcompact -n '__tcompact_is none' -l force -d 'With --in-place: replace also a file that another process has open for writing'
+complete -c tcompact -n '__tcompact_is none' -l force -d 'With --in-place: replace also a file that another process has open for writing, or in which another session begins'
 complete -c tcompact -n '__tcompact_is none' -s n -l dry-run -d 'Only print the index of the first kept message; 0 if nothing would be summarized. Several files print PATH, a tab and the index. With --cache and a summarizer on the same command line, tcompact also asks for the summary and shows it'
 complete -c tcompact -n '__tcompact_is none' -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one'
 complete -c tcompact -n '__tcompact_is none' -l diff -d 'Print what is removed and added, for people, instead of the transcript; write nothing but --html'
@@ -201,7 +201,7 @@ complete -c tcompact -n '__tcompact_is repair' -l config -d 'Read settings from 
 complete -c tcompact -n '__tcompact_is repair' -l color -d 'When to color standard error and --diff: `auto` (on a terminal, unless `NO_COLOR` is set), `always`, `never`' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c tcompact -n '__tcompact_is repair' -l force -d 'With --in-place: replace also a file that another process has open for writing'
+complete -c tcompact -n '__tcompact_is repair' -l force -d 'With --in-place: replace also a file that another process has open for writing, or in which another session begins'
 complete -c tcompact -n '__tcompact_is repair' -s q -l quiet -d 'Report only errors'
 complete -c tcompact -n '__tcompact_is repair' -s v -l verbose -d 'Report decisions, and settings that differ from the defaults, on standard error'
 complete -c tcompact -n '__tcompact_is repair' -s h -l help -d 'Print help (see more with \'--help\')'
@@ -227,7 +227,7 @@ complete -c tcompact -n '__tcompact_is redact' -l config -d 'Read settings from 
 complete -c tcompact -n '__tcompact_is redact' -l color -d 'When to color standard error and --diff: `auto` (on a terminal, unless `NO_COLOR` is set), `always`, `never`' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c tcompact -n '__tcompact_is redact' -l force -d 'With --in-place: replace also a file that another process has open for writing'
+complete -c tcompact -n '__tcompact_is redact' -l force -d 'With --in-place: replace also a file that another process has open for writing, or in which another session begins'
 complete -c tcompact -n '__tcompact_is redact' -s q -l quiet -d 'Report only errors'
 complete -c tcompact -n '__tcompact_is redact' -s v -l verbose -d 'Report decisions, and settings that differ from the defaults, on standard error'
 complete -c tcompact -n '__tcompact_is redact' -s h -l help -d 'Print help (see more with \'--help\')'
@@ -284,7 +284,7 @@ complete -c tcompact -n '__tcompact_is restore' -l config -d 'Read settings from
 complete -c tcompact -n '__tcompact_is restore' -l color -d 'When to color standard error and --diff: `auto` (on a terminal, unless `NO_COLOR` is set), `always`, `never`' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c tcompact -n '__tcompact_is restore' -l force -d 'With --in-place: replace also a file that another process has open for writing'
+complete -c tcompact -n '__tcompact_is restore' -l force -d 'With --in-place: replace also a file that another process has open for writing, or in which another session begins'
 complete -c tcompact -n '__tcompact_is restore' -s q -l quiet -d 'Report only errors'
 complete -c tcompact -n '__tcompact_is restore' -s v -l verbose -d 'Report decisions, and settings that differ from the defaults, on standard error'
 complete -c tcompact -n '__tcompact_is restore' -s h -l help -d 'Print help (see more with \'--help\')'
@@ -305,7 +305,7 @@ always\t'Always'
 never\t'Never'"
 complete -c tcompact -n '__tcompact_is slim' -s n -l dry-run -d 'Only print what it would save: PATH, a tab and the bytes'
 complete -c tcompact -n '__tcompact_is slim' -l no-archive -d 'Keep no archive. What was sent before stays in the file then: branches, and what the agent compacted'
-complete -c tcompact -n '__tcompact_is slim' -l force -d 'Replace also a file that another process has open for writing'
+complete -c tcompact -n '__tcompact_is slim' -l force -d 'Replace also a file that another process has open for writing, or in which another session begins'
 complete -c tcompact -n '__tcompact_is slim' -s q -l quiet -d 'Report only errors'
 complete -c tcompact -n '__tcompact_is slim' -s v -l verbose -d 'Report decisions, and settings that differ from the defaults, on standard error'
 complete -c tcompact -n '__tcompact_is slim' -s h -l help -d 'Print help (see more with \'--help\')'

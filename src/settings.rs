@@ -170,7 +170,7 @@ pub struct OutputSettings {
     pub(crate) json: bool,
     /// Skip what an earlier run has finished.
     pub(crate) resume: bool,
-    /// Replace also a file that another process has open for writing.
+    /// Replace also a file that another process has open for writing, or another session begins in.
     pub(crate) force: bool,
     /// Exit with 3 when nothing was compacted.
     pub(crate) exit_status: bool,

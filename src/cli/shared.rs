@@ -72,7 +72,7 @@ pub(crate) struct PlaceFlags {
     )]
     pub(crate) in_place: Option<String>,
 
-    /// With --in-place: replace also a file that another process has open for writing.
+    /// With --in-place: replace also a file that another process has open for writing, or in which another session begins.
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) force: bool,
 }

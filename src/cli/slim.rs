@@ -34,7 +34,7 @@ pub(crate) struct SlimArguments {
     #[arg(long)]
     pub(crate) no_archive: bool,
 
-    /// Replace also a file that another process has open for writing.
+    /// Replace also a file that another process has open for writing, or in which another session begins.
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -170,6 +170,7 @@ fn restore_text(
     let open_files = OpenFiles::default();
     if let Some((path, file)) = path.zip(before.as_ref()).filter(|_| !settings.force) {
         open_files.refuse_writer(path, file)?;
+        AgentHomes::default().refuse_base(path)?;
     }
     let in_place = InPlace { path, suffix, before: before.as_ref(), open_files: &open_files, force: settings.force };
     if !archive.range_runs.is_empty() {

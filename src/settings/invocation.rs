@@ -60,7 +60,7 @@ pub struct RestoreSettings {
     pub(crate) path: Option<PathBuf>,
     /// Where the restored text goes.
     pub(crate) destination: Destination,
-    /// Whether to replace also a file that another process has open for writing.
+    /// Whether to replace also a file that another process has open for writing, or another session begins in.
     pub(crate) force: bool,
     /// The most rounds to put back; all where nothing is said.
     pub(crate) rounds: Option<usize>,

@@ -26,7 +26,7 @@ pub(crate) struct SlimSettings {
     pub(crate) older: Option<Duration>,
     /// Whether what goes is kept beside each file.
     pub(crate) archives: bool,
-    /// Whether to replace also a file that another process has open for writing.
+    /// Whether to replace also a file that another process has open for writing, or another session begins in.
     pub(crate) force: bool,
     /// How much to report.
     pub(crate) volume: Volume,

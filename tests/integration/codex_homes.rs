@@ -91,6 +91,23 @@ fn a_session_in_which_another_begins_is_not_replaced() {
 }
 
 #[test]
+fn a_session_that_was_forked_after_a_cut_is_not_put_back() {
+    let (home, [first, back, ..]) = home();
+    let fork = read(&back);
+    fs::remove_file(&back).expect("removed");
+    let archive = home.path().join("cut.jsonl").display().to_string();
+    assert_eq!(compact(&first, &["--archive", &archive]).code, 0);
+    let cut = read(&first);
+    fs::write(&back, fork).expect("written");
+    let restore = |more: &[&str]| run(tcompact().args(["restore", "-i", &archive]).args(more).arg(&first), b"");
+    let refused = restore(&[]);
+    assert!(refused.code == 1 && refused.stderr.contains("begins with bytes of it"), "{refused:?}");
+    assert_eq!(read(&first), cut);
+    assert_eq!(restore(&["--force"]).code, 0);
+    assert_eq!(read(&first), session(None));
+}
+
+#[test]
 fn a_folder_is_worked_on_without_such_sessions() {
     let (home, [first, back, _, alone]) = home();
     let before = [&first, &back, &alone].map(|file| read(file));
