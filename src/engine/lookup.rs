@@ -213,6 +213,10 @@ impl<'s> Lookup<'s> {
                 let record: RecordMessages<'_> = record;
                 let is_copy = !self.seen.insert(record.hash_of_cut());
                 contents.is_archive = true;
+                if let Some(redactor) = self.masks.0.as_mut().filter(|redactor| !redactor.is_looked_through()) {
+                    // A record has what stood beside its messages, too.
+                    drop(redactor.mask_strings(line));
+                }
                 self.take(&record, &[], PlaceOrigin::Line(place.line, 1), is_copy, contents, visit)
             } else {
                 let (text, lines_before) = (line.to_owned(), place.line - 1);

@@ -30,7 +30,7 @@ use crate::engine::inputs::copy_of;
 use crate::engine::lookup::files;
 use crate::engine::records::is_archive;
 use crate::engine::restore_ranges::{LargeText, RangeRestorer, Unfinished, copy};
-use crate::engine::restorer::{Restored, Restorer, lines_that_set_all_messages, refuse_earlier_archive};
+use crate::engine::restorer::{Restored, Restorer, lines_that_set_all_messages, refuse_before_later_archive};
 
 /// Restores a text by its archive, as often as it was compacted, and writes it; or all files of a folder that the archive
 /// has something of.
@@ -180,13 +180,14 @@ fn restore_text(
     let input = input::read(path)?;
     let name = readable_source(&input.name);
     let mut restorer = Restorer::new(archive, &input.name, &name, settings.rounds);
-    let mut restored = restorer.restore_all(input.bytes())?;
+    let restored = restorer.restore_all(input.bytes());
     let mut done = restorer.done;
+    if let Some(path) = path.filter(|_| restored.is_err() || done.grown > 0) {
+        refuse_before_later_archive(path, archive.path, input.bytes(), &done)?;
+    }
+    let mut restored = restored?;
     if done.grown > 0 {
-        if let Some(path) = path {
-            refuse_earlier_archive(path, archive.path, input.bytes(), &done)?;
-        }
-        done.messages_set = lines_that_set_all_messages(input.bytes(), &mut restored);
+        done.lines_setting_messages = lines_that_set_all_messages(input.bytes(), &mut restored);
     }
     let Restored { text, edits } = restored;
     let readers = Readers::of_result(path);

@@ -23,7 +23,7 @@ use crate::engine::archive::Archive;
 use crate::engine::records::RecordPlace;
 
 pub(super) use messages_set::lines_that_set_all_messages;
-pub(super) use other_archives::refuse_earlier_archive;
+pub(super) use other_archives::refuse_before_later_archive;
 pub(super) use text::Restored;
 
 use rounds::{Rounds, run_of};
@@ -88,7 +88,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         }
         self.done.rounds = rounds.number;
         self.done.grown += rounds.grown;
-        self.done.last_time = rounds.first_time.clone();
+        self.done.newest_run_time = rounds.newest_run_time.clone();
         let missing = rounds.before_last().filter(|_| rounds.number < self.most);
         if restored.edits.is_empty() && *restored.text == *text {
             return Ok(None);

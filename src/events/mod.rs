@@ -131,10 +131,10 @@ pub(crate) struct RestoredRounds {
     pub(crate) notes_left: usize,
     /// The time of a run that counts as put back before: the text begins with what it found.
     pub(crate) undone_before: Option<String>,
-    /// The time of the last run among them.
-    pub(crate) last_time: String,
+    /// The time of the newest run among them.
+    pub(crate) newest_run_time: String,
     /// The lines behind all that was put back in which the agent sets all messages anew.
-    pub(crate) messages_set: Vec<usize>,
+    pub(crate) lines_setting_messages: Vec<usize>,
 }
 
 /// A listener to the events of a run.

@@ -496,16 +496,9 @@ fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&
             "the text begins with what stood there before the run of {time}, which counts as put back; nothing tells whether what it removed was written again"
         ));
     }
-    if let [line, others @ ..] = done.messages_set.as_slice() {
-        let (mut lines, they, sets) = match others {
-            [] => (format!("line {line}"), "it", "sets"),
-            _ => (format!("lines {line}"), "them", "set"),
-        };
-        for other in others {
-            lines.push_str(&format!(", {other}"));
-        }
+    for line in &done.lines_setting_messages {
         said.push(format!(
-            "{lines}, written since, {sets} all messages anew: the agent goes on from those; without {they} it goes on from what was put back"
+            "line {line} was written later and sets all messages anew; the agent goes on from it. Remove that line to go on from what was put back"
         ));
     }
     let lines = done.lines.len();
