@@ -45,10 +45,9 @@ pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
                 None => EntryKind::Message,
             }
         } else {
-            // An edit follows what it leaves out, which goes before it does. One with content stays: its message may, and
-            // where it went from the midst of others, what is before it would leave the path.
-            let has_content = edits.target(index).is_some_and(|target| !is_left_out(target));
-            EntryKind::Note(if has_content { Retention::Always } else { Retention::WithPrevious })
+            // An edit follows what it leaves out, which goes before it does. Content stays as long as its message.
+            let edited = edits.target(index).filter(|target| !is_left_out(*target));
+            EntryKind::Note(edited.map_or(Retention::WithPrevious, Retention::With))
         });
     }
     entries

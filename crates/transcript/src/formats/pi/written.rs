@@ -25,7 +25,11 @@ pub(super) fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_
     let gone = at.transcript.messages.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
     let place = gone.map_or(0, |message| message.span().start);
     let (before, behind) = links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < place));
-    let new_id = behind.iter().find_map(|entry| links.removed_parent(*entry));
+    // What went from the midst of the kept entries follows one of them, and not the summary.
+    let behind_ids: HashSet<_> = behind.iter().filter_map(|entry| links.id(*entry)).collect();
+    let kept_parent = |gap: &str| links.kept_ancestor(gap).filter(|id| behind_ids.contains(id));
+    let gaps: Vec<Cow<'_, str>> = behind.iter().filter_map(|entry| links.removed_parent(*entry)).collect();
+    let new_id = gaps.iter().find(|gap| kept_parent(gap).is_none()).cloned();
     // An edit that stays would leave out, or change, whatever has the id that it names.
     let new_id = new_id.filter(|id| !context_edits::names(at.transcript, id));
     let new_id = new_id.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
@@ -59,8 +63,11 @@ pub(super) fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_
         }
     }
     lines.push(written);
-    let gaps = behind.iter().filter_map(|entry| links.removed_parent(*entry));
-    lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&new_id))));
+    for gap in gaps {
+        if bridged.insert(gap.clone()) {
+            lines.push(bridge(&gap, Some(&*kept_parent(&gap).unwrap_or_else(|| new_id.clone()))));
+        }
+    }
     lines
 }
 

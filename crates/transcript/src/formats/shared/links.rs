@@ -48,7 +48,8 @@ pub struct Links<'a> {
     keys: LinkKeys,
     /// The kept entries with links, in order.
     pub kept: Vec<Json<'a>>,
-    removed: HashSet<Cow<'a, str>>,
+    /// The removed ones by their ids, each with the id of its parent.
+    removed: HashMap<Cow<'a, str>, Option<Cow<'a, str>>>,
 }
 
 impl<'a> Links<'a> {
@@ -58,8 +59,13 @@ impl<'a> Links<'a> {
         entries.retain(|entry| entry.get(keys.parent).is_some());
         let is_removed = |entry: &Json<'_>| removed.binary_search(&entry.span().start).is_ok();
         let (removed, kept): (Vec<Json<'a>>, Vec<Json<'a>>) = entries.into_iter().partition(is_removed);
-        let removed = removed.iter().filter_map(|entry| entry.get_text(keys.id)).map(|id| id.decode()).collect();
-        Links { keys, kept, removed }
+        let mut links = Links { keys, kept, removed: HashMap::new() };
+        for entry in removed {
+            if let Some(id) = links.id(entry) {
+                links.removed.insert(id, links.parent(entry));
+            }
+        }
+        links
     }
 
     pub fn id(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
@@ -72,7 +78,20 @@ impl<'a> Links<'a> {
 
     /// The id of an entry's parent, if the parent is removed.
     pub fn removed_parent(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
-        self.parent(entry).filter(|parent| self.removed.contains(parent))
+        self.parent(entry).filter(|parent| self.removed.contains_key(parent))
+    }
+
+    /// The id of the nearest entry on the way up from a removed one that is not removed.
+    pub fn kept_ancestor(&self, removed: &str) -> Option<Cow<'a, str>> {
+        let mut id = self.removed.get(removed)?.clone()?;
+        // No way is longer, unless it is a circle.
+        for _ in 0..self.removed.len() {
+            match self.removed.get(&id) {
+                Some(parent) => id = parent.clone()?,
+                None => return Some(id),
+            }
+        }
+        None
     }
 }
 
