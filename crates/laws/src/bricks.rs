@@ -46,13 +46,19 @@ impl Generated {
     }
 }
 
+/// A text of any characters. Words of the user that begin as a command does are no message of Gemini CLI.
+fn any_text(chars: Vec<char>) -> String {
+    let text: String = chars.into_iter().collect();
+    if text.trim_start().starts_with(['/', '?']) { format!("a{text}") } else { text }
+}
+
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z ]{0,30}",
         Just("2 \"quotes\" \\ and\nlines\t</message>".to_owned()),
         Just("Größe: 10 °C, 価格 😀\u{2028}".to_owned()),
         Just(format!("{PREFIX}an older summary")),
-        prop::collection::vec(any::<char>(), 0..12).prop_map(|chars| chars.into_iter().collect()),
+        prop::collection::vec(any::<char>(), 0..12).prop_map(any_text),
     ]
 }
 

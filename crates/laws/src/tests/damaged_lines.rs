@@ -105,11 +105,13 @@ fn said(entry: &str) -> String {
 fn all_said(lines: &str) -> HashSet<String> {
     let mut all = HashSet::new();
     for line in lines.lines() {
-        let Ok(entry) = serde_json::from_str::<Value>(line) else { continue };
-        // A record of Gemini CLI sets all messages at once.
-        let list = entry["$set"]["messages"].as_array().into_iter().flatten();
-        all.extend(list.map(|message| said(&message.to_string())));
-        all.insert(said(line));
+        // Two values on a line are read in formats whose agents do not load such a file.
+        for entry in serde_json::Deserializer::from_str(line).into_iter::<Value>().map_while(Result::ok) {
+            // A record of Gemini CLI sets all messages at once.
+            let list = entry["$set"]["messages"].as_array().into_iter().flatten();
+            all.extend(list.map(|message| said(&message.to_string())));
+            all.insert(said(&entry.to_string()));
+        }
     }
     all
 }

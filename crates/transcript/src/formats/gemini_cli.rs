@@ -78,9 +78,14 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     let Some(kind) = message.get_text("type") else {
         if let Some(list) = replay::list_of_all(message.json) {
             // A list of all messages begins a session, alone behind its first record.
-            let is_empty = list.items().next().is_none();
-            let is_own = is_empty || list.items().any(|message| match_score(&Object::of(message)).is_message());
-            return if is_own { MatchScore::Own("all messages of a session") } else { MatchScore::Neutral };
+            let scores: Vec<MatchScore> = list.items().map(|message| match_score(&Object::of(message))).collect();
+            return if scores.contains(&MatchScore::Mismatch) {
+                MatchScore::Mismatch
+            } else if scores.is_empty() || scores.iter().any(|score| score.is_message()) {
+                MatchScore::Own("all messages of a session")
+            } else {
+                MatchScore::Neutral
+            };
         }
         let is_record = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
         return if is_record { MatchScore::Neutral } else { match_unknown(message) };
@@ -105,6 +110,9 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(json) });
     };
     let role = role(kind).unwrap_or(Role::Other);
+    if role != Role::Other && message.get("content").is_none() {
+        return Err("has no content".to_owned());
+    }
     let tool_calls = || non_null(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
     let result_in = |call: Json<'a>| call.get("result").filter(|list| !list.is_falsy());
     let said = content_of(message.get("content"));

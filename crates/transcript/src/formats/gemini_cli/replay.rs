@@ -46,9 +46,7 @@ pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
     let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
     for (index, record) in records.iter().enumerate().skip(first) {
         let is_in_list = list.is_some_and(|list| record.json.span().end < list.span().end);
-        if is_in_list && record.get_text("id").is_none() {
-            entries[index] = EntryKind::Note(Retention::WithPrevious);
-        } else if let Some(target) = record.get_text("$rewindTo").filter(|_| !is_in_list) {
+        if let Some(target) = record.get_text("$rewindTo").filter(|_| !is_in_list) {
             let at = by_id.get(&target.decode()).copied().unwrap_or(current.len());
             for gone in current.split_off(at) {
                 entries[gone] = EntryKind::Note(Retention::Obsolete);
