@@ -37,7 +37,7 @@ pub struct Hooks {
     pub duplicates: FindDuplicates,
     /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
     pub write_summary: fn(&SummaryMessage<'_>, &InsertionPoint<'_, '_>) -> Vec<Value>,
-    /// Writes a result for a call that has none: a message, or a part for [`Format::results_message`].
+    /// Writes a result for a call that has none: a message, or a part for [`crate::format::Format::results_message`].
     pub write_result: fn(&Call<'_>, &Message<'_>, &str) -> Option<Value>,
     /// The value with a text that can replace a medium that is not an element of a list.
     pub text_instead_of_medium: fn(Json<'_>, &str) -> Option<Value>,
