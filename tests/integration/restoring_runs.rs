@@ -418,3 +418,23 @@ fn a_quoted_note_is_no_trace_of_its_run() {
     session.run(KEEPS_TWO);
     assert_restored(&session.restore(), &whole, "the same session");
 }
+
+/// A note that names a run whose entries were changed since stands in the way, also beside a line that is not whole.
+#[test]
+fn a_run_whose_entry_was_changed_is_not_left_behind() {
+    let result = json!({"role": "tool", "tool_call_id": "c", "content": "A line of the log.\n".repeat(200)});
+    let before = [user("Look at the log."), call("c"), result, user("Thanks."), assistant("Bye.")];
+    for (name, end) in [("s.jsonl", ""), ("s.jsonl", "{\"role\":\"us"), ("s.json", "")] {
+        let session = Session::new(name, &before);
+        session.run(&["--prune", "results:0", "-m", "none", "--keep", "messages:1"]);
+        let mut changed = session.messages();
+        changed[0] = user("Look at the other log.");
+        session.write(&[&changed[..], &[user(&long("Bed 1")), assistant(&long("Watered")), user("Bed 2.")]].concat());
+        session.run(&["--keep", "messages:1", "-m", "none", "--pin", "first:3"]);
+        let text = fs::read_to_string(session.file()).expect("a file");
+        fs::write(session.file(), text + end).expect("written");
+        let back = session.restore();
+        assert_eq!((back.code, back.stdout.as_str()), (1, ""), "{name} {end}: {back:?}");
+        assert!(back.stderr.contains("--rounds 1 takes back the"), "{name} {end}: {back:?}");
+    }
+}

@@ -32,12 +32,14 @@ impl Restorer<'_, '_> {
         }
         restored.join();
         let text = String::from_utf8_lossy(&restored.text);
-        let Ok(source) = Source::of_file(&text) else { return Ok(None) };
-        let mut lists = TextLists::new(&text, &source);
+        let source = Source::of_file(&text);
+        // Where the text cannot be read, nothing tells a quote.
+        let mut lists = source.as_ref().ok().map(|source| TextLists::new(&text, source));
         for id in named_ids(&text) {
             let places = self.archive.with_id(&id);
             for record in self.archive.read(&places)? {
-                if !rounds.used.contains(&run_of(&record)) && !self.is_quoted(&record, &mut lists, rounds) {
+                let is_quoted = lists.as_mut().is_some_and(|lists| self.is_quoted(&record, lists, rounds));
+                if !is_quoted && !rounds.used.contains(&run_of(&record)) {
                     return Ok(Some(id));
                 }
             }

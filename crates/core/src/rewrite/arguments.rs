@@ -53,9 +53,7 @@ impl Truncation {
     pub fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
         let messages = &transcript.messages;
         let is_named = |call: &Call<'_>, name: &&str| call.name.is_some_and(|called| called.is(name));
-        // Where another entry holds the calls, it need not go with those that are old.
-        let is_own = |message: &&Message<'_>| message.role == Role::Assistant && message.content_edit().is_none();
-        let old = messages[..before].iter().filter(is_own);
+        let old = messages[..before].iter().filter(|message| holds_own_calls(message));
         let calls = old
             .flat_map(|message| &message.calls)
             .filter(|call| self.tools.is_empty() || self.tools.iter().any(|name| is_named(call, name)));
@@ -120,6 +118,11 @@ pub fn argument_lengths(call: &Call<'_>) -> Vec<usize> {
             arguments.as_ref().and_then(Source::first).map(lengths).unwrap_or_default()
         }
     }
+}
+
+/// Whether an answer holds its calls itself. Another entry that holds them need not go with those that are old.
+fn holds_own_calls(message: &Message<'_>) -> bool {
+    message.role == Role::Assistant && message.content_edit().is_none()
 }
 
 #[cfg(test)]

@@ -36,11 +36,15 @@ fn is_session<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
 
 /// Whether a value is neither an object nor a list of messages or of conversations.
 fn is_stray(value: Json<'_>) -> bool {
-    let holds = |item: Json<'_>| match item.kind() {
+    value.kind() != JsonKind::Object && !value.items().any(is_or_holds_message)
+}
+
+/// Whether an element of a list is a message, or a conversation.
+fn is_or_holds_message(item: Json<'_>) -> bool {
+    match item.kind() {
         JsonKind::Object => is_message(item) || List::in_object(item, None).is_some(),
         _ => item.items().any(is_message),
-    };
-    value.kind() != JsonKind::Object && !value.items().any(holds)
+    }
 }
 
 /// Whether an object tells how to read the lines of its file. What is neither a message nor a conversation with messages
@@ -53,13 +57,16 @@ fn lines_of(object: Json<'_>) -> Option<Lines> {
     list.values.any(is_message).then_some(Lines::Conversations)
 }
 
+fn is_envelope(value: Json<'_>) -> bool {
+    value.kind() == JsonKind::Object && List::in_object(value, None).is_some()
+}
+
 /// Whether a file that begins with an object holds the entries of one conversation, one a line, and not a conversation
 /// a line. The first value that is either decides.
 fn are_messages<'a>(values: impl Iterator<Item = Json<'a>> + Clone, from: Option<&'static Format>) -> bool {
     let decided =
         values.clone().find_map(|value| if value.kind() == JsonKind::Object { lines_of(value) } else { None });
     // Of an empty envelope, the named format does not make a line.
-    let is_envelope = |value: Json<'a>| value.kind() == JsonKind::Object && List::in_object(value, None).is_some();
     let is_named = || from.is_some_and(|format| format.on_broken_line.is_some()) && !values.clone().any(is_envelope);
     decided.map_or_else(is_named, |lines| lines == Lines::Messages)
 }

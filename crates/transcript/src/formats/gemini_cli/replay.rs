@@ -89,9 +89,13 @@ fn entry(record: &Object<'_>) -> EntryKind {
     if record.get_text("type").map_or_else(is_message, |kind| role_of(kind).is_some()) {
         return EntryKind::Message;
     }
-    let only_updated = |set: Json<'_>| set.entries().all(|(key, _)| key.is("lastUpdated"));
     let is_transient = record.get("type").is_some() || record.get("$set").is_some_and(only_updated);
     EntryKind::Note(if is_transient { Retention::WithPrevious } else { Retention::Always })
+}
+
+/// Whether `$set` changes nothing but the time of the last change.
+fn only_updated(set: Json<'_>) -> bool {
+    set.entries().all(|(key, _)| key.is("lastUpdated"))
 }
 
 /// Whether a message of the user is left out when a session is resumed.

@@ -86,6 +86,10 @@ fn is_system_prompt(line: &Object<'_>) -> bool {
     line.get("message").is_some_and(|inner| inner.member_is("role", SYSTEM_PROMPT))
 }
 
+fn is_linked(line: &Object<'_>) -> bool {
+    line.get("parentId").is_some()
+}
+
 /// The way from the last line up to the first.
 struct Path {
     /// For each line whether it is the last one or an ancestor of it; a line without a parent counts as one.
@@ -96,7 +100,6 @@ struct Path {
 
 impl Path {
     fn of(lines: &[Object<'_>]) -> Self {
-        let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
         let mut path = Path { is_live: lines.iter().map(|line| !is_linked(line)).collect(), torn: None };
         let mut by_id = HashMap::new();
         for (index, line) in lines.iter().enumerate().filter(|(_, line)| is_linked(line)) {

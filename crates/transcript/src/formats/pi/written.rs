@@ -90,9 +90,13 @@ fn follows_message(at: &InsertionPoint<'_, '_>) -> bool {
 
 /// The latest time that entries have, in milliseconds.
 fn latest(entries: &[Json<'_>]) -> Option<i64> {
-    let own = |entry: &Json<'_>| time::milliseconds(&entry.get_text("timestamp")?.decode());
-    let inner = |entry: &Json<'_>| entry.at(&["message", "timestamp"])?.raw().parse::<i64>().ok();
-    entries.iter().flat_map(|entry| [own(entry), inner(entry)]).flatten().max()
+    let mut latest = None;
+    for entry in entries {
+        let own = entry.get_text("timestamp").and_then(|time| time::milliseconds(&time.decode()));
+        let inner = entry.at(&["message", "timestamp"]).and_then(|time| time.raw().parse::<i64>().ok());
+        latest = latest.max(own).max(inner);
+    }
+    latest
 }
 
 /// The size of the context before a compaction, as the last answer that has one tells it.
