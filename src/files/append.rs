@@ -12,6 +12,7 @@ use anyhow::Result;
 use crate::compact::archive_extension;
 use crate::files::atomic::private;
 use crate::files::compression::Compression;
+use crate::files::file_kind::MARKDOWN_ARCHIVE;
 use crate::files::output;
 use crate::files::paths::{FileId, folder};
 use crate::transcript::time;
@@ -155,9 +156,6 @@ impl Appended {
         is_cut
     }
 }
-
-/// How each section of an archive for people begins.
-pub(crate) const MARKDOWN_ARCHIVE: &str = "## Summarized at ";
 
 /// Writes a section with the time. A record can be as large as the input, so it is not copied.
 pub fn write_section(out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {

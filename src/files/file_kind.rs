@@ -1,7 +1,9 @@
 //! What a file is by its first bytes, where it is not JSON in UTF-8, and how to get JSON of it.
 
 use crate::diagnostic::quoted;
-use crate::files::append::MARKDOWN_ARCHIVE;
+
+/// How each section of an archive for people begins.
+pub(super) const MARKDOWN_ARCHIVE: &str = "## Summarized at ";
 
 /// Where the name of a tar archive's first file ends, and its mark stands.
 const TAR_MARK: usize = 257;
