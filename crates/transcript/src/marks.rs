@@ -19,12 +19,12 @@ static NAMES: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| [MEMBER, BLOCK].map(F
 
 /// The marks of a message, in order: the values of members, and whole blocks.
 pub fn of_message<'a>(message: &Message<'a>) -> Vec<Json<'a>> {
-    if !has_mark(message.json) {
-        return Vec::new();
-    }
     let mut marks = Vec::new();
-    for list in [message.json.get("content")].into_iter().flatten() {
-        of_blocks(list, true, &mut marks);
+    if let Some(content) = message.json.get("content")
+        && content.kind() == JsonKind::Array
+        && has_mark(content)
+    {
+        of_blocks(content, true, &mut marks);
     }
     marks.extend(member(message.json));
     marks
@@ -93,11 +93,19 @@ pub fn excess<'a>(transcript: &Transcript<'a>) -> Excess<'a> {
 }
 
 /// The mark that a summary takes over: the last one of the messages that it replaces, if there is room for one.
-/// `removed` says which messages these are.
-pub fn taken_over<'a>(transcript: &Transcript<'a>, removed: &[usize]) -> Option<Json<'a>> {
-    let is_removed = |message: &&Message<'a>| removed.binary_search(&message.span().start).is_ok();
-    let (gone, kept): (Vec<_>, Vec<_>) = transcript.messages.iter().partition(is_removed);
-    let mark = gone.into_iter().rev().find_map(|message| of_message(message).pop())?;
-    let left = beside(transcript).len() + kept.into_iter().map(|message| of_message(message).len()).sum::<usize>();
+/// `removed` tells where these begin, in order.
+pub fn taken_over<'a>(transcript: &Transcript<'a>, removed: impl FnOnce() -> Vec<usize>) -> Option<Json<'a>> {
+    let messages = transcript.messages.iter();
+    let mut marked: Vec<(usize, Vec<Json<'a>>)> =
+        messages.map(|message| (message.span().start, of_message(message))).collect();
+    marked.retain(|(_, marks)| !marks.is_empty());
+    if marked.is_empty() {
+        return None;
+    }
+    let removed = removed();
+    let (gone, kept): (Vec<_>, Vec<_>) =
+        marked.into_iter().partition(|(start, _)| removed.binary_search(start).is_ok());
+    let mark = *gone.last()?.1.last()?;
+    let left = beside(transcript).len() + kept.iter().map(|(_, marks)| marks.len()).sum::<usize>();
     (left < MOST).then_some(mark)
 }

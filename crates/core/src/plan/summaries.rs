@@ -20,13 +20,12 @@ pub fn mark_summaries(transcript: &mut Transcript<'_>, policy: &CutPolicy, role:
         let message = &mut transcript.messages[index];
         (message.earlier, message.round) = (true, 1);
     }
-    number_rounds(transcript, policy, |_| None);
+    set_rounds(transcript, policy, |_| None);
 }
 
 /// Sets the round of each summary that tcompact put into a transcript: what `known` says of its text, or else what it
 /// says itself. One that says nothing is of the first round.
 pub fn number_rounds(transcript: &mut Transcript<'_>, policy: &CutPolicy, known: impl Fn(&str) -> Option<u32>) {
-    let round_of = |text: &str| known(text).or_else(|| fence::round(text)).unwrap_or(1).max(1);
     for message in transcript.messages.iter_mut().filter(|message| !message.is_ours()) {
         // What an archive knows by its whole text is a summary of ours, whatever stands around it.
         let is_text = message.calls.is_empty() && message.results.is_empty();
@@ -34,6 +33,11 @@ pub fn number_rounds(transcript: &mut Transcript<'_>, policy: &CutPolicy, known:
             (message.earlier, message.round) = (true, 1);
         }
     }
+    set_rounds(transcript, policy, known);
+}
+
+fn set_rounds(transcript: &mut Transcript<'_>, policy: &CutPolicy, known: impl Fn(&str) -> Option<u32>) {
+    let round_of = |text: &str| known(text).or_else(|| fence::round(text)).unwrap_or(1).max(1);
     let beside = carried::place(transcript).filter(|_| policy.rules.carries).and_then(|place| place.text());
     let beside = beside.map(|text| text.decode()).filter(|text| !text.is_empty());
     let mut earlier_rounds = beside.map_or(0, |text| round_of(&text));
@@ -52,12 +56,12 @@ fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> R
     let messages = &transcript.messages;
     let opens = |index: usize| {
         let message = &messages[index];
-        let may_be_ours =
-            if message.earlier { transcript.format.marks_summaries } else { may_have_been_given(message, role) };
         let opens = message.opens_with(&policy.summary_prefix)
             || RemovalNote::of(message).is_some()
             || message.opens_with(fence::WRAPPED) && is_whole(message);
-        may_be_ours && opens && !follows_command(messages, index)
+        let may_be_ours =
+            || if message.earlier { transcript.format.marks_summaries } else { may_have_been_given(message, role) };
+        opens && may_be_ours() && !follows_command(messages, index)
     };
     if !(0..messages.len()).any(opens) {
         return 0..0;

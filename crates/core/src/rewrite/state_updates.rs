@@ -48,7 +48,12 @@ pub struct UnknownId {
 
 /// Whether a text may have updates: a look at its bytes, so that few texts are parsed for it.
 pub fn may_have_updates(text: &str) -> bool {
-    ["\"remove\"", "RemoveMessage"].iter().any(|name| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some())
+    // One search for what both names have.
+    memchr::memmem::find_iter(text.as_bytes(), "emove").any(|at| {
+        let (before, on) = (&text.as_bytes()[..at], &text.as_bytes()[at..]);
+        before.ends_with(b"\"r") && on.starts_with(b"emove\"")
+            || before.ends_with(b"R") && on.starts_with(b"emoveMessage")
+    })
 }
 
 /// The updates in each list of a text that has any.

@@ -94,7 +94,7 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
 
     /// The cache mark of the removed messages, if the new one takes it over.
     pub fn mark(&self) -> Option<Json<'a>> {
-        *self.mark.get_or_init(|| marks::taken_over(self.transcript, &(self.removed)()))
+        *self.mark.get_or_init(|| marks::taken_over(self.transcript, || (self.removed)()))
     }
 
     /// The links around it, in a format whose entries have these keys.
