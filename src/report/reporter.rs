@@ -1,27 +1,25 @@
 //! Lines on standard error: one for each event in which a run differs from the request and, with `-v`, for each
 //! decision and step.
 
+mod plans;
+mod restored;
+
 use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 
-use crate::compact::{CompactionEvent, Decided, EarlierSummary, Fitted, OnError, masked, redactor};
-use crate::events::{Event, Listener, PlanRow, PrunedOnly, RestoredRounds};
+use crate::compact::{CompactionEvent, EarlierSummary, OnError};
+use crate::events::{Event, Listener, PrunedOnly};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
-use crate::plan::cutoff::Pairs;
-use crate::plan::economy::{Billed, Economy};
-use crate::plan::{Parted, Plan};
+use crate::plan::economy::Billed;
 use crate::prune::RuleSavings;
 use crate::report::by_kind;
-use crate::report::explain::{self, Picture, rows};
+use crate::report::explain::{self, rows};
 use crate::report::terminal::{self, with_bar_hidden};
 use crate::rewrite::repair::Repair;
-use crate::rewrite::thinking::Removal;
-use crate::sanitize::{sanitize, sanitize_line};
+use crate::sanitize::sanitize_line;
 use crate::settings::Volume;
 use crate::transcript::foreign::UnreadText;
-use crate::transcript::view::Arena;
 use crate::wording::{counted, counted_and, grouped_and_counted, readable_source, reason};
 
 /// Reports events on standard error, as many as the volume allows.
@@ -45,7 +43,7 @@ impl Reporter {
 impl Listener for Reporter {
     fn handle(&self, event: &Event<'_>) {
         match *event {
-            Event::Explained { source, plan, earlier, economy } => picture(source, plan, earlier, economy),
+            Event::Explained { source, plan, earlier, economy } => plans::picture(source, plan, earlier, economy),
             Event::LargestLosses { largest, looked } => {
                 let table = rows::draw_savings(largest, terminal::columns(), looked);
                 if !table.is_empty() {
@@ -64,9 +62,9 @@ impl Listener for Reporter {
             Event::NothingDone(reasons) if self.volume == Volume::Verbose && reasons.is_one() => {
                 reasons.advice().iter().for_each(|line| print_line(line));
             }
-            Event::Previewed { source, summary } if self.volume > Volume::Quiet => previewed(source, summary),
+            Event::Previewed { source, summary } if self.volume > Volume::Quiet => plans::previewed(source, summary),
             Event::Restored { archive, file, done, all, damaged } if self.volume > Volume::Quiet => {
-                for line in restored(archive, done, all, damaged) {
+                for line in restored::lines(archive, done, all, damaged) {
                     let of = file.map(|file| format!("{}: ", file.display())).unwrap_or_default();
                     print_line(&(of + &line));
                 }
@@ -130,15 +128,15 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             );
             (Usual, of(source, what))
         }
-        Event::Planned { source, plan } => (Verbose, planned(source, plan)),
+        Event::Planned { source, plan } => (Verbose, plans::planned(source, plan)),
         Event::Refused { source, reason } => (Usual, format!("{} stays unchanged: {reason}", readable_source(source))),
         Event::Estimated { source, economy, reader } => (Verbose, of(source, economy.sentence(true, reader))),
-        Event::Split { source, plan, pairs } => match split(plan, pairs) {
+        Event::Split { source, plan, pairs } => match plans::split(plan, pairs) {
             Some(text) => (Usual, of(source, text)),
             None => return Vec::new(),
         },
         Event::Compacting { source, what: CompactionEvent::Thinking(removal), .. } => {
-            return thinking(removal).into_iter().map(|text| (Usual, of(source, text))).collect();
+            return plans::thinking(removal).into_iter().map(|text| (Usual, of(source, text))).collect();
         }
         Event::Compacting { source, what, reader } => match compacting(what, reader) {
             Some((wanted, text)) => (wanted, of(source, text)),
@@ -350,98 +348,6 @@ fn counted_by_provider(billed: Billed) -> String {
     format!("; the provider counts {} in and {} out{cost}", counted(billed.input_tokens, "token"), billed.output_tokens)
 }
 
-/// Describes a plan.
-fn planned(source: &str, planned: &Fitted<'_>) -> String {
-    let plan = &planned.plan;
-    let row = PlanRow::new(planned, &[], &[]);
-    let size = format!(
-        "{}: {}, {}, {} ({})",
-        readable_source(source),
-        row.format,
-        counted(row.messages as u64, "message"),
-        counted(row.tokens, "token"),
-        row.counter
-    );
-    let by = planned.decided.recorded().map(|tokens| format!(" by the {} that it recorded", counted(tokens, "token")));
-    let fired = row.fired.map(|fired| format!("; {fired} was reached{}", by.unwrap_or_default())).unwrap_or_default();
-    let decision = match &plan.reason {
-        Some(reason) => format!("unchanged: {reason}"),
-        None if plan.cutoff == 0 => {
-            let (kept, middle, keep) = (planned.kept_from, row.middle.tokens, row.keep.tokens);
-            let middle = counted_and(middle, "token", ["is", "are"]);
-            format!("no cut; pruned before {kept}, {middle} left there and {keep} stay")
-        }
-        None => {
-            let moved = plan.moved_because.as_ref().map(|why| format!(" instead of {}, since {why}", plan.wanted));
-            let pinned = if plan.pinned.is_empty() { String::new() } else { format!(", {} pinned", plan.pinned.len()) };
-            format!(
-                "cut at {}{}: {} replaced, {} kept{pinned}",
-                plan.cutoff,
-                moved.unwrap_or_default(),
-                counted_and(row.summarize.tokens, "token", ["is", "are"]),
-                row.keep.tokens
-            )
-        }
-    };
-    format!("{size}{fired}; {decision}")
-}
-
-/// Describes a cut that splits a call from its result.
-fn split(plan: &Plan, pairs: Pairs) -> Option<String> {
-    let cut = plan.cutoff;
-    let what = match plan.parted? {
-        Parted::Pair(call, result) => {
-            format!("the cut at {cut} splits the call in message {call} from its result in message {result}")
-        }
-        Parted::Orphan => format!("the kept part begins with a result without a call, message {cut}"),
-    };
-    Some(format!("{what}, as --pairs {pairs} allows; --pairs strict does not"))
-}
-
-/// Describes what happens to thinking that was signed for another history.
-fn thinking(removal: &Removal) -> Vec<String> {
-    let mut lines = Vec::new();
-    if !removal.is_empty() {
-        let blocks = counted(removal.blocks as u64, "block");
-        let messages = counted(removal.messages.len() as u64, "kept message");
-        let why = match &removal.model {
-            Some(model) => {
-                format!("{model} refuses it once the history before it has changed; --thinking keep keeps it")
-            }
-            None => "as --thinking drop says".to_owned(),
-        };
-        lines.push(format!("thinking removed, {blocks} in {messages}: {why}"));
-    }
-    if removal.unknown > 0 {
-        let line = "signed thinking stays, since no model is named: the newest Claude models refuse it once the history \
-                    before it has changed; --for names the model, --thinking drop removes it";
-        lines.push(line.to_owned());
-    }
-    lines
-}
-
-/// Draws a conversation and its plan. The user asked for it, so it is shown at any volume.
-fn picture(source: &str, planned: &Fitted<'_>, earlier: &[EarlierSummary], economy: Option<&Economy>) {
-    let Fitted { plan, decided, .. } = planned;
-    let Decided { policy, view, tally, .. } = &**decided;
-    let economy = economy.map(|economy| economy.sentence(true, policy.reader_name()));
-    let arena = Arena::default();
-    let mut masks = policy.redact.is_on().then(|| redactor(view));
-    // A conversation that cannot be read with its secrets masked is not shown.
-    let Ok(transcript) = masked(view, &[], masks.as_mut(), &arena) else { return };
-    let fit = policy.fit.filter(|_| planned.fit.is_some());
-    let (policy, archive) = (&policy.cut, policy.archive.as_deref());
-    let pruned = planned.pruned_sizes();
-    let picture = Picture { source, transcript, tally, plan, pruned, policy, fit, archive, earlier, economy };
-    terminal::draw(&picture.draw(terminal::columns()));
-}
-
-/// Prints the summary that a real run with the same flags would use.
-fn previewed(source: &str, summary: &str) {
-    let head = format!("tcompact: {}: the summary that a real run with these flags uses:", readable_source(source));
-    terminal::draw(&format!("{}\n\n{}\n\n", sanitize_line(&head), sanitize(summary.trim_end())));
-}
-
 /// Reports what happens between two requests.
 pub(crate) fn report_between(between: Between<'_>) {
     match between {
@@ -467,46 +373,6 @@ pub(crate) fn report_long_waits(what: Between<'_>) {
         Between::Change(..) => {}
         Between::Wait(..) | Between::Stop(_) | Between::Slower(..) => report_between(what),
     }
-}
-
-/// Says how many lines an archive restored, where the text has lines, and which part of the archive is damaged.
-fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&str>) -> Vec<String> {
-    let mut said: Vec<String> = damaged.map(str::to_owned).into_iter().collect();
-    let archive = archive.display();
-    let rounds = counted(done.rounds as u64, "round");
-    if done.grown > 0 {
-        let grown = match done.grown {
-            grown if grown == done.rounds => String::new(),
-            grown => format!(" in {grown} of them"),
-        };
-        said.push(format!("{rounds} put back; the text has grown since{grown} and begins with all that was left"));
-    } else if done.rounds > 1 {
-        said.push(format!("{rounds} put back"));
-    }
-    if let Some(round) = done.missing {
-        let rounds = if round > 1 { format!("rounds 1 to {round}") } else { "round 1".to_owned() };
-        said.push(format!("{archive} has nothing of {rounds}"));
-    }
-    if done.notes_left > 0 {
-        let notes = counted(done.notes_left as u64, "note");
-        said.push(format!("{notes} of pruned content still in the text: {archive} has nothing of it"));
-    }
-    if let Some(time) = &done.undone_before {
-        said.push(format!(
-            "the text begins with what stood there before the run of {time}, which counts as put back; nothing tells whether what it removed was written again"
-        ));
-    }
-    for line in &done.lines_setting_messages {
-        said.push(format!(
-            "line {line} was written later and sets all messages anew; the agent goes on from it. Remove that line to go on from what was put back"
-        ));
-    }
-    let lines = done.lines.len();
-    if lines > 0 && lines < all {
-        let were = if lines == 1 { "was" } else { "were" };
-        said.push(format!("{lines} of {all} lines {were} put back; {archive} has nothing of the others"));
-    }
-    said
 }
 
 fn print_line(text: &str) {
