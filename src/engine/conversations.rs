@@ -151,7 +151,7 @@ impl Conversations<'_> {
             return;
         }
         for transcript in &self.document.transcripts {
-            if let Some(base) = &transcript.format.session.base(transcript) {
+            if let Some(base) = &transcript.format.history_base(transcript) {
                 let source = &source_name(self.input, transcript);
                 self.run.listeners.handle(&Event::BeginsElsewhere { source, base });
             }

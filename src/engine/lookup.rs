@@ -190,7 +190,7 @@ impl<'s> Lookup<'s> {
                 let beside = transcript.notes.iter().map(|note| note.json).chain(envelope);
                 beside.for_each(|json| drop(redactor.mask_strings(json.raw())));
             }
-            if let Some(base) = transcript.format.session.base(transcript).filter(|_| is_alone && !self.looks_through) {
+            if let Some(base) = transcript.format.history_base(transcript).filter(|_| is_alone && !self.looks_through) {
                 self.damage.push(format!("{}: {}", readable_source(&input.name), base.warning()));
             }
             let record = RecordMessages {

@@ -25,7 +25,7 @@ use crate::message::{Call, Message, ResultRef};
 use crate::order::{MessageOrder, ResultPlacement};
 pub use crate::outputs::CallMembers;
 use crate::outputs::{CallOutput, HostedResult};
-use crate::session_files::SessionFiles;
+use crate::session_files::{HistoryBase, SessionFiles};
 use crate::source::Source;
 use crate::unsent_forms::UnsentForms;
 use crate::usage::{Usage, UsageAt};
@@ -354,6 +354,12 @@ impl Format {
         let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
         let read = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         (read > known.newest).then(|| format!("{} {version}", known.noun))
+    }
+
+    /// Where a conversation begins, if that is in another file of the agent.
+    pub fn history_base(&self, transcript: &Transcript<'_>) -> Option<HistoryBase> {
+        let dependents = self.session_files.as_ref()?.dependents.as_ref()?;
+        (dependents.head)(transcript.notes.first()?.json).base
     }
 
     /// Why a conversation that can be read is left unchanged, to follow its name.

@@ -15,7 +15,6 @@ use crate::formats::shared::links::LooseEntry;
 use crate::json::{Items, Json};
 use crate::line_replay::LineStep;
 use crate::message::Message;
-use crate::session_files::HistoryBase;
 use crate::usage::SizeNote;
 
 /// What an agent does with its session files. The defaults are those of a format without sessions.
@@ -43,11 +42,6 @@ pub trait Session: Sync + Debug {
     /// The word that every line with a compaction of the agent has as a string, in formats whose compactions replace
     /// lines before them ([`LineStep::Compaction`]).
     fn compaction_word(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Where the conversation begins, if that is in another file of the agent.
-    fn base(&self, _transcript: &Transcript<'_>) -> Option<HistoryBase> {
         None
     }
 

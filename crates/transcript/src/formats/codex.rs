@@ -37,7 +37,7 @@ use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultR
 use crate::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::outputs::{CallOutput, HostedResult};
 use crate::pieces::Piece;
-use crate::session_files::{Dependents, HistoryBase, SessionFiles, ends_with_uuid, stem_of_lines};
+use crate::session_files::{Dependents, SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::status::Denial;
 use crate::text::Text;
 use crate::usage::{SizeNote, Usage};
@@ -322,10 +322,6 @@ impl Session for Codex {
     /// A compaction of Codex stands behind what it keeps, and ours resets what was recorded before it.
     fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
         Some(true)
-    }
-
-    fn base(&self, transcript: &Transcript<'_>) -> Option<HistoryBase> {
-        head::base(transcript)
     }
 
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {

@@ -1,6 +1,7 @@
 //! The first line of a session of Codex, which says what the file is a part of.
 
 use crate::format::Transcript;
+use crate::formats::codex::FORMAT;
 use crate::json::Json;
 use crate::session_files::{HistoryBase, SessionHead};
 use crate::wording::counted;
@@ -22,14 +23,9 @@ fn base_named(named: Json<'_>) -> Option<HistoryBase> {
     Some(HistoryBase { thread, bytes })
 }
 
-/// Where a conversation begins, if that is in another file.
-pub(super) fn base(transcript: &Transcript<'_>) -> Option<HistoryBase> {
-    head(transcript.notes.first()?.json).base
-}
-
 /// Why a session whose beginning is in another file stays as it is: Codex reads that beginning whatever stands here.
 pub(super) fn refusal(transcript: &Transcript<'_>) -> Option<String> {
-    let HistoryBase { thread, bytes } = base(transcript)?;
+    let HistoryBase { thread, bytes } = FORMAT.history_base(transcript)?;
     let bytes = counted(bytes, "byte");
     Some(format!(
         "it is only the end of a conversation, whose first {bytes} are in the session {thread}; use /compact in Codex, or \

@@ -2,6 +2,7 @@ use super::*;
 use crate::Retention;
 use crate::format::{SummaryRole, Transcript};
 use crate::framing::read_for_test as read;
+use crate::session_files::HistoryBase;
 
 fn line(kind: &str, payload: &str) -> String {
     format!(r#"{{"timestamp":"2026-01-02T03:04:05.678Z","type":"{kind}","payload":{payload}}}"#)
