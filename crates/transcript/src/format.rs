@@ -66,6 +66,9 @@ pub struct Format {
     /// What the agent does with a line that is not JSON, where an agent appends lines to files of this format, so that the
     /// last line may be incomplete.
     pub on_broken_line: Option<OnBrokenLine>,
+    /// The word that every line with a compaction of the agent has as a string, where compactions replace the lines before
+    /// them ([`crate::line_replay::LineStep::Compaction`]).
+    pub compaction_word: Option<&'static str>,
     /// The newest version of its files that is known.
     pub newest_version: Option<NewestVersion>,
     /// Where the agent of this format keeps its sessions; nothing where it has none of its own.
@@ -220,6 +223,7 @@ impl Format {
         frames: &[],
         background: BackgroundForms::NONE,
         on_broken_line: None,
+        compaction_word: None,
         newest_version: None,
         session_files: None,
         sent_beside: None,

@@ -39,12 +39,6 @@ pub trait Session: Sync + Debug {
         None
     }
 
-    /// The word that every line with a compaction of the agent has as a string, in formats whose compactions replace
-    /// lines before them ([`LineStep::Compaction`]).
-    fn compaction_word(&self) -> Option<&'static str> {
-        None
-    }
-
     /// The entries that were sent and no longer are, which the agent loads a session without: branches that the last entry
     /// does not lead to, and what a compaction replaced.
     fn no_longer_loaded<'a>(&self, _transcript: &Transcript<'a>) -> Vec<Json<'a>> {

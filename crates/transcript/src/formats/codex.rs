@@ -83,6 +83,7 @@ pub(super) static FORMAT: Format = Format {
     frames: &FRAMES,
     background: background::FORMS,
     on_broken_line: Some(OnBrokenLine::Skip),
+    compaction_word: Some("compacted"),
     session_files: Some(SessionFiles {
         variable: "CODEX_HOME",
         home: ".codex",
@@ -247,10 +248,6 @@ impl Session for Codex {
 
     fn line_step(&self, line: Json<'_>) -> Option<LineStep> {
         Some(replay::step(line))
-    }
-
-    fn compaction_word(&self) -> Option<&'static str> {
-        Some("compacted")
     }
 
     /// Codex sets the last size that it recorded to what it now sends, and restores it when a session goes on.

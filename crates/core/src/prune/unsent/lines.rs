@@ -49,13 +49,13 @@ impl SessionEnd {
 
     /// Whether anything of this format is told only by the end, so that a first look is of use.
     pub fn is_needed(&self) -> bool {
-        self.format.session.compaction_word().is_some() || !self.last_of_kinds.is_empty()
+        self.format.compaction_word.is_some() || !self.last_of_kinds.is_empty()
     }
 
     /// Looks at the next whole lines, which begin at `start` in the file.
     pub fn look_at(&mut self, start: u64, lines: &[u8]) {
         let format = self.format;
-        if let Some(word) = format.session.compaction_word() {
+        if let Some(word) = format.compaction_word {
             let mut found = None;
             last_line_with(word, lines, |at, line| {
                 if let Some(LineStep::Compaction { has_list }) = format.session.line_step(line) {
