@@ -33,7 +33,7 @@ use crate::wording::counted;
 
 pub use hooks::Hooks;
 pub use insertion::{InsertionPoint, SummaryMessage, SummaryPosition, SummaryRole};
-pub use session::{MisplacedEntry, Session};
+pub use session::{Faults, MisplacedEntry, Session};
 pub use transcript::Transcript;
 
 /// A path of members.
@@ -377,7 +377,7 @@ impl Format {
         if lost == 0 {
             return None;
         }
-        let torn = self.session.broken_links(transcript).pop()?;
+        let torn = self.session.broken_links(transcript).found.pop()?;
         let why = if torn.fault == LinkFault::Cycle { "leads back to it" } else { "is not there" };
         let verb = if lost == 1 { "is" } else { "are" };
         let (lost, named) = (counted(lost as u64, "line"), torn.named.unwrap_or_default());

@@ -210,7 +210,7 @@ fn of_marks(transcript: &Transcript<'_>) -> Vec<Breach> {
 /// The entries that do not lead to those before them, each by its message or the next one.
 fn of_links(transcript: &Transcript<'_>) -> impl Iterator<Item = Breach> {
     let messages = &transcript.messages;
-    transcript.format.session.broken_links(transcript).into_iter().filter(|_| !messages.is_empty()).map(|loose| {
+    transcript.format.session.broken_links(transcript).found.into_iter().filter(|_| !messages.is_empty()).map(|loose| {
         let message = messages.partition_point(|message| message.span().end <= loose.entry.span().start);
         let message = message.min(messages.len().saturating_sub(1));
         Breach { message, rule: ProviderRule::Loose(loose.fault), id: loose.named }

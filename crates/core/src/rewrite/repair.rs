@@ -65,7 +65,7 @@ pub fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repair) -> V
     }
     // Where the agent finds no more than a part of the session, calls and results seem to be missing.
     let is_loose = found.iter().any(|breach| matches!(breach.rule, Rule::Loose(_)));
-    let mut edits = if is_loose { transcript.format.session.repaired_links(transcript) } else { Vec::new() };
+    let mut edits = if is_loose { transcript.format.session.broken_links(transcript).repairs } else { Vec::new() };
     if edits.is_empty() {
         edits = repairer.remove_extra(&found);
     }

@@ -78,14 +78,9 @@ pub trait Session: Sync + Debug {
     }
 
     /// The entries at which an agent that walks up from the last entry stops before it should, and messages that it does
-    /// not come by although nobody took them back.
-    fn broken_links<'a>(&self, _transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        Vec::new()
-    }
-
-    /// The edits that tie such entries to those before them.
-    fn repaired_links(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
-        Vec::new()
+    /// not come by although nobody took them back. The repairs tie them to those before them.
+    fn broken_links<'a>(&self, _transcript: &Transcript<'a>) -> Faults<LooseEntry<'a>> {
+        Faults::NONE
     }
 
     /// Entries that stand between a call and its result.
@@ -121,6 +116,19 @@ pub trait Session: Sync + Debug {
 pub(super) struct NoSession;
 
 impl Session for NoSession {}
+
+/// Faults in the entries of a session.
+#[derive(Debug)]
+pub struct Faults<T> {
+    /// The faults, in order.
+    pub found: Vec<T>,
+    /// The edits that repair all of them.
+    pub repairs: Vec<Edit>,
+}
+
+impl<T> Faults<T> {
+    pub(crate) const NONE: Self = Faults { found: Vec::new(), repairs: Vec::new() };
+}
 
 /// An entry between a call and its result.
 #[derive(Debug)]

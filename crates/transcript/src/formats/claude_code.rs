@@ -23,8 +23,8 @@ use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::foreign;
 use crate::format::{
-    EntryKind, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Retention, Session, SizeReset,
-    SummaryMessage, SummaryPosition, Transcript,
+    EntryKind, EnvelopeRule, Faults, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Retention, Session,
+    SizeReset, SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
@@ -294,12 +294,8 @@ impl Session for ClaudeCode {
         Some(linked(parent.as_deref(), empty_line(entry, &id.decode())))
     }
 
-    fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
-        chain::loose(transcript)
-    }
-
-    fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chain::repaired_links(transcript)
+    fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Faults<LooseEntry<'a>> {
+        chain::broken_links(transcript)
     }
 
     fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {

@@ -19,7 +19,7 @@ use written::{line, write_result, write_summary};
 
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Format, Hooks, MatchScore, MisplacedEntry, OnBrokenLine, Session, SummaryPosition, Transcript,
+    EntryKind, Faults, Format, Hooks, MatchScore, MisplacedEntry, OnBrokenLine, Session, SummaryPosition, Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::chains;
@@ -217,16 +217,12 @@ impl Session for Pi {
         Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
     }
 
-    fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+    fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Faults<LooseEntry<'a>> {
         let mut broken = chains::broken_links(transcript, KEYS, transcript.entries_in_order());
         if broken.iter().any(|one| one.fault == LinkFault::Missing) && is_of_openclaw(transcript) {
             broken.retain(|one| one.fault != LinkFault::Missing);
         }
-        broken
-    }
-
-    fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chains::repaired_links(&self.broken_links(transcript), KEYS)
+        chains::with_repairs(broken, KEYS)
     }
 
     fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {

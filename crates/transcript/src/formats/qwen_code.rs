@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Session, SizeReset, SummaryMessage,
+    EntryKind, Faults, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Session, SizeReset, SummaryMessage,
     SummaryPosition, TextBlock, Transcript,
 };
 use crate::formats::shared::chains;
@@ -233,7 +233,7 @@ impl Session for QwenCode {
         unsent::no_longer_loaded(transcript)
     }
 
-    fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+    fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Faults<LooseEntry<'a>> {
         // Of lines with one id, the first names the parent.
         let mut ids = HashSet::new();
         let mut entries = transcript.entries_in_order();
@@ -241,11 +241,7 @@ impl Session for QwenCode {
             let line = Object::of(*entry);
             replay::is_of_conversation(&line) && line.get_text(KEYS.id).is_some_and(|id| ids.insert(id.decode()))
         });
-        chains::broken_links(transcript, KEYS, entries)
-    }
-
-    fn repaired_links(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        chains::repaired_links(&self.broken_links(transcript), KEYS)
+        chains::with_repairs(chains::broken_links(transcript, KEYS, entries), KEYS)
     }
 
     /// Ours stands before what is kept, and has a later time.

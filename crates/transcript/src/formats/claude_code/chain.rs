@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::compaction::{Reset, ResetKind};
 use crate::edit::Edit;
-use crate::format::{InsertionPoint, Transcript};
+use crate::format::{Faults, InsertionPoint, Transcript};
 use crate::formats::claude_code::walk::{Place, Walk, leads};
 use crate::formats::claude_code::{KEYS, is_empty_line, is_sent, is_sidechain, is_true, parent};
 use crate::formats::shared::links::{LinkFault, LooseEntry, WalkStep};
@@ -196,24 +196,50 @@ fn torn<'a>(walked: &[WalkStep<'a>]) -> Vec<NewParent<'a>> {
 }
 
 /// The lines at which the walk ends too early, and the messages that it does not come by although nobody took them back.
-pub(super) fn loose<'a>(transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+pub(super) fn broken_links<'a>(transcript: &Transcript<'a>) -> Faults<LooseEntry<'a>> {
     let entries = transcript.entries_in_order();
     let lines: Vec<Object<'a>> = entries.iter().copied().map(Object::of).collect();
     let walk = Walk::of(&lines);
-    let mut loose = Vec::new();
+    let mut found = Vec::new();
     for (entry, last) in torn(&steps(&entries, &walk)) {
         let named = parent(&Object::of(entry));
         let is_there = named.as_ref().is_some_and(|named| walk.line_of(named).is_some());
         let fault = if is_there { LinkFault::Cycle } else { LinkFault::Missing };
-        loose.push(LooseEntry { entry, fault, named: named.map(Cow::into_owned), parent: last });
+        found.push(LooseEntry { entry, fault, named: named.map(Cow::into_owned), parent: last });
     }
-    for index in beside(&walk, &walk.places(&is_sent)) {
-        if is_sent(&lines[index]) {
-            let (entry, named) = (entries[index], id(entries[index]).map(Cow::into_owned));
-            loose.push(LooseEntry { entry, fault: LinkFault::Beside, named, parent: None });
+    let mut repairs: Vec<Edit> = found.iter().filter_map(|loose| loose.tie(KEYS)).collect();
+    let beside = beside(&walk, &walk.places(&is_sent));
+    for index in &beside {
+        if is_sent(&lines[*index]) {
+            let (entry, named) = (entries[*index], id(entries[*index]).map(Cow::into_owned));
+            found.push(LooseEntry { entry, fault: LinkFault::Beside, named, parent: None });
         }
     }
-    loose
+    // What is beside the way comes into it once nothing tears it.
+    if repairs.is_empty() && !found.is_empty() {
+        repairs = edits_into_the_way(&entries, &lines, &walk, beside);
+    }
+    Faults { found, repairs }
+}
+
+/// The edits with which the lines beside the way come into it where they stand.
+fn edits_into_the_way(
+    entries: &[Json<'_>],
+    lines: &[Object<'_>],
+    walk: &Walk<'_, '_>,
+    beside: Vec<usize>,
+) -> Vec<Edit> {
+    let mut way = beside;
+    way.extend(&walk.chain);
+    way.sort_unstable();
+    let mut edits = Vec::new();
+    for pair in way.windows(2) {
+        let before = id(entries[pair[0]]);
+        if let Some(before) = before.filter(|before| parent(&lines[pair[1]]).as_ref() != Some(before)) {
+            edits.extend(new_parent(entries[pair[1]], Some(&before)));
+        }
+    }
+    edits
 }
 
 /// The lines of branches that begin with an empty line behind a summary: so earlier versions of tcompact wrote pinned
@@ -245,31 +271,6 @@ pub(super) fn edits_without_copies(transcript: &Transcript<'_>) -> Vec<Edit> {
         let named = parent(&lines[last]);
         if counted != last && parent(&lines[counted]) != named {
             edits.extend(new_parent(entries[counted], named.as_deref()));
-        }
-    }
-    edits
-}
-
-/// The edits that repair the links of a session.
-pub(super) fn repaired_links(transcript: &Transcript<'_>) -> Vec<Edit> {
-    let loose = loose(transcript);
-    let broken = loose.iter().filter(|loose| loose.fault != LinkFault::Beside);
-    let edits: Vec<Edit> = broken.filter_map(|loose| loose.tie(KEYS)).collect();
-    if !edits.is_empty() || loose.is_empty() {
-        return edits;
-    }
-    // The messages beside the way come into it where they stand.
-    let entries = transcript.entries_in_order();
-    let lines: Vec<Object<'_>> = entries.iter().copied().map(Object::of).collect();
-    let walk = Walk::of(&lines);
-    let mut way = beside(&walk, &walk.places(&is_sent));
-    way.extend(&walk.chain);
-    way.sort_unstable();
-    let mut edits = Vec::new();
-    for pair in way.windows(2) {
-        let before = id(entries[pair[0]]);
-        if let Some(before) = before.filter(|before| parent(&lines[pair[1]]).as_ref() != Some(before)) {
-            edits.extend(new_parent(entries[pair[1]], Some(&before)));
         }
     }
     edits

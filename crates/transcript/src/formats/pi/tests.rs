@@ -83,7 +83,7 @@ fn openclaw_appends_a_line_without_its_parent_to_the_one_before_it() {
         let source = format!("{HEADER}{lines}");
         assert!(texts(&source).ends_with(&["a", "b", "c"].map(str::to_owned)), "{source}");
         let document = framing::read_for_test(&source, None, None).expect("a transcript");
-        assert!(FORMAT.session.broken_links(&document.transcripts[0]).is_empty());
+        assert!(FORMAT.session.broken_links(&document.transcripts[0]).found.is_empty());
     }
 }
 

@@ -96,7 +96,7 @@ fn a_missing_parent_ends_the_way_and_is_named() {
     assert_eq!(texts(&lines), ["b", "c"]);
     let source = lines.join("\n");
     let document = read_for_test(&source, None, None).expect("a transcript");
-    let loose = FORMAT.session.broken_links(&document.transcripts[0]);
+    let loose = FORMAT.session.broken_links(&document.transcripts[0]).found;
     assert_eq!(loose.len(), 1);
     assert_eq!((loose[0].fault, loose[0].parent.as_deref()), (LinkFault::Missing, Some("1")));
 }
@@ -133,7 +133,7 @@ fn the_whole_objects_of_a_broken_line_are_records() {
 fn of_lines_with_one_id_only_the_first_names_a_parent() {
     let lines = [user("a", "1", ""), user("b", "2", "1"), user("c", "2", "gone"), user("d", "3", "2")].join("\n");
     let document = read_for_test(&lines, None, None).expect("a transcript");
-    assert!(FORMAT.session.broken_links(&document.transcripts[0]).is_empty());
+    assert!(FORMAT.session.broken_links(&document.transcripts[0]).found.is_empty());
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_line_that_is_not_read_has_no_parent_to_miss() {
     let unknown = line("9", "gone", r#""type":"notification""#);
     let lines = [user("a", "1", ""), unknown, user("b", "2", "1")].join("\n");
     let document = read_for_test(&lines, None, None).expect("a transcript");
-    assert!(FORMAT.session.broken_links(&document.transcripts[0]).is_empty());
+    assert!(FORMAT.session.broken_links(&document.transcripts[0]).found.is_empty());
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::edit::Edit;
 use crate::entries::Retention;
-use crate::format::Transcript;
+use crate::format::{Faults, Transcript};
 use crate::formats::shared::links::{Chain, LinkFault, LinkKeys, LooseEntry};
 use crate::json::Json;
 
@@ -27,7 +26,8 @@ pub(crate) fn broken_links<'a>(
     loose
 }
 
-/// The edits that tie such entries to those before them.
-pub(crate) fn repaired_links(loose: &[LooseEntry<'_>], keys: LinkKeys) -> Vec<Edit> {
-    loose.iter().filter_map(|loose| loose.tie(keys)).collect()
+/// Such entries with the edits that tie them to those before them.
+pub(crate) fn with_repairs(found: Vec<LooseEntry<'_>>, keys: LinkKeys) -> Faults<LooseEntry<'_>> {
+    let repairs = found.iter().filter_map(|loose| loose.tie(keys)).collect();
+    Faults { found, repairs }
 }
