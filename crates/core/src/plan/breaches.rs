@@ -174,7 +174,7 @@ pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     found.extend(calls_and_contents::of_ids(transcript));
     found.extend(calls_and_contents::of_calls(transcript));
     found.extend(of_marks(transcript));
-    let between = transcript.format.session.misplaced_entries(transcript).into_iter();
+    let between = transcript.format.session.misplaced_entries(transcript).found.into_iter();
     found.extend(between.map(|one| Breach { message: one.message, rule: ProviderRule::Between, id: None }));
     found.extend(calls_and_contents::of_contents(transcript));
     found.extend(of_turns(transcript));

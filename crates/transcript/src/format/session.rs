@@ -83,14 +83,9 @@ pub trait Session: Sync + Debug {
         Faults::NONE
     }
 
-    /// Entries that stand between a call and its result.
-    fn misplaced_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
-        Vec::new()
-    }
-
-    /// The edits that move such entries behind the results.
-    fn move_misplaced(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
-        Vec::new()
+    /// Entries that stand between a call and its result. The repairs move them behind the results.
+    fn misplaced_entries<'a>(&self, _transcript: &Transcript<'a>) -> Faults<MisplacedEntry<'a>> {
+        Faults::NONE
     }
 
     /// What an entry beside the messages says of the size of the context.

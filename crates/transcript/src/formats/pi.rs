@@ -225,12 +225,10 @@ impl Session for Pi {
         chains::with_repairs(broken, KEYS)
     }
 
-    fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
-        between::misplaced(transcript)
-    }
-
-    fn move_misplaced(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        between::moved(transcript)
+    fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Faults<MisplacedEntry<'a>> {
+        let found = between::misplaced(transcript);
+        let repairs = if found.is_empty() { Vec::new() } else { between::moved(transcript, &found) };
+        Faults { found, repairs }
     }
 
     fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {

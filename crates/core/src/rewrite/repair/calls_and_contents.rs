@@ -189,7 +189,7 @@ impl Repairer<'_, '_> {
 
     /// Moves entries that stand between a call and its result behind the result.
     pub(super) fn move_entries(&self, _: &[&Breach]) -> Vec<Edit> {
-        self.transcript.format.session.move_misplaced(self.transcript)
+        self.transcript.format.session.misplaced_entries(self.transcript).repairs
     }
 }
 

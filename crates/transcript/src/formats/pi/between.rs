@@ -52,10 +52,9 @@ pub(super) fn misplaced<'a>(transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'
 }
 
 /// The edits that move such compactions behind their results, in the file and in the chain.
-pub(super) fn moved(transcript: &Transcript<'_>) -> Vec<Edit> {
+pub(super) fn moved<'a>(transcript: &Transcript<'a>, misplaced: &[MisplacedEntry<'a>]) -> Vec<Edit> {
     let source = transcript.source;
-    let misplaced = misplaced(transcript);
-    let chain = NewChain::of(&misplaced);
+    let chain = NewChain::of(misplaced);
     let mut edits = Vec::new();
     for group in misplaced.chunk_by(|one, next| one.result.span() == next.result.span()) {
         let end = group[0].result.span().end;
