@@ -48,6 +48,24 @@ pub struct Note<'a> {
     pub retention: Retention,
 }
 
+/// The age of an entry behind a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// It was written before the summary.
+    Older,
+    /// It was written after the summary.
+    Newer,
+    /// It was written after the summary if it records a size: those that are older are reset.
+    NewerIfSized,
+}
+
+impl Age {
+    /// Compares when an entry and a summary were written.
+    pub(crate) fn of_times<T: Ord>(entry: T, summary: T) -> Self {
+        if entry > summary { Age::Newer } else { Age::Older }
+    }
+}
+
 /// A list inside one of the entries of a file. Its elements are entries of the conversation in the place of that one.
 #[derive(Debug, Clone, Copy)]
 pub struct InnerList<'a> {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::background_forms::BackgroundForms;
 pub use crate::compaction::SizeReset;
 use crate::edit::Edit;
-pub use crate::entries::{EntryKind, InnerList, Note, Retention};
+pub use crate::entries::{Age, EntryKind, InnerList, Note, Retention};
 pub use crate::formats::shared::links::LinkFault;
 use crate::frame::Frame;
 use crate::json::{Json, JsonKind, Object};

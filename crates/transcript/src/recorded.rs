@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::format::Transcript;
+use crate::format::{Age, Transcript};
 use crate::json::{Json, Object};
 use crate::message::{Message, Role};
 use crate::named_models::own_model;
@@ -41,7 +41,7 @@ impl<'a> Transcript<'a> {
         let mut answers = self.answers();
         if let Some(last) = (0..self.messages.len()).rfind(|&index| self.begins_anew(index)) {
             let summary = &self.messages[last];
-            let is_newer = |entry| self.format.session.is_newer(entry, summary) != Some(false);
+            let is_newer = |entry| self.format.session.age(entry, summary) != Some(Age::Older);
             let (behind, before): (Vec<_>, Vec<_>) =
                 answers.into_iter().partition(|answer| answer.messages.end > last + 1 && is_newer(answer.entry));
             // A turn can go on for a while with the messages that it began with.

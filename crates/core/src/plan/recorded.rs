@@ -123,7 +123,7 @@ fn is_read(transcript: &Transcript<'_>, index: usize) -> bool {
 /// Whether a message is a summary, and nothing tells which of the messages behind it are newer.
 fn hides_age(transcript: &Transcript<'_>, index: usize) -> bool {
     let message = &transcript.messages[index];
-    let has_order = || transcript.format.session.is_newer(message.json, message).is_some();
+    let has_order = || transcript.format.session.age(message.json, message).is_some();
     message.earlier && !transcript.has_compaction(index) && !has_order()
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::tokens::models::binds_thinking;
-use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole};
+use crate::transcript::formats::{Age, InsertionPoint, SummaryMessage, SummaryRole};
 use crate::transcript::named_models::{model_of, own_model};
 use crate::transcript::thoughts::{Thought, ThoughtMark, thoughts};
 use crate::transcript::{MaskMark, Message, Transcript};
@@ -208,8 +208,8 @@ pub fn compacted(transcript: &Transcript<'_>) -> Option<usize> {
 pub fn was_written_behind_summary(transcript: &Transcript<'_>, index: usize) -> bool {
     let before = &transcript.messages[..index];
     let summary = before.iter().rfind(|message| message.is_ours());
-    let session = transcript.format.session;
-    summary.is_some_and(|summary| session.was_written_behind(transcript.messages[index].json, summary))
+    let age = summary.and_then(|summary| transcript.format.session.age(transcript.messages[index].json, summary));
+    age == Some(Age::Newer)
 }
 
 /// Whether a message shows a compaction by tcompact: a summary, or a call with a cut argument. Summaries of agents do not

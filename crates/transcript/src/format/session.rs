@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::compaction::Reset;
 use crate::edit::Edit;
-use crate::entries::{CompactionEntry, EntryKind, InnerList};
+use crate::entries::{Age, CompactionEntry, EntryKind, InnerList};
 use crate::format::insertion::InsertionPoint;
 use crate::format::transcript::Transcript;
 use crate::formats::shared::links::LooseEntry;
@@ -93,16 +93,10 @@ pub trait Session: Sync + Debug {
         None
     }
 
-    /// Whether an entry that stands behind a summary was also written after it; `None` where nothing tells. Kept messages
-    /// stand behind the summary of what was before them, and are older.
-    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
+    /// Whether an entry that stands behind a summary is older than that; `None` where nothing tells. Kept messages stand
+    /// behind the summary of what was before them, and are older.
+    fn age(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<Age> {
         None
-    }
-
-    /// Whether something proves that an answer behind a summary of ours was written after it, so that its thinking is
-    /// signed for that summary.
-    fn was_written_behind(&self, _answer: Json<'_>, _summary: &Message<'_>) -> bool {
-        false
     }
 }
 

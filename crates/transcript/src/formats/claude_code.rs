@@ -23,7 +23,7 @@ use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::foreign;
 use crate::format::{
-    EntryKind, EnvelopeRule, Faults, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Retention, Session,
+    Age, EntryKind, EnvelopeRule, Faults, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Retention, Session,
     SizeReset, SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
@@ -302,15 +302,13 @@ impl Session for ClaudeCode {
         attached::size_note(note)
     }
 
-    /// Messages that Claude Code kept stand before its summary, and ours resets their sizes.
-    fn is_newer(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
-        is_true(&Object::of(summary.json), "isCompactSummary").then_some(true)
-    }
-
-    /// Ours has the time of what it stands before, so that times tell nothing. It sets the sizes of all that it keeps to
-    /// zero, and no answer that Claude Code was given has such sizes.
-    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
-        is_true(&Object::of(summary.json), "isCompactSummary") && chain::has_size(answer)
+    /// Messages that Claude Code kept stand before its summary. Ours has the time of what it stands before, so that times
+    /// tell nothing. It sets the sizes of all that it keeps to zero, and no answer that Claude Code was given has such sizes.
+    fn age(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
+        if !is_true(&Object::of(summary.json), "isCompactSummary") {
+            return None;
+        }
+        Some(if chain::has_size(entry) { Age::Newer } else { Age::NewerIfSized })
     }
 
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {

@@ -24,8 +24,8 @@ use crate::edit::Edit;
 use crate::entries::CompactionEntry;
 use crate::foreign;
 use crate::format::{
-    EntryKind, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, SentBeside, Session, SizeReset, SummaryMessage,
-    TextBlock, Transcript,
+    Age, EntryKind, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, SentBeside, Session, SizeReset,
+    SummaryMessage, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, non_null};
 use crate::formats::shared::items::{self, Item};
@@ -317,8 +317,8 @@ impl Session for Codex {
     }
 
     /// A compaction of Codex stands behind what it keeps, and ours resets what was recorded before it.
-    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
-        Some(true)
+    fn age(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<Age> {
+        Some(Age::NewerIfSized)
     }
 
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {

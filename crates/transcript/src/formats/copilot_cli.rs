@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::edit::Edit;
 use crate::format::{
-    Attachments, EntryKind, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Session, SummaryMessage,
+    Age, Attachments, EntryKind, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Session, SummaryMessage,
     SummaryPosition, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
@@ -164,12 +164,8 @@ impl Session for CopilotCli {
         unsent::no_longer_loaded(transcript)
     }
 
-    fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
-        Some(written(entry)? > written(summary.json)?)
-    }
-
-    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
-        self.is_newer(answer, summary) == Some(true)
+    fn age(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
+        Some(Age::of_times(written(entry)?, written(summary.json)?))
     }
 }
 

@@ -21,7 +21,7 @@ use line::Line;
 use crate::compaction::{Reset, ResetKind};
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Format, Hooks, InsertionPoint, MatchScore, NewestVersion, OnBrokenLine, Session, SizeReset,
+    Age, EntryKind, Format, Hooks, InsertionPoint, MatchScore, NewestVersion, OnBrokenLine, Session, SizeReset,
     SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
@@ -231,12 +231,8 @@ impl Session for KimiCode {
     }
 
     /// Our summary stands before what is kept, and has a later time.
-    fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
-        Some(time_of(entry)? > time_of(summary.json)?)
-    }
-
-    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
-        self.is_newer(answer, summary) == Some(true)
+    fn age(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
+        Some(Age::of_times(time_of(entry)?, time_of(summary.json)?))
     }
 }
 

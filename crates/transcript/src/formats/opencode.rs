@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::format::{
-    Attachments, EntryKind, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, Session, SizeReset,
+    Age, Attachments, EntryKind, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, Session, SizeReset,
     SummaryMessage, SummaryPosition, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, list, role_in};
@@ -173,8 +173,8 @@ impl Session for OpenCode {
     }
 
     /// What opencode's own compaction kept stands before its summary, and ours resets the sizes of what it keeps.
-    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
-        Some(true)
+    fn age(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<Age> {
+        Some(Age::NewerIfSized)
     }
 }
 const ROLES: [(&str, Role); 2] = [("user", Role::User), ("assistant", Role::Assistant)];

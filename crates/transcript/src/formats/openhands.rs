@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use crate::format::{
-    Attachments, EntryKind, Format, Hooks, InsertionPoint, MatchScore, Retention, Session, SummaryMessage,
+    Age, Attachments, EntryKind, Format, Hooks, InsertionPoint, MatchScore, Retention, Session, SummaryMessage,
     SummaryPosition,
 };
 use crate::formats::shared::blocks::{elements, with_parts};
@@ -202,9 +202,9 @@ impl Session for OpenHands {
         entries
     }
 
-    fn is_newer(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
+    fn age(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
         // What a condensation keeps stays before it.
-        is_condensation(&Object::of(summary.json)).then_some(true)
+        is_condensation(&Object::of(summary.json)).then_some(Age::Newer)
     }
 }
 

@@ -19,7 +19,8 @@ use written::{line, write_result, write_summary};
 
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Faults, Format, Hooks, MatchScore, MisplacedEntry, OnBrokenLine, Session, SummaryPosition, Transcript,
+    Age, EntryKind, Faults, Format, Hooks, MatchScore, MisplacedEntry, OnBrokenLine, Session, SummaryPosition,
+    Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::chains;
@@ -231,12 +232,8 @@ impl Session for Pi {
         Faults { found, repairs }
     }
 
-    fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
-        between::is_newer(entry, summary)
-    }
-
-    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
-        self.is_newer(answer, summary) == Some(true)
+    fn age(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
+        between::age(entry, summary)
     }
 
     fn no_longer_loaded<'a>(&self, transcript: &Transcript<'a>) -> Vec<Json<'a>> {

@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::format::{
-    EntryKind, Faults, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Session, SizeReset, SummaryMessage,
-    SummaryPosition, TextBlock, Transcript,
+    Age, EntryKind, Faults, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Session, SizeReset,
+    SummaryMessage, SummaryPosition, TextBlock, Transcript,
 };
 use crate::formats::shared::chains;
 use crate::formats::shared::fields::{copied, id};
@@ -245,12 +245,8 @@ impl Session for QwenCode {
     }
 
     /// Ours stands before what is kept, and has a later time.
-    fn is_newer(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
-        Some(way::time_of(entry)? > way::time_of(summary.json)?)
-    }
-
-    fn was_written_behind(&self, answer: Json<'_>, summary: &Message<'_>) -> bool {
-        self.is_newer(answer, summary) == Some(true)
+    fn age(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
+        Some(Age::of_times(way::time_of(entry)?, way::time_of(summary.json)?))
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::edit::{Edit, edited_value};
-use crate::format::{MisplacedEntry, Transcript};
+use crate::format::{Age, MisplacedEntry, Transcript};
 use crate::formats::pi::{KEYS, is_compaction, is_summary};
 use crate::json::{Json, Object};
 use crate::message::Message;
@@ -148,15 +148,18 @@ pub(super) const USAGE: UsageAt = UsageAt {
     ..UsageAt::path(&["message", "usage"])
 };
 
-/// Whether an entry was written after a summary. Ours stands before what is kept, and has a later time, by which pi itself
+/// The age of an entry behind a summary. Ours stands before what is kept, and has a later time, by which pi itself
 /// tells what is older.
-pub(super) fn is_newer(entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
+pub(super) fn age(entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
     let line = Object::of(summary.json);
     if !is_summary(&line) {
         return None;
     }
+    if !is_compaction(&line) {
+        return Some(Age::Newer);
+    }
     let times = written_at(entry).zip(written_at(summary.json));
-    Some(!is_compaction(&line) || times.is_some_and(|(entry, summary)| entry > summary))
+    Some(times.map_or(Age::Older, |(entry, summary)| Age::of_times(entry, summary)))
 }
 
 /// When an entry was written, in milliseconds.
