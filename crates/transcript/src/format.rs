@@ -25,6 +25,7 @@ use crate::message::{Call, Message, ResultRef};
 use crate::order::{MessageOrder, ResultPlacement};
 pub use crate::outputs::CallMembers;
 use crate::outputs::{CallOutput, HostedResult};
+use crate::refused_encryption::RefusedEncryption;
 use crate::session_files::{HistoryBase, SessionFiles};
 use crate::source::Source;
 use crate::unsent_forms::UnsentForms;
@@ -91,6 +92,8 @@ pub struct Format {
     pub can_lose_reasoning: bool,
     /// The makers whose models write encrypted compactions into such messages, where the format tells them.
     pub encrypted_by: Option<&'static [&'static str]>,
+    /// How the agent notes that the provider refused what it had encrypted itself.
+    pub refused_encryption: Option<RefusedEncryption>,
 
     // How new messages look.
     /// The roles that a summary may have, the default first.
@@ -233,6 +236,7 @@ impl Format {
         item: None,
         can_lose_reasoning: false,
         encrypted_by: None,
+        refused_encryption: None,
         summary_roles: &[SummaryRole::User],
         summary_position: SummaryPosition::AfterPinned,
         parent_member: None,

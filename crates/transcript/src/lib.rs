@@ -36,6 +36,7 @@ pub mod provider_texts;
 mod read_error;
 pub mod record_id;
 pub mod recorded;
+pub mod refused_encryption;
 pub mod session_files;
 pub mod speaker;
 pub mod status;

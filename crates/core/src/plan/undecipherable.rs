@@ -103,9 +103,10 @@ fn is_damaged(compaction: Json<'_>) -> bool {
 
 /// Where it is recorded that the provider refused what is encrypted, if it has answered nothing since then.
 fn refused_at(transcript: &Transcript<'_>) -> Option<usize> {
+    let refused = transcript.format.refused_encryption.as_ref()?;
     let answer = transcript.messages.iter().rfind(|message| message.role == Role::Assistant);
     let behind = answer.map_or(0, |answer| answer.span().end);
     let notes = transcript.notes.iter().rev().map(|note| note.json);
     let mut since = notes.take_while(|note| note.span().start >= behind);
-    since.find(|note| transcript.format.session.is_refused_encryption(*note)).map(|note| note.span().start)
+    since.find(|note| refused.is_in(*note)).map(|note| note.span().start)
 }

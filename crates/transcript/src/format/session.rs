@@ -67,11 +67,6 @@ pub trait Session: Sync + Debug {
         None
     }
 
-    /// Whether a note tells that the provider refused what it had encrypted itself.
-    fn is_refused_encryption(&self, _note: Json<'_>) -> bool {
-        false
-    }
-
     /// The compactions that stand for all entries before them, in order. Those that a later one replaced are among them.
     fn compaction_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<CompactionEntry<'a>> {
         Vec::new()

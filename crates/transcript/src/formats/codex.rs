@@ -37,6 +37,7 @@ use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultR
 use crate::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::outputs::{CallOutput, HostedResult};
 use crate::pieces::Piece;
+use crate::refused_encryption::RefusedEncryption;
 use crate::session_files::{Dependents, SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::status::Denial;
 use crate::text::Text;
@@ -105,6 +106,12 @@ pub(super) static FORMAT: Format = Format {
     item: Some(&["payload"]),
     can_lose_reasoning: true,
     encrypted_by: Some(&["openai", "xai"]),
+    // The event of an error has the provider's answer in its text.
+    refused_encryption: Some(RefusedEncryption {
+        is: &[(&["type"], "event_msg"), (&["payload", "type"], "error")],
+        text: &["payload", "message"],
+        words: &[&["invalid_encrypted_content"], &["encrypted content", "could not be verified"]],
+    }),
     // It records the size of the whole context.
     size_reset: Some(SizeReset { to: "that of the result", why: "as Codex does after a compaction" }),
     text_block: TextBlock::Typed("input_text"),
@@ -255,17 +262,6 @@ impl Session for Codex {
         let removed = (at.removed)();
         let kept = at.transcript.notes.iter().filter(|note| removed.binary_search(&note.json.span().start).is_err());
         kept.flat_map(|note| sizes(note.json, tokens)).collect()
-    }
-
-    /// Reads the event of an error, whose text holds the provider's answer.
-    fn is_refused_encryption(&self, note: Json<'_>) -> bool {
-        let event = match line(&Object::of(note)) {
-            Some(CodexLine::Event(event)) if event.member_is("type", "error") => event,
-            _ => return false,
-        };
-        let message = event.get_text("message").map(|message| message.decode()).unwrap_or_default();
-        message.contains("invalid_encrypted_content")
-            || message.contains("encrypted content") && message.contains("could not be verified")
     }
 
     /// A compaction repeats messages of the user, and Codex replays their lines without it. It shortens some and writes
