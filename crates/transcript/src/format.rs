@@ -308,11 +308,6 @@ impl Format {
         (self.hooks.settings)(message)
     }
 
-    /// Whether a message keeps its meaning when the messages before it are removed.
-    pub fn can_be_pinned(&self, message: &Message<'_>) -> bool {
-        (self.hooks.can_be_pinned)(message)
-    }
-
     /// The item of the Responses API in a message.
     pub fn item_of<'a>(&self, message: Json<'a>) -> Option<Json<'a>> {
         Some(message.at(self.item?).unwrap_or(message))

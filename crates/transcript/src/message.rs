@@ -65,6 +65,9 @@ pub struct Message<'a> {
     pub rest: Option<Box<RareFields<'a>>>,
     /// Whether it is the summary of an earlier compaction: the format marks it as one, or it is `ours`.
     pub earlier: bool,
+    /// Whether it stands for messages before it in its agent's own way, or clears them. It is never pinned: without them, it
+    /// would mean something else.
+    pub is_boundary: bool,
     /// The round of compaction in which tcompact put it there as a summary, counted from 1; 0 for all other messages.
     /// `plan` decides that. Only the lines of such summaries are read back.
     pub round: u32,
@@ -136,6 +139,7 @@ impl<'a> Message<'a> {
             results: ThinList::default(),
             rest: None,
             earlier: false,
+            is_boundary: false,
             round: 0,
             mask: MaskMark::Nothing,
         }

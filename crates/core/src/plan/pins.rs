@@ -156,7 +156,6 @@ impl PinRules<'_, '_> {
             pins.iter().any(|pin| pin.holds(index, place(index), transcript, is_earlier(index), leading))
                 || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
         };
-        let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
         let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
         Compactions::of(transcript, policy).that_stay(cutoff).iter().for_each(|&index| stays[index] = true);
         let by_user = pins.iter().flat_map(|pin| match pin {
@@ -177,7 +176,8 @@ impl PinRules<'_, '_> {
         spread(true, &mut stays, &bonds, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
         // A call without a result is only allowed at the end, not before a summary.
         let unanswered = transcript.pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
-        let cannot: Vec<usize> = unanswered.chain((0..cutoff).filter(|&index| !can(index))).collect();
+        let cannot: Vec<usize> =
+            unanswered.chain((0..cutoff).filter(|&index| transcript.messages[index].is_boundary)).collect();
         spread(false, &mut stays, &bonds, |stays| {
             let pinned: Vec<usize> = cannot.into_iter().filter(|&index| stays[index]).collect();
             pinned.iter().for_each(|&index| stays[index] = false);
@@ -240,7 +240,7 @@ pub fn typed(transcript: &Transcript<'_>, policy: &CutPolicy, start: usize) -> V
             && message.results.is_empty()
             && message.calls.is_empty()
             && !message.has_media()
-            && transcript.format.can_be_pinned(message)
+            && !message.is_boundary
     };
     let is_summary = |message: &Message<'_>| message.earlier || message.opens_with(&policy.summary_prefix);
     let stays = |&index: &usize| is_alone(index) && !is_summary(&messages[index]) && is_said_by_user(messages, index);

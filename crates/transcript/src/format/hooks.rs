@@ -43,8 +43,6 @@ pub struct Hooks {
     pub text_instead_of_medium: fn(Json<'_>, &str) -> Option<Value>,
     /// The members of a call that hold its result, to be set in the call and in its copies, where calls hold results.
     pub result_members: fn(&Call<'_>, &str) -> Option<CallMembers>,
-    /// Whether a message keeps its meaning when the messages before it are removed.
-    pub can_be_pinned: fn(&Message<'_>) -> bool,
     /// What a message sets from there on, by name. Of each name the last before a cut stays where instructions stay.
     pub settings: fn(&Message<'_>) -> Vec<String>,
     /// Why a conversation that can be read is left unchanged, to follow its name.
@@ -66,7 +64,6 @@ impl Hooks {
         write_result: |_, _, _| None,
         text_instead_of_medium: |_, _| None,
         result_members: |_, _| None,
-        can_be_pinned: |_| true,
         settings: |_| Vec::new(),
         refusal: |_| None,
     };

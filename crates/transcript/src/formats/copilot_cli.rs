@@ -63,15 +63,7 @@ pub(super) static FORMAT: Format = Format {
     marks_summaries: true,
     text_block: TextBlock::Impossible,
     attachments: Some(Attachments::Read { list: |message| events::attachments(message.json), append_line }),
-    hooks: Hooks {
-        match_score,
-        read,
-        groups,
-        result_output,
-        write_summary,
-        can_be_pinned: |message| !message.earlier && !message.json.member_is("type", "session.context_cleared"),
-        ..Hooks::NONE
-    },
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, ..Hooks::NONE },
     session: &CopilotCli,
     ..Format::DEFAULT
 };

@@ -74,16 +74,7 @@ pub(super) static FORMAT: Format = Format {
     marks_summaries: true,
     size_reset: Some(SizeReset { to: "zero", why: "as Kimi Code does after a compaction" }),
     writes_results_directly_behind: true,
-    hooks: Hooks {
-        match_score,
-        read,
-        groups,
-        result_output,
-        write_summary,
-        write_result,
-        can_be_pinned: |message| !is_compaction(message),
-        ..Hooks::NONE
-    },
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
     session: &KimiCode,
     ..Format::DEFAULT
 };
@@ -127,7 +118,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         }
         Some(Line::Compaction) => {
             let content = summary_of(message).ok_or("is a compaction without a summary")?;
-            Ok(Message { role: Role::User, content, earlier: true, ..Message::empty(json) })
+            Ok(Message { role: Role::User, content, earlier: true, is_boundary: true, ..Message::empty(json) })
         }
         _ => Err("is not a line of a session with an event of the context".to_owned()),
     }
@@ -136,7 +127,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     let mut groups = of_one_answer(messages, |message| message.json.at(&["event", "stepUuid"])?.text());
     // Messages that a compaction kept stand before it, and it would drop our summary among them.
-    let compaction = messages.iter().rposition(is_compaction);
+    let compaction = messages.iter().rposition(|message| message.is_boundary);
     groups.extend(compaction.filter(|at| *at > 0).map(|at| (0, at)));
     groups
 }
@@ -297,10 +288,6 @@ fn summary_of<'a>(line: &Object<'a>) -> Option<Content<'a>> {
         Some(text) => Some(Content::Text(text)),
         None => Some(content(Some(line.get("summary")?.get("content")?), block)),
     }
-}
-
-fn is_compaction(message: &Message<'_>) -> bool {
-    message.json.member_is("type", "context.apply_compaction")
 }
 
 /// Whether a line records the size of the context.

@@ -47,7 +47,6 @@ pub(super) static FORMAT: Format = Format {
         groups,
         result_output,
         write_summary,
-        can_be_pinned: |message| !message.earlier,
         refusal,
         ..Hooks::NONE
     },
@@ -80,13 +79,15 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
             read.add_of_user(part);
         }
     }
+    let is_summary = sent::is_finished_summary(info);
     Ok(Message {
         role,
         content: Content::of_parts(read.content.into()),
         calls: read.calls.into(),
         results: read.results.into(),
         rest: RareFields::of_role(Some(role_name).filter(|_| role == Role::Other)),
-        earlier: sent::is_finished_summary(info),
+        earlier: is_summary,
+        is_boundary: is_summary,
         ..Message::empty(message.json)
     })
 }

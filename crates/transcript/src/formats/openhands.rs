@@ -53,16 +53,7 @@ pub(super) static FORMAT: Format = Format {
     // Events are numbered in order, and only a removed event has a free number.
     summary_position: SummaryPosition::InPlace,
     attachments: Some(Attachments::At { list: &["args", "image_urls"], beside: &["args"] }),
-    hooks: Hooks {
-        match_score,
-        read,
-        groups,
-        result_output,
-        write_summary,
-        write_result,
-        can_be_pinned: |message| !is_condensation(&Object::of(message.json)),
-        ..Hooks::NONE
-    },
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
     session: &OpenHands,
     ..Format::DEFAULT
 };
@@ -111,7 +102,7 @@ fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
     });
     // A condensation names events before it.
-    let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
+    let last = messages.iter().rposition(|message| message.is_boundary);
     groups.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
     groups
 }
@@ -245,7 +236,9 @@ fn argument<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
 /// Reads an event of the message `json`.
 fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
     let is_by_agent = event.member_is("source", "agent");
-    let mut read = Message { role: Role::User, earlier: is_condensation(event), ..Message::empty(json) };
+    let is_condensation = is_condensation(event);
+    let mut read =
+        Message { role: Role::User, earlier: is_condensation, is_boundary: is_condensation, ..Message::empty(json) };
     let call_id = || event.get("tool_call_metadata").and_then(|call| id(call.get("tool_call_id")));
     let text = |json: Option<Json<'a>>| json.and_then(|json| json.text()).map_or_else(Content::empty, Content::Text);
     let Some(action) = event.get_text("action") else {

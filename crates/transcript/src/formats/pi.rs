@@ -89,7 +89,6 @@ pub(super) static FORMAT: Format = Format {
         write_summary,
         write_result,
         refusal: context_edits::refusal,
-        can_be_pinned: |message| !is_compaction(&Object::of(message.json)),
         ..Hooks::NONE
     },
     session: &Pi,
@@ -127,7 +126,8 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         if said.is_none() {
             return Err("is not a line with a message".to_owned());
         }
-        return Ok(message_of(json, Role::User, content(said, block), is_summary(message)));
+        let read = message_of(json, Role::User, content(said, block), is_summary(message));
+        return Ok(Message { is_boundary: is_compaction(message), ..read });
     };
     let name = inner.get_text("role").ok_or("has no role")?;
     let role = match name {
@@ -150,7 +150,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     // pi would misread a compaction without the entry that it names.
-    let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
+    let compaction = messages.iter().rposition(|message| message.is_boundary);
     compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
 }
 

@@ -71,7 +71,6 @@ pub(super) static FORMAT: Format = Format {
         provider_results,
         write_summary,
         write_result,
-        can_be_pinned: |message| replay::compressed(&Object::of(message.json)).is_none(),
         ..Hooks::NONE
     },
     session: &QwenCode,
@@ -109,7 +108,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let json = message.json;
     if let Some(list) = replay::compressed(message) {
         let content = compressed_content(list);
-        return Ok(Message { role: Role::User, content, earlier: true, ..Message::empty(json) });
+        return Ok(Message { role: Role::User, content, earlier: true, is_boundary: true, ..Message::empty(json) });
     }
     let Some(inner) = message.get("message").filter(|inner| inner.kind() == JsonKind::Object) else {
         return Err("is not a line with a message".to_owned());

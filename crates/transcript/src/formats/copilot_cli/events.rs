@@ -81,9 +81,13 @@ pub(super) fn message<'a>(line: &Object<'a>) -> Result<Message<'a>, String> {
         }
         Some("session.compaction_complete") => {
             read.earlier = true;
+            read.is_boundary = true;
             read.content = data.get("summaryContent").map_or_else(Content::empty, text_or_value);
         }
-        Some("session.context_cleared") => read.content = program_text(data, "initialMessage"),
+        Some("session.context_cleared") => {
+            read.is_boundary = true;
+            read.content = program_text(data, "initialMessage");
+        }
         Some("system.notification" | "skill.context_delivered") => read.content = program_text(data, "content"),
         _ => return Err("is not an event that Copilot sends to its model".to_owned()),
     }
