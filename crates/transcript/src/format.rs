@@ -3,6 +3,7 @@
 //! A row is in the file of its format, and most of its members have a default (`Format::DEFAULT`). A format judges only by
 //! what it reads and knows no other format.
 
+mod envelope;
 mod hooks;
 mod insertion;
 mod session;
@@ -32,6 +33,7 @@ use crate::unsent_forms::UnsentForms;
 use crate::usage::{Usage, UsageAt};
 use crate::wording::counted;
 
+pub use envelope::EnvelopeRule;
 pub use hooks::Hooks;
 pub use insertion::{InsertionPoint, SummaryMessage, SummaryPosition, SummaryRole};
 pub use session::{Faults, MisplacedEntry, Session};
@@ -50,7 +52,7 @@ pub struct Format {
     // What tells it, besides `hooks.match_score`.
     /// The paths to the list of messages that only this format has, besides those in [`crate::list`].
     pub list_paths: &'static [Path],
-    /// The members of the object around the messages that tell the format.
+    /// What tells the format in the object around the messages. The first rule that says anything counts.
     pub envelope: &'static [EnvelopeRule],
 
     // How it is read.
@@ -134,29 +136,6 @@ pub enum OnBrokenLine {
     Recover,
     /// It reads nothing behind the line.
     Stop,
-}
-
-/// Members of the object around the messages that tell a format.
-#[derive(Debug)]
-pub struct EnvelopeRule {
-    /// All of these are there.
-    pub all: &'static [&'static str],
-    /// One of these is there, unless the list is empty.
-    pub any: &'static [&'static str],
-    /// What it then says.
-    pub score: EnvelopeScore,
-}
-
-impl EnvelopeRule {
-    /// One of the members says that the format is likely.
-    pub(crate) const fn likely(any: &'static [&'static str]) -> Self {
-        EnvelopeRule { all: &[], any, score: EnvelopeScore::Likely }
-    }
-
-    fn holds(&self, envelope: &Object<'_>) -> bool {
-        let has_all = self.all.iter().all(|key| envelope.get(key).is_some());
-        has_all && (self.any.is_empty() || self.any.iter().any(|key| envelope.get(key).is_some()))
-    }
 }
 
 /// The newest version of an agent's files that is known.
@@ -265,11 +244,8 @@ impl Format {
     }
 
     pub fn match_envelope(&self, envelope: &Object<'_>) -> EnvelopeScore {
-        if let Some(match_envelope) = self.hooks.match_envelope {
-            return match_envelope(envelope);
-        }
-        let rule = self.envelope.iter().find(|rule| rule.holds(envelope));
-        rule.map_or(EnvelopeScore::Unknown, |rule| rule.score)
+        let mut scores = self.envelope.iter().map(|rule| rule.score(envelope));
+        scores.find(|score| *score != EnvelopeScore::Unknown).unwrap_or(EnvelopeScore::Unknown)
     }
 
     /// Reads one message.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::format::{EnvelopeScore, InsertionPoint, MatchScore, SummaryMessage, Transcript};
+use crate::format::{InsertionPoint, MatchScore, SummaryMessage, Transcript};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Call, Message, ResultRef};
 use crate::order::MessageOrder;
@@ -19,8 +19,6 @@ type FindDuplicates = for<'a> fn(&Message<'a>, &[usize]) -> Vec<(usize, Json<'a>
 pub struct Hooks {
     /// How well a message fits the format.
     pub match_score: fn(&Object<'_>) -> MatchScore,
-    /// How well the object around the messages fits, where no list of members says it.
-    pub match_envelope: Option<fn(&Object<'_>) -> EnvelopeScore>,
     /// Reads one message. An error says what the value is instead, to follow the words "message 3".
     pub read: for<'a> fn(&Object<'a>) -> Result<Message<'a>, String>,
     /// The order that the provider demands, where it depends on the model or on the messages.
@@ -53,7 +51,6 @@ impl Hooks {
     /// Functions that read and write nothing, for the members that a row does not name.
     pub(crate) const NONE: Hooks = Hooks {
         match_score: |_| MatchScore::Mismatch,
-        match_envelope: None,
         read: |_| Err("is not read".to_owned()),
         order: None,
         groups: |_| Vec::new(),

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::format::{EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage};
+use crate::format::{EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage};
 use crate::formats::shared::blocks::{self, block_types};
 use crate::formats::shared::fields::{after_thinking, copied, non_null, role_of};
 use crate::formats::shared::tool_use::{self, ROLES, is_call, is_result};
@@ -35,6 +35,7 @@ const FRAMES: [Frame; 1] = [Frame::Tag("<environment_details>", "</environment_d
 pub(super) static FORMAT: Format = Format {
     name: "anthropic",
     about: "Messages API",
+    envelope: &[EnvelopeRule::Values(match_envelope)],
     frames: &FRAMES,
     // The API merges consecutive messages of one speaker.
     order: MessageOrder {
@@ -51,16 +52,7 @@ pub(super) static FORMAT: Format = Format {
         ..MessageOrder::of(ResultPlacement::Grouped)
     },
     results_message: Some(r#"{"role":"user","content":["…"]}"#),
-    hooks: Hooks {
-        match_score,
-        match_envelope: Some(match_envelope),
-        read,
-        groups,
-        result_output,
-        write_summary,
-        write_result,
-        ..Hooks::NONE
-    },
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
     ..Format::DEFAULT
 };
 

@@ -47,7 +47,11 @@ const TOKENS: Names = Names { read: "input", cached: &[], written: "output", tot
 pub(super) static FORMAT: Format = Format {
     name: "gemini-cli",
     about: "sessions of Gemini CLI",
-    envelope: &[EnvelopeRule { all: &["sessionId", "projectHash", "messages"], any: &[], score: EnvelopeScore::Sure }],
+    envelope: &[EnvelopeRule::Members {
+        all: &["sessionId", "projectHash", "messages"],
+        any: &[],
+        score: EnvelopeScore::Sure,
+    }],
     unsent: unsent::FORMS,
     usage: &[UsageAt { read: |tokens| Usage::named(&Object::of(tokens), &TOKENS), ..UsageAt::path(&["tokens"]) }],
     frames: &FRAMES,

@@ -23,7 +23,7 @@ pub(super) static FORMAT: Format = Format {
     name: "inspect",
     about: "samples of Inspect's evaluation logs (JSON)",
     // A cut removes none of these, so the result is read as the same format. Without them the messages decide.
-    envelope: &[EnvelopeRule {
+    envelope: &[EnvelopeRule::Members {
         all: &["messages", "epoch", "input"],
         any: &["scores", "store", "events", "model_usage"],
         score: EnvelopeScore::Sure,

@@ -24,7 +24,7 @@ const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 pub(super) static FORMAT: Format = Format {
     name: "ollama",
     about: "messages as Ollama's chat takes them",
-    envelope: &[EnvelopeRule {
+    envelope: &[EnvelopeRule::Members {
         all: &["messages"],
         any: &["keep_alive", "options", "think"],
         score: EnvelopeScore::Likely,

@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use crate::format::{
-    EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole, TextBlock, Transcript,
+    EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole, TextBlock,
+    Transcript,
 };
 use crate::formats::shared::blocks::is_foreign;
 use crate::formats::shared::fields::{has_any, non_null, role_of};
@@ -30,13 +31,13 @@ const SERVER_HISTORY: [&str; 2] = ["previous_response_id", "conversation"];
 pub(super) static FORMAT: Format = Format {
     name: "openai-responses",
     about: "input and output items of the Responses API",
+    envelope: &[EnvelopeRule::Values(match_envelope)],
     item: Some(&[]),
     encrypted_by: Some(&["openai", "xai"]),
     summary_roles: &[SummaryRole::User, SummaryRole::System],
     text_block: TextBlock::Typed("input_text"),
     hooks: Hooks {
         match_score,
-        match_envelope: Some(match_envelope),
         read,
         order: Some(order),
         groups,

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::format::{
-    Age, Attachments, EntryKind, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, Session, SizeReset,
-    SummaryMessage, SummaryPosition, TextBlock, Transcript,
+    Age, Attachments, EntryKind, EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, Session,
+    SizeReset, SummaryMessage, SummaryPosition, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, list, role_in};
 use crate::json::{Items, Json, JsonKind, Object};
@@ -29,6 +29,7 @@ use crate::usage::{Usage, UsageAt};
 pub(super) static FORMAT: Format = Format {
     name: "opencode",
     about: "sessions that opencode exports and imports",
+    envelope: &[EnvelopeRule::Values(match_envelope)],
     metadata_members: &["info", "title", "snapshot", "source"],
     unsent: unsent::FORMS,
     usage: &[UsageAt { read: usage, ..UsageAt::path(&["info", "tokens"]) }],
@@ -40,16 +41,7 @@ pub(super) static FORMAT: Format = Format {
     size_reset: Some(SizeReset { to: "zero", why: "so that opencode does not compact again at once" }),
     text_block: TextBlock::Written(write_text_block),
     attachments: Some(Attachments::Read { list: parts::first_attachments, append_line }),
-    hooks: Hooks {
-        match_score,
-        match_envelope: Some(match_envelope),
-        read,
-        groups,
-        result_output,
-        write_summary,
-        refusal,
-        ..Hooks::NONE
-    },
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, refusal, ..Hooks::NONE },
     session: &OpenCode,
     ..Format::DEFAULT
 };

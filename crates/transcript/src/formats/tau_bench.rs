@@ -21,8 +21,8 @@ pub(super) static FORMAT: Format = Format {
     about: "trajectories of tau-bench, and tau2 with a user that calls tools",
     list_paths: &[&["traj"]],
     envelope: &[
-        EnvelopeRule { all: &["task_id", "traj"], any: &[], score: EnvelopeScore::Sure },
-        EnvelopeRule {
+        EnvelopeRule::Members { all: &["task_id", "traj"], any: &[], score: EnvelopeScore::Sure },
+        EnvelopeRule::Members {
             all: &["task_id", "messages"],
             any: &["termination_reason", "reward_info"],
             score: EnvelopeScore::Sure,
