@@ -23,7 +23,7 @@ use crate::frame::Frame;
 use crate::json::{Json, JsonKind, Object};
 pub use crate::match_score::{EnvelopeScore, MatchScore};
 use crate::message::{Call, Message, ResultRef};
-use crate::order::{MessageOrder, ResultPlacement};
+use crate::order::{MessageOrder, OrderRule, ResultPlacement};
 pub use crate::outputs::CallMembers;
 use crate::outputs::{CallOutput, HostedResult};
 use crate::refused_encryption::RefusedEncryption;
@@ -81,8 +81,8 @@ pub struct Format {
     pub sent_beside: Option<SentBeside>,
 
     // What its provider demands.
-    /// The order of messages. Where it depends on the model or on the messages, `hooks.order` says it.
-    pub order: MessageOrder,
+    /// The order of messages.
+    pub order: OrderRule,
     /// The member with the id of a message, where no two messages may have the same.
     pub message_id: Option<&'static str>,
     /// Whether calls are sent with the signatures that their messages hold. Programs that write their own do not count.
@@ -209,7 +209,7 @@ impl Format {
         newest_version: None,
         session_files: None,
         sent_beside: None,
-        order: MessageOrder::of(ResultPlacement::Following),
+        order: OrderRule::of(ResultPlacement::Following),
         message_id: None,
         keeps_signatures: false,
         item: None,
@@ -293,9 +293,9 @@ impl Format {
 /// What a format says of a conversation.
 impl Format {
     pub fn order_of(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
-        match self.hooks.order {
-            Some(order) => order(envelope, messages),
-            None => self.order,
+        match self.order {
+            OrderRule::Always(order) => order,
+            OrderRule::Depends(find) => find(envelope, messages),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The order of messages that a provider demands, as data. Formats fill it in, the planner cuts by it, and violations
 //! are found with it.
 
+use crate::json::Object;
 use crate::message::{Content, Message, PartKind, Role};
 
 /// The rules of a provider.
@@ -42,6 +43,24 @@ pub struct MessageOrder {
     /// Whether the provider knows from ids which reasoning led to what the model made, and rejects the one without the
     /// other.
     pub binds_reasoning: bool,
+}
+
+/// Finds the order that a provider demands, from the object around the messages and from them.
+type FindOrder = fn(Option<&Object<'_>>, &[Message<'_>]) -> MessageOrder;
+
+/// How a format tells the order that its provider demands.
+#[derive(Debug)]
+pub enum OrderRule {
+    Always(MessageOrder),
+    /// It depends on the model or on the messages.
+    Depends(FindOrder),
+}
+
+impl OrderRule {
+    /// The rule of a provider that only wants calls and results together.
+    pub const fn of(results: ResultPlacement) -> Self {
+        OrderRule::Always(MessageOrder::of(results))
+    }
 }
 
 /// Which texts are accepted.

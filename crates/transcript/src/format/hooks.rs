@@ -5,11 +5,7 @@ use serde_json::Value;
 use crate::format::{InsertionPoint, MatchScore, SummaryMessage, Transcript};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Call, Message, ResultRef};
-use crate::order::MessageOrder;
 use crate::outputs::{CallMembers, CallOutput, HostedResult};
-
-/// Finds the order that a provider demands, from the object around the messages and from them.
-type FindOrder = fn(Option<&Object<'_>>, &[Message<'_>]) -> MessageOrder;
 
 /// Finds the other places in a message that repeat some of its calls, each with the index of its call.
 type FindDuplicates = for<'a> fn(&Message<'a>, &[usize]) -> Vec<(usize, Json<'a>)>;
@@ -21,8 +17,6 @@ pub struct Hooks {
     pub match_score: fn(&Object<'_>) -> MatchScore,
     /// Reads one message. An error says what the value is instead, to follow the words "message 3".
     pub read: for<'a> fn(&Object<'a>) -> Result<Message<'a>, String>,
-    /// The order that the provider demands, where it depends on the model or on the messages.
-    pub order: Option<FindOrder>,
     /// The first and the last index of each run of messages that stays together for a reason other than a call and its
     /// result.
     pub groups: fn(&[Message<'_>]) -> Vec<(usize, usize)>,
@@ -52,7 +46,6 @@ impl Hooks {
     pub(crate) const NONE: Hooks = Hooks {
         match_score: |_| MatchScore::Mismatch,
         read: |_| Err("is not read".to_owned()),
-        order: None,
         groups: |_| Vec::new(),
         result_output: in_content,
         provider_results: |_| Vec::new(),

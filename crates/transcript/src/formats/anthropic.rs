@@ -13,7 +13,7 @@ use crate::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::frame::Frame;
 use crate::json::{Json, Object};
 use crate::message::{Call, Message, ResultRef};
-use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
+use crate::order::{MessageOrder, OrderRule, ResultPlacement, Spelling, Texts};
 use crate::outputs::CallOutput;
 use crate::text::Text;
 
@@ -38,7 +38,7 @@ pub(super) static FORMAT: Format = Format {
     envelope: &[EnvelopeRule::Values(match_envelope)],
     frames: &FRAMES,
     // The API merges consecutive messages of one speaker.
-    order: MessageOrder {
+    order: OrderRule::Always(MessageOrder {
         results_first: true,
         user_first: true,
         lenient: true,
@@ -50,7 +50,7 @@ pub(super) static FORMAT: Format = Format {
         few_marks: true,
         groups_by_thinking: true,
         ..MessageOrder::of(ResultPlacement::Grouped)
-    },
+    }),
     results_message: Some(r#"{"role":"user","content":["…"]}"#),
     hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
     ..Format::DEFAULT

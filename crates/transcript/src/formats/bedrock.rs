@@ -13,7 +13,7 @@ use crate::formats::shared::fields::{after_thinking, begins_with, call_part, che
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
+use crate::order::{MessageOrder, OrderRule, ResultPlacement, Spelling, Texts};
 use crate::outputs::CallOutput;
 
 const ROLES: [(&str, Role); 2] = [("user", Role::User), ("assistant", Role::Assistant)];
@@ -23,7 +23,7 @@ pub(super) static FORMAT: Format = Format {
     name: "bedrock",
     about: "messages as Bedrock's Converse takes them",
     envelope: &[EnvelopeRule::likely(&["toolConfig", "inferenceConfig"])],
-    order: MessageOrder {
+    order: OrderRule::Always(MessageOrder {
         user_first: true,
         alternates: true,
         unique_ids: true,
@@ -34,7 +34,7 @@ pub(super) static FORMAT: Format = Format {
         few_marks: true,
         groups_by_thinking: true,
         ..MessageOrder::of(ResultPlacement::Next)
-    },
+    }),
     results_message: Some(r#"{"role":"user","content":["…"]}"#),
     text_block: TextBlock::Bare,
     hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },

@@ -34,7 +34,7 @@ use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::line_replay::LineStep;
 use crate::message::{Call, Content, Message, Part, ResultRef};
-use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
+use crate::order::{MessageOrder, OrderRule, ResultPlacement, Spelling, Texts};
 use crate::outputs::CallOutput;
 use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::text::Text;
@@ -97,14 +97,14 @@ pub(super) static FORMAT: Format = Format {
         dependents: None,
     }),
     // Claude Code leaves out texts of nothing but white space, and sends empty ones.
-    order: MessageOrder {
+    order: OrderRule::Always(MessageOrder {
         unique_ids: true,
         texts: Texts::NotEmpty,
         call_ids: Spelling::Word(usize::MAX),
         tool_names: Spelling::Word(128),
         object_inputs: true,
         ..MessageOrder::of(ResultPlacement::Behind)
-    },
+    }),
     // Claude Code does not load lines before a boundary.
     summary_position: SummaryPosition::First,
     parent_member: Some(KEYS.parent),

@@ -34,7 +34,7 @@ use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::line_replay::{LineReplay, LineStep};
 use crate::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement, Spelling};
+use crate::order::{MessageOrder, OrderRule, ResultPlacement, Spelling};
 use crate::outputs::{CallOutput, HostedResult};
 use crate::pieces::Piece;
 use crate::refused_encryption::RefusedEncryption;
@@ -103,6 +103,7 @@ pub(super) static FORMAT: Format = Format {
         text: &["payload", "base_instructions", "text"],
         tools: &["payload", "dynamic_tools"],
     }),
+    order: OrderRule::Depends(order),
     item: Some(&["payload"]),
     can_lose_reasoning: true,
     encrypted_by: Some(&["openai", "xai"]),
@@ -118,7 +119,6 @@ pub(super) static FORMAT: Format = Format {
     hooks: Hooks {
         match_score,
         read,
-        order: Some(order),
         groups,
         result_output,
         provider_results,

@@ -22,7 +22,7 @@ use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Message, ResultRef};
-use crate::order::{MessageOrder, ResultPlacement};
+use crate::order::{OrderRule, ResultPlacement};
 use crate::outputs::{CallOutput, OutputShape};
 use crate::session_files::SessionFiles;
 use crate::time;
@@ -57,7 +57,7 @@ pub(super) static FORMAT: Format = Format {
         dependents: None,
     }),
     // Copilot drops results without a call, and answers calls without a result itself.
-    order: MessageOrder::of(ResultPlacement::Unchecked),
+    order: OrderRule::of(ResultPlacement::Unchecked),
     // Of what stands before a compaction, Copilot quotes the user and sends nothing else.
     summary_position: SummaryPosition::First,
     marks_summaries: true,

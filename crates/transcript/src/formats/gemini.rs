@@ -12,7 +12,7 @@ use crate::formats::shared::fields::{begins_with, check_object, id, non_null, of
 use crate::formats::shared::parts::{self, is_part, member, output, part};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Call, Content, Message, Part, RareFields, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
+use crate::order::{MessageOrder, OrderRule, ResultPlacement, Spelling, Texts};
 use crate::outputs::{CallOutput, HostedResult};
 
 /// The format's row.
@@ -20,7 +20,7 @@ pub(super) static FORMAT: Format = Format {
     name: "gemini",
     about: "contents of parts, as generateContent takes them",
     envelope: &[EnvelopeRule::likely(&["contents"])],
-    order: MessageOrder {
+    order: OrderRule::Always(MessageOrder {
         user_first: true,
         calls_after_user: true,
         lenient: true,
@@ -28,7 +28,7 @@ pub(super) static FORMAT: Format = Format {
         tool_names: Spelling::Name(128),
         object_inputs: true,
         ..MessageOrder::of(ResultPlacement::Grouped)
-    },
+    }),
     keeps_signatures: true,
     results_message: Some(r#"{"role":"user","parts":["…"]}"#),
     text_block: TextBlock::Bare,

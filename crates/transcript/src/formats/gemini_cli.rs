@@ -23,7 +23,7 @@ use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Content, Message, Part, PartKind, RareFields, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement};
+use crate::order::{OrderRule, ResultPlacement};
 use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::session_files::SessionFiles;
 use crate::status::Denial;
@@ -65,7 +65,7 @@ pub(super) static FORMAT: Format = Format {
         dependents: None,
     }),
     // A call holds its result, and a cancelled one has none.
-    order: MessageOrder::of(ResultPlacement::Unchecked),
+    order: OrderRule::of(ResultPlacement::Unchecked),
     text_block: TextBlock::Bare,
     hooks: Hooks { match_score, read, result_output, provider_results, write_summary, refusal, ..Hooks::NONE },
     session: &GeminiCli,

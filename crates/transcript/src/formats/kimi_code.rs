@@ -29,7 +29,7 @@ use crate::formats::shared::fields::{copied, id, name, of_one_answer, role_in};
 use crate::formats::shared::skipped::match_unknown;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement};
+use crate::order::{OrderRule, ResultPlacement};
 use crate::outputs::{CallOutput, OutputShape};
 use crate::session_files::SessionFiles;
 use crate::text::Text;
@@ -68,7 +68,7 @@ pub(super) static FORMAT: Format = Format {
         parent: Some("main"),
         dependents: None,
     }),
-    order: MessageOrder::of(ResultPlacement::Behind),
+    order: OrderRule::of(ResultPlacement::Behind),
     // Kimi Code sends what stands before a compaction behind its summary.
     summary_position: SummaryPosition::First,
     marks_summaries: true,

@@ -15,7 +15,7 @@ use crate::formats::shared::fields::{list, non_null};
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Call, Message, Part, PartKind};
-use crate::order::{MessageOrder, ResultPlacement};
+use crate::order::{OrderRule, ResultPlacement};
 use crate::text::Text;
 
 const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
@@ -29,7 +29,7 @@ pub(super) static FORMAT: Format = Format {
         any: &["keep_alive", "options", "think"],
         score: EnvelopeScore::Likely,
     }],
-    order: MessageOrder::of(ResultPlacement::Unchecked),
+    order: OrderRule::of(ResultPlacement::Unchecked),
     summary_roles: chat::SUMMARY_ROLES,
     // Pictures are beside the text, in a list of nothing else.
     text_block: TextBlock::Impossible,

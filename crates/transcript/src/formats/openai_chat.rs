@@ -18,7 +18,7 @@ use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Call, Content, Message, Part, PartKind, RareFields, Role};
-use crate::order::{MessageOrder, ResultPlacement, Spelling, Texts};
+use crate::order::{MessageOrder, OrderRule, ResultPlacement, Spelling, Texts};
 use crate::text::Text;
 use crate::usage::UsageAt;
 
@@ -64,10 +64,11 @@ pub(super) static FORMAT: Format = Format {
     // mini-SWE-agent keeps the whole response; where that has no usage, the message's own counts.
     usage: &[UsageAt::path(&["extra", "response", "usage"]), UsageAt::path(&["usage"])],
     frames: &FRAMES,
+    order: OrderRule::Depends(order),
     keeps_signatures: true,
     summary_roles: chat::SUMMARY_ROLES,
     attachments: Some(Attachments::At { list: &[PICTURES], beside: &[] }),
-    hooks: Hooks { match_score, read, order: Some(order), groups, write_summary, write_result, ..Hooks::NONE },
+    hooks: Hooks { match_score, read, groups, write_summary, write_result, ..Hooks::NONE },
     session: &Hermes,
     ..Format::DEFAULT
 };

@@ -18,7 +18,7 @@ use crate::formats::shared::fields::{has_any, non_null, role_of};
 use crate::formats::shared::items::{self, Item, ROLES, kind};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Call, Content, Message, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement, Spelling};
+use crate::order::{MessageOrder, OrderRule, ResultPlacement, Spelling};
 use crate::outputs::{CallOutput, HostedResult};
 
 /// The content parts that only this format has.
@@ -32,6 +32,7 @@ pub(super) static FORMAT: Format = Format {
     name: "openai-responses",
     about: "input and output items of the Responses API",
     envelope: &[EnvelopeRule::Values(match_envelope)],
+    order: OrderRule::Depends(order),
     item: Some(&[]),
     encrypted_by: Some(&["openai", "xai"]),
     summary_roles: &[SummaryRole::User, SummaryRole::System],
@@ -39,7 +40,6 @@ pub(super) static FORMAT: Format = Format {
     hooks: Hooks {
         match_score,
         read,
-        order: Some(order),
         groups,
         result_output,
         provider_results,

@@ -21,7 +21,7 @@ use crate::format::{
 use crate::formats::shared::fields::{copied, list, role_in};
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Content, Message, RareFields, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement};
+use crate::order::{OrderRule, ResultPlacement};
 use crate::outputs::{CallOutput, OutputShape};
 use crate::usage::{Usage, UsageAt};
 
@@ -34,7 +34,7 @@ pub(super) static FORMAT: Format = Format {
     unsent: unsent::FORMS,
     usage: &[UsageAt { read: usage, ..UsageAt::path(&["info", "tokens"]) }],
     // A call holds its result. opencode writes one itself for a call that has none.
-    order: MessageOrder::of(ResultPlacement::Unchecked),
+    order: OrderRule::of(ResultPlacement::Unchecked),
     // opencode sends nothing that stands before a compaction.
     summary_position: SummaryPosition::First,
     marks_summaries: true,

@@ -17,7 +17,7 @@ use crate::formats::shared::fields::{copied, id, of_one_answer};
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement};
+use crate::order::{OrderRule, ResultPlacement};
 use crate::outputs::CallOutput;
 use crate::status::Denial;
 use crate::thin_list::ThinList;
@@ -49,7 +49,7 @@ pub(super) static FORMAT: Format = Format {
         answer: Some(&["tool_call_metadata", "model_response", "id"]),
         ..UsageAt::path(&["tool_call_metadata", "model_response", "usage"])
     }],
-    order: MessageOrder::of(ResultPlacement::Behind),
+    order: OrderRule::of(ResultPlacement::Behind),
     // Events are numbered in order, and only a removed event has a free number.
     summary_position: SummaryPosition::InPlace,
     attachments: Some(Attachments::At { list: &["args", "image_urls"], beside: &["args"] }),

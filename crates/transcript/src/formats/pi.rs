@@ -31,7 +31,7 @@ use crate::frame::Frame;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::line_replay::LineStep;
 use crate::message::{Arguments, Call, Content, ContentEdit, Message, Part, PartKind, RareFields, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement};
+use crate::order::{OrderRule, ResultPlacement};
 use crate::outputs::{CallOutput, OutputShape};
 use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::text::Text;
@@ -77,7 +77,7 @@ pub(super) static FORMAT: Format = Format {
         parent: None,
         dependents: None,
     }),
-    order: MessageOrder::of(ResultPlacement::Behind),
+    order: OrderRule::of(ResultPlacement::Behind),
     summary_position: SummaryPosition::InPlace,
     parent_member: Some(KEYS.parent),
     marks_summaries: true,

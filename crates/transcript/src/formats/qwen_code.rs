@@ -27,7 +27,7 @@ use crate::formats::shared::parts::{self, member};
 use crate::formats::shared::skipped::match_unknown;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement};
+use crate::order::{OrderRule, ResultPlacement};
 use crate::outputs::{CallOutput, HostedResult};
 use crate::pieces::Piece;
 use crate::session_files::{SessionFiles, ends_with_uuid, stem_of_lines};
@@ -57,7 +57,7 @@ pub(super) static FORMAT: Format = Format {
         parent: Some("chats"),
         dependents: None,
     }),
-    order: MessageOrder::of(ResultPlacement::Behind),
+    order: OrderRule::of(ResultPlacement::Behind),
     // Qwen Code sends nothing that its way comes by before a compression.
     summary_position: SummaryPosition::First,
     marks_summaries: true,

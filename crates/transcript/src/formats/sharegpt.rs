@@ -10,7 +10,7 @@ use crate::format::{EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, Sum
 use crate::formats::shared::fields::{begins_with, check_object, name_inside, role_in};
 use crate::json::{Json, Object};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, RareFields, ResultRef, Role};
-use crate::order::{MessageOrder, ResultPlacement};
+use crate::order::{MessageOrder, OrderRule, ResultPlacement};
 use crate::outputs::{CallOutput, OutputShape};
 use crate::text::Text;
 use crate::thin_list::ThinList;
@@ -49,7 +49,11 @@ pub(super) static FORMAT: Format = Format {
     name: "sharegpt",
     about: "ShareGPT conversations, with LLaMA-Factory's and Hermes' calls",
     envelope: &[EnvelopeRule::likely(&["conversations"])],
-    order: MessageOrder { user_first: true, alternates: true, ..MessageOrder::of(ResultPlacement::Next) },
+    order: OrderRule::Always(MessageOrder {
+        user_first: true,
+        alternates: true,
+        ..MessageOrder::of(ResultPlacement::Next)
+    }),
     hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
     ..Format::DEFAULT
 };
