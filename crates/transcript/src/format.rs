@@ -8,21 +8,19 @@ mod hooks;
 mod insertion;
 mod session;
 mod transcript;
+mod written;
 
 use std::fmt;
 use std::ops::Range;
 
-use serde_json::{Value, json};
-
 use crate::background_forms::BackgroundForms;
 pub use crate::compaction::SizeReset;
-use crate::edit::Edit;
 pub use crate::entries::{Age, EntryKind, InnerList, Note, Retention};
 pub use crate::formats::shared::links::LinkFault;
 use crate::frame::Frame;
-use crate::json::{Json, JsonKind, Object};
+use crate::json::{Json, Object};
 pub use crate::match_score::{EnvelopeScore, MatchScore};
-use crate::message::{Call, Message, ResultRef};
+use crate::message::{Message, ResultRef};
 use crate::order::{MessageOrder, OrderRule, ResultPlacement};
 pub use crate::outputs::CallMembers;
 use crate::outputs::{CallOutput, HostedResult};
@@ -38,6 +36,8 @@ pub use hooks::Hooks;
 pub use insertion::{InsertionPoint, SummaryMessage, SummaryPosition, SummaryRole};
 pub use session::{Faults, MisplacedEntry, Session};
 pub use transcript::Transcript;
+pub(crate) use written::append_line;
+pub use written::{Attachments, PARTS, TextBlock};
 
 /// A path of members.
 pub type Path = &'static [&'static str];
@@ -160,36 +160,6 @@ pub struct SentBeside {
     pub text: Path,
     /// The path to its tools.
     pub tools: Path,
-}
-
-/// How a text looks that replaces a part of another kind.
-#[derive(Debug, Clone, Copy)]
-pub enum TextBlock {
-    /// A block with this type, and the text under `text`.
-    Typed(&'static str),
-    /// An object with nothing but `text`.
-    Bare,
-    /// Depends on the part, which may have none.
-    Written(fn(Json<'_>, &str) -> Option<Value>),
-    /// There is none.
-    Impossible,
-}
-
-/// A list of media beside the content of a message.
-#[derive(Debug)]
-pub enum Attachments {
-    At {
-        /// The path to the list.
-        list: Path,
-        /// The path to the object with the text of the message, under `content`.
-        beside: Path,
-    },
-    Read {
-        /// The list of a message.
-        list: for<'a> fn(&Message<'a>) -> Option<Json<'a>>,
-        /// The edit that appends a line to what is sent with the list.
-        append_line: fn(&Message<'_>, &str) -> Option<Edit>,
-    },
 }
 
 impl Format {
@@ -359,88 +329,5 @@ impl Format {
         Some(format!(
             "{lost} {verb} no longer sent, because the parent {named} of a line behind them {why}; --repair drop ties that line to the one before it"
         ))
-    }
-}
-
-/// New messages and parts of a format.
-impl Format {
-    pub fn write_summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        (self.hooks.write_summary)(summary, at)
-    }
-
-    /// Writes a result for a call that has none; `None` if the format has no way to write one.
-    pub fn write_result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        (self.hooks.write_result)(call, calling, text)
-    }
-
-    /// The value with a text that can replace a medium that is not an element of a list; `None` if none can.
-    pub fn text_instead_of_medium(&self, medium: Json<'_>, text: &str) -> Option<Value> {
-        (self.hooks.text_instead_of_medium)(medium, text)
-    }
-
-    /// The members of a call that hold its result; none where a result is not a part of its call.
-    pub fn result_members(&self, call: &Call<'_>, text: &str) -> Option<CallMembers> {
-        (self.hooks.result_members)(call, text)
-    }
-
-    /// The message that holds results as its parts, with [`PARTS`] in their place; `None` if each result is a message.
-    pub fn write_results_message(&self) -> Option<Value> {
-        Some(serde_json::from_str(self.results_message?).expect("a row's JSON"))
-    }
-
-    /// A block that can replace a part of another kind; `None` if none can.
-    pub fn write_text_block(&self, part: Json<'_>, text: &str) -> Option<Value> {
-        match self.text_block {
-            TextBlock::Typed(kind) => Some(json!({"type": kind, "text": text})),
-            TextBlock::Bare => Some(json!({"text": text})),
-            TextBlock::Written(write) => write(part, text),
-            TextBlock::Impossible => None,
-        }
-    }
-
-    /// The list of media beside the content of a message, if it has one.
-    pub fn attachments_of<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
-        match self.attachments.as_ref()? {
-            Attachments::At { list, .. } => first_entry(message.json)?.at(list),
-            Attachments::Read { list, .. } => list(message),
-        }
-    }
-
-    /// The edit that appends a line to the content of a message with attachments; `None` if the content takes none.
-    pub fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
-        let beside = match self.attachments.as_ref()? {
-            Attachments::At { beside, .. } => beside,
-            Attachments::Read { append_line, .. } => return append_line(message, line),
-        };
-        let holder = Object::of(first_entry(message.json)?.at(beside)?);
-        append_line(&holder, line)
-    }
-}
-
-/// The entry of a message, or the first of its two where a message is a pair of entries.
-fn first_entry(message: Json<'_>) -> Option<Json<'_>> {
-    if message.kind() == JsonKind::Array { message.items().next() } else { Some(message) }
-}
-
-/// The placeholder for parts that a message does not have yet.
-pub const PARTS: &str = "…";
-
-/// The edit that appends a line to the text in the content of a message; `None` if the content holds something else than
-/// text.
-pub(crate) fn append_line(holder: &Object<'_>, line: &str) -> Option<Edit> {
-    let quoted = json!(line).to_string();
-    let Some(value) = holder.get("content") else {
-        let start = holder.json.span().start + "{".len();
-        return Some(Edit { range: start..start, text: format!("\"content\":{quoted},") });
-    };
-    match value.kind() {
-        JsonKind::Null => Some(Edit { range: value.span(), text: quoted }),
-        JsonKind::String => {
-            let end = value.span().end - "\"".len();
-            let line = &quoted["\"".len()..quoted.len() - "\"".len()];
-            let text = if value.is_falsy() { line.to_owned() } else { format!("\\n{line}") };
-            Some(Edit { range: end..end, text })
-        }
-        _ => None,
     }
 }
