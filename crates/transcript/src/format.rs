@@ -22,7 +22,7 @@ use crate::json::{Json, Object};
 pub use crate::match_score::{EnvelopeScore, MatchScore};
 use crate::message::{Message, ResultRef};
 use crate::order::{MessageOrder, OrderRule, ResultPlacement};
-pub use crate::outputs::CallMembers;
+pub use crate::outputs::{CallMembers, NewResult};
 use crate::outputs::{CallOutput, HostedResult};
 use crate::refused_encryption::RefusedEncryption;
 use crate::session_files::{HistoryBase, SessionFiles};

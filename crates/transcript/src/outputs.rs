@@ -51,6 +51,15 @@ pub enum OutputShape {
     Fixed,
 }
 
+/// A result for a call that has none.
+#[derive(Debug, Clone)]
+pub enum NewResult {
+    /// A message, or a part for [`crate::format::Format::results_message`].
+    Entry(Value),
+    /// It is set in the call and in its copies.
+    InCall(CallMembers),
+}
+
 /// The members that give a call its result.
 #[derive(Debug, Clone)]
 pub struct CallMembers {

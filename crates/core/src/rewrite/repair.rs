@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::plan::breaches::{Breach, ProviderRule, breaches};
 use crate::plan::undecipherable::encrypted_parts;
-use crate::transcript::formats::{CallMembers, InsertionPoint, PARTS, SummaryMessage, SummaryRole};
+use crate::transcript::formats::{CallMembers, InsertionPoint, NewResult, PARTS, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Turn};
 use crate::transcript::pairing::CallOrResult;
@@ -223,13 +223,7 @@ impl Repairer<'_, '_> {
 
     /// Whether the policy adds results and the format can write one for a call.
     fn can_answer(&self, call: CallOrResult) -> bool {
-        self.members_with_result(call).is_some() || self.placeholder_result(call).is_some()
-    }
-
-    /// The members with a result for a call, if the policy adds results and the format has them in the call.
-    fn members_with_result(&self, call: CallOrResult) -> Option<CallMembers> {
-        let members = || self.transcript.format.result_members(call.call_of(self.messages()), NO_RESULT);
-        (self.policy == Repair::Synthesize).then(members).flatten()
+        self.new_result(call).is_some()
     }
 
     /// The edits that put a result into some calls of a message and into their copies.
@@ -240,7 +234,7 @@ impl Repairer<'_, '_> {
         let mut edits = Vec::new();
         for (call, json) in own.chain(copies) {
             let call = CallOrResult { message: index, index: call };
-            let Some(CallMembers { inside, members }) = self.members_with_result(call) else { continue };
+            let Some(NewResult::InCall(CallMembers { inside, members })) = self.new_result(call) else { continue };
             // A copy has its members without a part around them.
             let holder = inside.and_then(|inside| json.get(inside)).unwrap_or(json);
             edits.extend(elements::with_members(holder, &members, self.transcript.source));
@@ -249,12 +243,12 @@ impl Repairer<'_, '_> {
     }
 
     /// Writes a result for a call, if the policy adds results and the format can write one.
-    fn placeholder_result(&self, call: CallOrResult) -> Option<Value> {
+    fn new_result(&self, call: CallOrResult) -> Option<NewResult> {
+        if self.policy != Repair::Synthesize {
+            return None;
+        }
         let calling = &self.messages()[call.message];
-        let format = self.transcript.format;
-        (self.policy == Repair::Synthesize)
-            .then(|| format.write_result(&calling.calls[call.index], calling, NO_RESULT))
-            .flatten()
+        self.transcript.format.write_result(&calling.calls[call.index], calling, NO_RESULT)
     }
 
     /// Adds results to calls: misplaced ones, and placeholders.
@@ -278,18 +272,16 @@ impl Repairer<'_, '_> {
                         insertions.results.push(self.transcript.source[span].to_owned());
                     }
                 }
-                ProviderRule::Unanswered(call) if self.members_with_result(call).is_some() => {
-                    answered_inside.entry(call.message).or_default().push(call.index);
-                }
-                ProviderRule::Unanswered(call) => {
-                    placeholders.entry(call.message).or_default().extend(self.placeholder_result(call));
-                }
+                ProviderRule::Unanswered(call) => match self.new_result(call) {
+                    Some(NewResult::InCall(_)) => answered_inside.entry(call.message).or_default().push(call.index),
+                    Some(NewResult::Entry(result)) => placeholders.entry(call.message).or_default().push(result),
+                    None => {}
+                },
                 _ => {}
             }
         }
         let answered_inside = answered_inside.iter().flat_map(|(&index, calls)| self.answer_in_calls(index, calls));
         let mut edits: Vec<Edit> = answered_inside.collect();
-        placeholders.retain(|_, results| !results.is_empty());
         edits.extend(self.transcript.format.session.link_results(self.transcript, &mut placeholders));
         for (calling, results) in placeholders {
             let style = self.style(calling);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::format::{InsertionPoint, MatchScore, SummaryMessage, Transcript};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Call, Message, ResultRef};
-use crate::outputs::{CallMembers, CallOutput, HostedResult};
+use crate::outputs::{CallOutput, HostedResult, NewResult};
 
 /// Finds the other places in a message that repeat some of its calls, each with the index of its call.
 type FindDuplicates = for<'a> fn(&Message<'a>, &[usize]) -> Vec<(usize, Json<'a>)>;
@@ -29,12 +29,10 @@ pub struct Hooks {
     pub duplicates: FindDuplicates,
     /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
     pub write_summary: fn(&SummaryMessage<'_>, &InsertionPoint<'_, '_>) -> Vec<Value>,
-    /// Writes a result for a call that has none: a message, or a part for [`crate::format::Format::results_message`].
-    pub write_result: fn(&Call<'_>, &Message<'_>, &str) -> Option<Value>,
+    /// Writes a result for a call that has none.
+    pub write_result: fn(&Call<'_>, &Message<'_>, &str) -> Option<NewResult>,
     /// The value with a text that can replace a medium that is not an element of a list.
     pub text_instead_of_medium: fn(Json<'_>, &str) -> Option<Value>,
-    /// The members of a call that hold its result, to be set in the call and in its copies, where calls hold results.
-    pub result_members: fn(&Call<'_>, &str) -> Option<CallMembers>,
     /// What a message sets from there on, by name. Of each name the last before a cut stays where instructions stay.
     pub settings: fn(&Message<'_>) -> Vec<String>,
     /// Why a conversation that can be read is left unchanged, to follow its name.
@@ -53,7 +51,6 @@ impl Hooks {
         write_summary: |_, _| Vec::new(),
         write_result: |_, _, _| None,
         text_instead_of_medium: |_, _| None,
-        result_members: |_, _| None,
         settings: |_| Vec::new(),
         refusal: |_| None,
     };

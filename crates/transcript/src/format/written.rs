@@ -6,7 +6,7 @@ use crate::edit::Edit;
 use crate::format::{Format, InsertionPoint, Path, SummaryMessage};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Call, Message};
-use crate::outputs::CallMembers;
+use crate::outputs::NewResult;
 
 /// How a text looks that replaces a part of another kind.
 #[derive(Debug, Clone, Copy)]
@@ -45,18 +45,13 @@ impl Format {
     }
 
     /// Writes a result for a call that has none; `None` if the format has no way to write one.
-    pub fn write_result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+    pub fn write_result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
         (self.hooks.write_result)(call, calling, text)
     }
 
     /// The value with a text that can replace a medium that is not an element of a list; `None` if none can.
     pub fn text_instead_of_medium(&self, medium: Json<'_>, text: &str) -> Option<Value> {
         (self.hooks.text_instead_of_medium)(medium, text)
-    }
-
-    /// The members of a call that hold its result; none where a result is not a part of its call.
-    pub fn result_members(&self, call: &Call<'_>, text: &str) -> Option<CallMembers> {
-        (self.hooks.result_members)(call, text)
     }
 
     /// The message that holds results as its parts, with [`PARTS`] in their place; `None` if each result is a message.

@@ -16,7 +16,8 @@ use crate::compaction::ProviderCompaction;
 use crate::edit::Edit;
 use crate::foreign;
 use crate::format::{
-    Attachments, CallMembers, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole, append_line,
+    Attachments, CallMembers, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, SummaryRole,
+    append_line,
 };
 use crate::formats::shared::blocks;
 use crate::formats::shared::blocks::{block_types, is_foreign, reasoning, with_parts};
@@ -72,7 +73,6 @@ pub(super) static FORMAT: Format = Format {
         duplicates,
         write_summary,
         write_result,
-        result_members,
         ..Hooks::NONE
     },
     ..Format::DEFAULT
@@ -203,8 +203,10 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![message]
 }
 
-fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-    // Calls of `UIMessage`s hold their own results.
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
+    if let Some(members) = result_members(call, text) {
+        return Some(NewResult::InCall(members));
+    }
     call.json.get_text("type").filter(|kind| kind.is("tool-call"))?;
     let mut result = json!({"type": "tool-result", "toolCallId": call.id?.decode(), "toolName": call.name?.decode()});
     match call.json.get("args") {
@@ -214,9 +216,10 @@ fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<V
             result["isError"] = json!(true);
         }
     }
-    Some(result)
+    Some(NewResult::Entry(result))
 }
 
+/// The result in a call of a `UIMessage`, which holds its own.
 fn result_members(call: &Call<'_>, text: &str) -> Option<CallMembers> {
     let invocation = call.json.get("toolInvocation");
     let state = invocation.unwrap_or(call.json).get_text("state")?;

@@ -6,7 +6,9 @@
 
 use serde_json::{Value, json};
 
-use crate::format::{EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage};
+use crate::format::{
+    EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage,
+};
 use crate::formats::shared::blocks::{self, block_types};
 use crate::formats::shared::fields::{after_thinking, copied, non_null, role_of};
 use crate::formats::shared::tool_use::{self, ROLES, is_call, is_result};
@@ -107,8 +109,8 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![json!({"role": summary.role.name(), "content": content})]
 }
 
-fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-    tool_use::result(call, text)
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
+    tool_use::result(call, text).map(NewResult::Entry)
 }
 
 fn match_envelope(envelope: &Object<'_>) -> EnvelopeScore {

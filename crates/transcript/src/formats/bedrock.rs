@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::foreign;
-use crate::format::{EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, TextBlock};
+use crate::format::{EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, TextBlock};
 use crate::formats::shared::blocks::{KEYS, has_key, output_text, reasoning};
 use crate::formats::shared::fields::{after_thinking, begins_with, call_part, check_object, copied, id, role_of};
 use crate::json::{Json, JsonKind, Object};
@@ -103,9 +103,11 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     }]
 }
 
-fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let content = json!([{"text": text}]);
-    Some(json!({"toolResult": {"toolUseId": call.id?.decode(), "content": content, "status": "error"}}))
+    Some(NewResult::Entry(
+        json!({"toolResult": {"toolUseId": call.id?.decode(), "content": content, "status": "error"}}),
+    ))
 }
 
 fn parts<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Content<'a> {

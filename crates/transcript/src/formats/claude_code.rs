@@ -23,8 +23,8 @@ use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::foreign;
 use crate::format::{
-    Age, EntryKind, EnvelopeRule, Faults, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Retention, Session,
-    SizeReset, SummaryMessage, SummaryPosition, Transcript,
+    Age, EntryKind, EnvelopeRule, Faults, Format, Hooks, InsertionPoint, MatchScore, NewResult, OnBrokenLine,
+    Retention, Session, SizeReset, SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
@@ -198,7 +198,7 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     lines
 }
 
-fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let result = tool_use::result(call, text)?;
     let id = calling.json.get_text("uuid");
     // Lines with one uuid are one message, so each of several equal calls takes its own.
@@ -208,10 +208,10 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Va
     let spelled = call.json.raw().to_owned() + &"again".repeat(nth);
     let new = id.map(|id| uuid(&["result", &id.decode(), &spelled]));
     let line = user_line(calling.json, json!({"role": "user", "content": [result]}), new, Map::new());
-    Some(match id {
+    Some(NewResult::Entry(match id {
         Some(id) if calling.json.get("parentUuid").is_some() => linked(Some(&id.decode()), line),
         _ => line,
-    })
+    }))
 }
 
 impl Session for ClaudeCode {

@@ -24,7 +24,7 @@ use crate::edit::Edit;
 use crate::entries::CompactionEntry;
 use crate::foreign;
 use crate::format::{
-    Age, EntryKind, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, SentBeside, Session, SizeReset,
+    Age, EntryKind, Format, Hooks, InsertionPoint, MatchScore, NewResult, OnBrokenLine, SentBeside, Session, SizeReset,
     SummaryMessage, TextBlock, Transcript,
 };
 use crate::formats::shared::fields::{copied, non_null};
@@ -224,7 +224,7 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![Value::Object(written)]
 }
 
-fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let item = payload(calling.json);
     let item = match item.get_text("type") {
         // Codex answers it as a function.
@@ -233,8 +233,10 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Va
         }
         _ => items::result(&Call { json: item, ..call.clone() }, text)?,
     };
-    let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(item) };
-    Some(serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}))
+    let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(NewResult::Entry(item)) };
+    Some(NewResult::Entry(
+        serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}),
+    ))
 }
 
 fn order(_envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {

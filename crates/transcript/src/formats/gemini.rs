@@ -7,7 +7,9 @@
 use serde_json::{Value, json};
 
 use crate::foreign;
-use crate::format::{EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole, TextBlock};
+use crate::format::{
+    EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, SummaryRole, TextBlock,
+};
 use crate::formats::shared::fields::{begins_with, check_object, id, non_null, of_hosted, role_in};
 use crate::formats::shared::parts::{self, is_part, member, output, part};
 use crate::json::{Json, JsonKind, Object};
@@ -117,12 +119,12 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![message]
 }
 
-fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let mut response = json!({"name": call.name?.decode(), "response": {"error": text}});
     if let Some(id) = call.id {
         response["id"] = json!(id.decode());
     }
-    Some(json!({"functionResponse": response}))
+    Some(NewResult::Entry(json!({"functionResponse": response})))
 }
 
 fn parts<'a>(message: &Object<'a>) -> Option<Json<'a>> {

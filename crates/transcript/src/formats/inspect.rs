@@ -5,7 +5,9 @@
 
 use serde_json::{Value, json};
 
-use crate::format::{EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage};
+use crate::format::{
+    EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage,
+};
 use crate::formats::shared::blocks::{self, block_types, common_block, content};
 use crate::formats::shared::fields::{begins_with, digest, has_any, id, list, role_and_name, role_of};
 use crate::json::{Json, JsonKind, Object};
@@ -110,7 +112,7 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![message]
 }
 
-fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let id = call.id?.decode();
     let mut message = json!({});
     if calling.json.get_text("id").is_some() {
@@ -121,7 +123,7 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Va
     message["tool_call_id"] = json!(id);
     message["function"] = json!(call.name?.decode());
     message["error"] = json!({"type": "unknown", "message": text});
-    Some(message)
+    Some(NewResult::Entry(message))
 }
 
 /// Whether a message is marked as the summary of the earlier ones. After a cut this may be the only evidence for the

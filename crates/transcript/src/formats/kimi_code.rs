@@ -21,8 +21,8 @@ use line::Line;
 use crate::compaction::{Reset, ResetKind};
 use crate::edit::Edit;
 use crate::format::{
-    Age, EntryKind, Format, Hooks, InsertionPoint, MatchScore, NewestVersion, OnBrokenLine, Session, SizeReset,
-    SummaryMessage, SummaryPosition, Transcript,
+    Age, EntryKind, Format, Hooks, InsertionPoint, MatchScore, NewResult, NewestVersion, OnBrokenLine, Session,
+    SizeReset, SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::fields::{copied, id, name, of_one_answer, role_in};
@@ -157,7 +157,7 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![Value::Object(line)]
 }
 
-fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let id = call.id?.decode();
     let mut line = Map::new();
     let in_message = calling.json.get("message").is_some();
@@ -177,7 +177,7 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Va
         line.insert("event".to_owned(), event);
     }
     line.extend(calling.json.get("time").map(|time| ("time".to_owned(), copied(time))));
-    Some(Value::Object(line))
+    Some(NewResult::Entry(Value::Object(line)))
 }
 
 impl Session for KimiCode {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::format::{Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole};
+use crate::format::{Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, SummaryRole};
 use crate::formats::shared::blocks::{block_types, common_block, content};
 use crate::formats::shared::fields::{
     check_object, copies_of_calls, has_reasoning, id, name, non_null, of_hosted, provider, reasoning,
@@ -164,13 +164,13 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![encode(kind, class, fields, at.neighbour())]
 }
 
-fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let fields = json!({
         "content": text, "additional_kwargs": {}, "response_metadata": {}, "type": "tool",
         "name": call.name.map(|name| name.decode()), "id": null, "tool_call_id": call.id?.decode(), "artifact": null,
         "status": "error",
     });
-    Some(encode("tool", "ToolMessage", fields, Some(calling.json)))
+    Some(NewResult::Entry(encode("tool", "ToolMessage", fields, Some(calling.json))))
 }
 
 /// The encoding of a message.

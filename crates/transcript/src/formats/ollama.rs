@@ -7,7 +7,8 @@
 use serde_json::{Value, json};
 
 use crate::format::{
-    Attachments, EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, TextBlock,
+    Attachments, EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage,
+    TextBlock,
 };
 use crate::formats::shared::blocks::{block_types, elements, is_call_or_unread, with_parts};
 use crate::formats::shared::chat;
@@ -85,7 +86,7 @@ fn write_summary(summary: &SummaryMessage<'_>, _at: &InsertionPoint<'_, '_>) -> 
     vec![json!({"role": summary.role.name(), "content": summary.text})]
 }
 
-fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let mut message = json!({"role": "tool", "content": text});
     if let Some(name) = call.name {
         message["tool_name"] = json!(name.decode());
@@ -93,7 +94,7 @@ fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<V
     if let Some(id) = call.id {
         message["tool_call_id"] = json!(id.decode());
     }
-    Some(message)
+    Some(NewResult::Entry(message))
 }
 
 /// Whether the arguments of a call are an object. A call with both a type and an id comes from a server that copies

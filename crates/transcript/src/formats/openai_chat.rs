@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 
 use crate::format::{
-    Attachments, EntryKind, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, Retention, Session,
+    Attachments, EntryKind, EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, NewResult, Retention, Session,
     SummaryMessage, SummaryRole,
 };
 use crate::formats::shared::blocks::{block_types, elements, has_key, is_call_or_unread, with_parts};
@@ -179,8 +179,8 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![message]
 }
 
-fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-    chat::result(call, text)
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
+    chat::result(call, text).map(NewResult::Entry)
 }
 
 fn order(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {

@@ -10,8 +10,8 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use crate::format::{
-    EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole, TextBlock,
-    Transcript,
+    EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, SummaryRole,
+    TextBlock, Transcript,
 };
 use crate::formats::shared::blocks::is_foreign;
 use crate::formats::shared::fields::{has_any, non_null, role_of};
@@ -100,8 +100,8 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     }]
 }
 
-fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-    items::result(call, text)
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
+    items::result(call, text).map(NewResult::Entry)
 }
 
 fn refusal(transcript: &Transcript<'_>) -> Option<String> {

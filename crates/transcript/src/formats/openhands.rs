@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use crate::format::{
-    Age, Attachments, EntryKind, Format, Hooks, InsertionPoint, MatchScore, Retention, Session, SummaryMessage,
-    SummaryPosition,
+    Age, Attachments, EntryKind, Format, Hooks, InsertionPoint, MatchScore, NewResult, Retention, Session,
+    SummaryMessage, SummaryPosition,
 };
 use crate::formats::shared::blocks::{elements, with_parts};
 use crate::formats::shared::fields::{copied, id, of_one_answer};
@@ -140,7 +140,7 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
 }
 
 /// Writes an observation without a number: events are numbered in order, and none is free.
-fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
     if calling.json.kind() == JsonKind::Array {
         return None;
     }
@@ -157,7 +157,7 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Va
     event.insert("observation".to_owned(), json!("error"));
     event.insert("content".to_owned(), json!(text));
     event.insert("extras".to_owned(), json!({"error_id": ""}));
-    Some(Value::Object(event))
+    Some(NewResult::Entry(Value::Object(event)))
 }
 
 impl Session for OpenHands {

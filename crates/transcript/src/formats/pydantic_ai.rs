@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::compaction::ProviderCompaction;
 use crate::foreign;
-use crate::format::{Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, TextBlock};
+use crate::format::{Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, TextBlock};
 use crate::formats::shared::blocks::reasoning;
 use crate::formats::shared::fields::{call_part, check_object, id, non_null, of_hosted};
 use crate::json::{Json, JsonKind, Object};
@@ -124,9 +124,9 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![message]
 }
 
-fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let (name, id) = (call.name?.decode(), call.id?.decode());
-    Some(json!({"tool_name": name, "content": text, "tool_call_id": id, "part_kind": "tool-return"}))
+    Some(NewResult::Entry(json!({"tool_name": name, "content": text, "tool_call_id": id, "part_kind": "tool-return"})))
 }
 
 fn settings(message: &Message<'_>) -> Vec<String> {

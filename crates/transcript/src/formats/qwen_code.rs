@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::compaction::Reset;
 use crate::edit::Edit;
 use crate::format::{
-    Age, EntryKind, Faults, Format, Hooks, InsertionPoint, MatchScore, OnBrokenLine, Session, SizeReset,
+    Age, EntryKind, Faults, Format, Hooks, InsertionPoint, MatchScore, NewResult, OnBrokenLine, Session, SizeReset,
     SummaryMessage, SummaryPosition, TextBlock, Transcript,
 };
 use crate::formats::shared::chains;
@@ -176,7 +176,7 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![Value::Object(line)]
 }
 
-fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let mut response = json!({"name": call.name?.decode(), "response": {"error": text}});
     if let Some(id) = call.id {
         response["id"] = json!(id.decode());
@@ -188,7 +188,7 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Va
     add_common(&mut line, Some(calling.json));
     let message = json!({"role": "user", "parts": [{"functionResponse": response}]});
     line.insert("message".to_owned(), message);
-    Some(Value::Object(line))
+    Some(NewResult::Entry(Value::Object(line)))
 }
 
 impl Session for QwenCode {

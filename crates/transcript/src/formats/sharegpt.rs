@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::format::{EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage, SummaryRole};
+use crate::format::{EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, SummaryRole};
 use crate::formats::shared::fields::{begins_with, check_object, name_inside, role_in};
 use crate::json::{Json, Object};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, RareFields, ResultRef, Role};
@@ -113,8 +113,8 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     }]
 }
 
-fn write_result(_call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-    Some(json!({"from": "observation", "value": text}))
+fn write_result(_call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
+    Some(NewResult::Entry(json!({"from": "observation", "value": text})))
 }
 
 fn role(message: &Object<'_>) -> Option<Role> {

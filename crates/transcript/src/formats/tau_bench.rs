@@ -6,7 +6,9 @@
 
 use serde_json::{Value, json};
 
-use crate::format::{EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, SummaryMessage};
+use crate::format::{
+    EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage,
+};
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::chat;
 use crate::formats::shared::fields::{id, list, non_null};
@@ -70,14 +72,14 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![chat::summary(summary, at)]
 }
 
-fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
     if call.place != CallPlace::List || call.json.get("function").is_some() {
-        return chat::result(call, text);
+        return chat::result(call, text).map(NewResult::Entry);
     }
     let requestor = if calling.role == Role::User { "user" } else { "assistant" };
-    Some(json!({
+    Some(NewResult::Entry(json!({
         "id": call.id?.decode(), "role": "tool", "content": text, "requestor": requestor, "error": true,
-    }))
+    })))
 }
 
 /// Whether a message has a trait of tau2: a requestor of it or one of its calls, or several results.

@@ -58,7 +58,8 @@ fn results_of_model_messages_are_messages() {
         assert_eq!(transcript.pairing.pairs, [(0, 2)]);
         assert_eq!(transcript.groups, [(0, 1)]);
         assert_eq!(texts(&messages[2]), ["r"]);
-        let made = FORMAT.write_result(&messages[0].calls[0], &messages[0], "e").expect("a result");
+        let made = FORMAT.write_result(&messages[0].calls[0], &messages[0], "e");
+        let Some(NewResult::Entry(made)) = made else { panic!("{made:?}") };
         let expected = result.replace(r#""text","value":"r""#, r#""error-text","value":"e""#);
         assert!(expected.contains(&made.to_string()), "{made}");
     });

@@ -141,7 +141,8 @@ fn a_call_that_was_interrupted_is_a_call_without_a_result() {
     let transcript = &document.transcripts[0];
     assert_eq!(transcript.pairing.unanswered.len(), 1);
     let calling = &transcript.messages[2];
-    let written = FORMAT.write_result(&calling.calls[0], calling, "none").expect("a result");
+    let written = FORMAT.write_result(&calling.calls[0], calling, "none");
+    let Some(NewResult::Entry(written)) = written else { panic!("{written:?}") };
     assert_eq!(
         written.to_string(),
         r#"{"type":"context.append_loop_event","agentId":"main","event":{"type":"tool.result","toolCallId":"c","result":{"output":"none","isError":true}},"time":1788249600000}"#

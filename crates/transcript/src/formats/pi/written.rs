@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::format::{InsertionPoint, SummaryMessage};
+use crate::format::{InsertionPoint, NewResult, SummaryMessage};
 use crate::formats::pi::{KEYS, context_edits};
 use crate::formats::shared::fields::copied;
 use crate::formats::shared::links::uuid;
@@ -71,14 +71,14 @@ pub(super) fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_
     lines
 }
 
-pub(super) fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+pub(super) fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
     let mut result = line("message", Some(calling.json), None, text);
     let message = result["message"].as_object_mut()?;
     message.insert("role".to_owned(), json!("toolResult"));
     message.insert("toolCallId".to_owned(), json!(call.id?.decode()));
     message.insert("toolName".to_owned(), json!(call.name?.decode()));
     message.insert("isError".to_owned(), json!(true));
-    Some(result)
+    Some(NewResult::Entry(result))
 }
 
 /// Whether messages stay before a place.
