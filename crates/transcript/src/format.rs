@@ -14,6 +14,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::background_forms::BackgroundForms;
+use crate::call_copies::CallCopies;
 pub use crate::compaction::SizeReset;
 pub use crate::entries::{Age, EntryKind, InnerList, Note, Retention};
 pub use crate::formats::shared::links::LinkFault;
@@ -62,6 +63,8 @@ pub struct Format {
     pub unsent: UnsentForms,
     /// Where an answer has its usage; the first place that has one counts.
     pub usage: &'static [UsageAt],
+    /// Where a message repeats its calls.
+    pub call_copies: Option<CallCopies>,
     /// The frames around what the agents of this format write in the user's place.
     pub frames: &'static [Frame],
     /// How the agents of this format record their background tasks.
@@ -172,6 +175,7 @@ impl Format {
         metadata_members: &[],
         unsent: UnsentForms::NONE,
         usage: &[UsageAt::path(&["usage"])],
+        call_copies: None,
         frames: &[],
         background: BackgroundForms::NONE,
         on_broken_line: None,
@@ -241,8 +245,10 @@ impl Format {
         (self.hooks.provider_results)(message)
     }
 
+    /// The other places in a message that repeat some of its calls and are removed with them, each with the index of its
+    /// call.
     pub fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
-        (self.hooks.duplicates)(message, calls)
+        self.call_copies.as_ref().map_or_else(Vec::new, |copies| copies.of(message, calls))
     }
 
     /// The id of a message, where no two messages may have the same.

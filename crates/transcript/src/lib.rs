@@ -10,6 +10,7 @@
 pub mod background;
 pub mod background_forms;
 pub mod beside;
+pub mod call_copies;
 pub mod compaction;
 pub mod detect;
 pub mod entries;

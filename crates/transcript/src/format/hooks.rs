@@ -7,9 +7,6 @@ use crate::json::{Json, JsonKind, Object};
 use crate::message::{Call, Message, ResultRef};
 use crate::outputs::{CallOutput, HostedResult, NewResult};
 
-/// Finds the other places in a message that repeat some of its calls, each with the index of its call.
-type FindDuplicates = for<'a> fn(&Message<'a>, &[usize]) -> Vec<(usize, Json<'a>)>;
-
 /// What data cannot say of a format.
 #[derive(Debug)]
 pub struct Hooks {
@@ -25,8 +22,6 @@ pub struct Hooks {
     pub result_output: for<'a> fn(&Message<'a>, &ResultRef<'a>) -> Option<CallOutput<'a>>,
     /// The results in a message that its provider wrote itself, and that are no [`ResultRef`]s, in order.
     pub provider_results: for<'a> fn(&Message<'a>) -> Vec<HostedResult<'a>>,
-    /// The other places in a message that repeat some of its calls and are removed with them.
-    pub duplicates: FindDuplicates,
     /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
     pub write_summary: fn(&SummaryMessage<'_>, &InsertionPoint<'_, '_>) -> Vec<Value>,
     /// Writes a result for a call that has none.
@@ -47,7 +42,6 @@ impl Hooks {
         groups: |_| Vec::new(),
         result_output: in_content,
         provider_results: |_| Vec::new(),
-        duplicates: |_, _| Vec::new(),
         write_summary: |_, _| Vec::new(),
         write_result: |_, _, _| None,
         text_instead_of_medium: |_, _| None,

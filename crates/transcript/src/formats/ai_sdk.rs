@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::hash::sha256;
 
+use crate::call_copies::CallCopies;
 use crate::compaction::ProviderCompaction;
 use crate::edit::Edit;
 use crate::foreign;
@@ -21,7 +22,7 @@ use crate::format::{
 };
 use crate::formats::shared::blocks;
 use crate::formats::shared::blocks::{block_types, is_foreign, reasoning, with_parts};
-use crate::formats::shared::fields::{copies_of_calls, has_any, id, non_null, of_hosted, role_and_name, role_of};
+use crate::formats::shared::fields::{has_any, id, non_null, of_hosted, role_and_name, role_of};
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
@@ -55,6 +56,8 @@ pub(super) static FORMAT: Format = Format {
     about: "UIMessages and ModelMessages of the AI SDK",
     // Programs put it into the metadata, which have no fixed form. That of several steps is a sum over their requests.
     usage: &[UsageAt { step: Some("step-start"), ..UsageAt::path(&["metadata", "usage"]) }],
+    // Version 4 repeats calls beside the parts.
+    call_copies: Some(CallCopies { lists: &[&["toolInvocations"]], ids: &["toolCallId"] }),
     // The user interface finds its messages by their ids.
     message_id: Some("id"),
     keeps_signatures: true,
@@ -70,7 +73,6 @@ pub(super) static FORMAT: Format = Format {
         groups,
         result_output,
         provider_results,
-        duplicates,
         write_summary,
         write_result,
         ..Hooks::NONE
@@ -176,10 +178,6 @@ fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
     let hosted = elements.filter(|json| !answered.contains(&json.span().start));
     let result = |json| Some(HostedResult { name: name(json), output: output_in(json, OutputShape::Texts)? });
     hosted.filter_map(result).collect()
-}
-
-fn duplicates<'a>(message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
-    copies_of_calls(message, calls, outputs::legacy_calls(message.json), |json| json.get_text("toolCallId"))
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {

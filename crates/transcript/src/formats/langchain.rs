@@ -7,11 +7,10 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
+use crate::call_copies::CallCopies;
 use crate::format::{Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, SummaryRole};
 use crate::formats::shared::blocks::{block_types, common_block, content};
-use crate::formats::shared::fields::{
-    check_object, copies_of_calls, has_reasoning, id, name, non_null, of_hosted, provider, reasoning,
-};
+use crate::formats::shared::fields::{check_object, has_reasoning, id, name, non_null, of_hosted, provider, reasoning};
 use crate::json::{Json, JsonKind, Object};
 use crate::media::{self, MediaKind};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
@@ -47,11 +46,28 @@ const USAGE: [UsageAt; 12] = [
     UsageAt::path(&["response_metadata", "tokenUsage"]),
 ];
 
+/// Where the provider's calls are beside those that `LangChain` parsed.
+const CALL_COPIES: [&[&str]; 12] = [
+    &["data", "additional_kwargs", "tool_calls"],
+    &["kwargs", "additional_kwargs", "tool_calls"],
+    &["additional_kwargs", "tool_calls"],
+    &["data", "tool_calls"],
+    &["kwargs", "tool_calls"],
+    &["tool_calls"],
+    &["data", "tool_call_chunks"],
+    &["kwargs", "tool_call_chunks"],
+    &["tool_call_chunks"],
+    &["data", "content"],
+    &["kwargs", "content"],
+    &["content"],
+];
+
 /// The format's row.
 pub(super) static FORMAT: Format = Format {
     name: "langchain",
     about: "messages_to_dict, model_dump and dumps of LangChain, LangGraph state and thread values",
     usage: &USAGE,
+    call_copies: Some(CallCopies { lists: &CALL_COPIES, ids: &["call_id", "id"] }),
     keeps_signatures: true,
     summary_roles: &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant],
     hooks: Hooks {
@@ -60,7 +76,6 @@ pub(super) static FORMAT: Format = Format {
         groups,
         result_output,
         provider_results,
-        duplicates,
         write_summary,
         write_result,
         ..Hooks::NONE
@@ -133,14 +148,6 @@ fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
     outputs::hosted_results(
         blocks.map(|block| block.get("value").filter(|_| type_ends(block, &["non_standard"])).unwrap_or(block)),
     )
-}
-
-fn duplicates<'a>(message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
-    let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
-    let raw = additional(&fields, "tool_calls");
-    let lists = [raw, fields.get("tool_calls"), fields.get("tool_call_chunks"), fields.get("content")];
-    let others = lists.into_iter().flatten().flat_map(|list| list.items());
-    copies_of_calls(message, calls, others, |json| json.get_text("call_id").or_else(|| json.get_text("id")))
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {

@@ -3,7 +3,7 @@
 //! Also finds messages that must stay together because of how a model wrote them.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -72,20 +72,6 @@ pub(crate) fn id(value: Option<Json<'_>>) -> Option<Text<'_>> {
 pub(crate) fn call_part<'a>(json: Json<'a>, call: Json<'a>, [id_key, name, input]: [&str; 3]) -> Call<'a> {
     let arguments = call.get(input).map_or(Arguments::Absent, Arguments::Value);
     Call { json, id: id(call.get(id_key)), name: call.get_text(name), arguments, place: CallPlace::Content }
-}
-
-/// Those of `others` that repeat some calls of a message, each with the index of its call, whose id `id` reads in it.
-pub(crate) fn copies_of_calls<'a>(
-    message: &Message<'a>,
-    calls: &[usize],
-    others: impl Iterator<Item = Json<'a>>,
-    id: fn(Json<'a>) -> Option<Text<'a>>,
-) -> Vec<(usize, Json<'a>)> {
-    let of_id = |&index: &usize| Some((message.calls[index].id?.decode(), index));
-    let ids: HashMap<_, _> = calls.iter().filter_map(of_id).collect();
-    let own: HashSet<usize> = calls.iter().map(|&index| message.calls[index].json.span().start).collect();
-    let others = others.filter(|json| !own.contains(&json.span().start));
-    others.filter_map(|json| Some((*ids.get(&id(json)?.decode())?, json))).collect()
 }
 
 /// The name of a message, unless it is empty.

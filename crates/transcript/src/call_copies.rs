@@ -1,0 +1,37 @@
+//! Where a message repeats its calls: some formats keep a call as the provider sent it beside the one that they parsed.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::json::Json;
+use crate::message::Message;
+
+/// The places in a message that repeat its calls.
+#[derive(Debug)]
+pub struct CallCopies {
+    /// The paths to the lists of them.
+    pub lists: &'static [&'static [&'static str]],
+    /// The members with the id of the call; the first one counts.
+    pub ids: &'static [&'static str],
+}
+
+impl CallCopies {
+    /// The copies of some calls of a message, each with the index of its call.
+    pub(crate) fn of<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
+        let mut indices = HashMap::new();
+        let mut own = HashSet::new();
+        for &index in calls {
+            let call = &message.calls[index];
+            indices.extend(call.id.map(|id| (id.decode(), index)));
+            own.insert(call.json.span().start);
+        }
+        let mut copies = Vec::new();
+        for element in self.lists.iter().filter_map(|list| message.json.at(list)).flat_map(|list| list.items()) {
+            let id = self.ids.iter().find_map(|key| element.get_text(key)).map(|id| id.decode());
+            let index = id.and_then(|id| indices.get(&id).copied());
+            if let Some(index) = index.filter(|_| !own.contains(&element.span().start)) {
+                copies.push((index, element));
+            }
+        }
+        copies
+    }
+}
