@@ -7,6 +7,7 @@ mod envelope;
 mod hooks;
 mod insertion;
 mod session;
+mod settings;
 mod transcript;
 mod written;
 
@@ -36,6 +37,7 @@ pub use envelope::EnvelopeRule;
 pub use hooks::Hooks;
 pub use insertion::{InsertionPoint, SummaryMessage, SummaryPosition, SummaryRole};
 pub use session::{Faults, MisplacedEntry, Session};
+pub use settings::SettingParts;
 pub use transcript::Transcript;
 pub(crate) use written::append_line;
 pub use written::{Attachments, PARTS, TextBlock};
@@ -65,6 +67,8 @@ pub struct Format {
     pub usage: &'static [UsageAt],
     /// Where a message repeats its calls.
     pub call_copies: Option<CallCopies>,
+    /// What a message sets from there on. Of each name the last before a cut stays where instructions stay.
+    pub settings: Option<SettingParts>,
     /// The frames around what the agents of this format write in the user's place.
     pub frames: &'static [Frame],
     /// How the agents of this format record their background tasks.
@@ -176,6 +180,7 @@ impl Format {
         unsent: UnsentForms::NONE,
         usage: &[UsageAt::path(&["usage"])],
         call_copies: None,
+        settings: None,
         frames: &[],
         background: BackgroundForms::NONE,
         on_broken_line: None,
@@ -256,8 +261,9 @@ impl Format {
         message.json.get(self.message_id?).filter(|id| id.text().is_some_and(|id| !id.is_empty()))
     }
 
+    /// What a message sets from there on, by name.
     pub fn settings_of(&self, message: &Message<'_>) -> Vec<String> {
-        (self.hooks.settings)(message)
+        self.settings.as_ref().map_or_else(Vec::new, |parts| parts.names_in(message))
     }
 
     /// The item of the Responses API in a message.

@@ -28,8 +28,6 @@ pub struct Hooks {
     pub write_result: fn(&Call<'_>, &Message<'_>, &str) -> Option<NewResult>,
     /// The value with a text that can replace a medium that is not an element of a list.
     pub text_instead_of_medium: fn(Json<'_>, &str) -> Option<Value>,
-    /// What a message sets from there on, by name. Of each name the last before a cut stays where instructions stay.
-    pub settings: fn(&Message<'_>) -> Vec<String>,
     /// Why a conversation that can be read is left unchanged, to follow its name.
     pub refusal: fn(&Transcript<'_>) -> Option<String>,
 }
@@ -45,7 +43,6 @@ impl Hooks {
         write_summary: |_, _| Vec::new(),
         write_result: |_, _, _| None,
         text_instead_of_medium: |_, _| None,
-        settings: |_| Vec::new(),
         refusal: |_| None,
     };
 }

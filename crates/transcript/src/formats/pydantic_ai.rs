@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::compaction::ProviderCompaction;
 use crate::foreign;
-use crate::format::{Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, TextBlock};
+use crate::format::{Format, Hooks, InsertionPoint, MatchScore, NewResult, SettingParts, SummaryMessage, TextBlock};
 use crate::formats::shared::blocks::reasoning;
 use crate::formats::shared::fields::{call_part, check_object, id, non_null, of_hosted};
 use crate::json::{Json, JsonKind, Object};
@@ -18,11 +18,16 @@ use crate::outputs::{CallOutput, HostedResult, OutputShape};
 use crate::status::Denial;
 use crate::text::Text;
 
+/// The kinds of parts with which the program says what holds from there on.
+const SETTINGS: [&str; 4] =
+    ["capability-load-delta", "instruction-delta", "model-settings-delta", "tool-availability-delta"];
+
 /// The format's row.
 pub(super) static FORMAT: Format = Format {
     name: "pydantic-ai",
     about: "requests and responses as ModelMessagesTypeAdapter of pydantic-ai writes them",
     keeps_signatures: true,
+    settings: Some(SettingParts { list: &["parts"], kind: "part_kind", kinds: &SETTINGS, id: "id" }),
     results_message: Some(r#"{"parts":["…"],"kind":"request"}"#),
     text_block: TextBlock::Written(write_text_block),
     hooks: Hooks {
@@ -33,7 +38,6 @@ pub(super) static FORMAT: Format = Format {
         provider_results,
         write_summary,
         write_result,
-        settings,
         ..Hooks::NONE
     },
     ..Format::DEFAULT
@@ -129,14 +133,6 @@ fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<N
     Some(NewResult::Entry(json!({"tool_name": name, "content": text, "tool_call_id": id, "part_kind": "tool-return"})))
 }
 
-fn settings(message: &Message<'_>) -> Vec<String> {
-    let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
-    let deltas = parts.filter(|part| is_of_program(*part) && !is(*part, "instruction-baseline"));
-    deltas
-        .map(|part| [part.get("part_kind"), part.get("id")].map(|value| value.map_or("", |value| value.raw())).concat())
-        .collect()
-}
-
 fn write_text_block(part: Json<'_>, text: &str) -> Option<Value> {
     // A file from the model is a part of its own, and no element of a prompt or result.
     let is_own = part.get("part_kind").is_some();
@@ -153,17 +149,10 @@ fn is(part: Json<'_>, kind: &str) -> bool {
     part.member_is("part_kind", kind)
 }
 
-/// Parts that the program writes: what holds from there on, and what the model is sent in another place.
-const OF_PROGRAM: [&str; 5] = [
-    "capability-load-delta",
-    "instruction-baseline",
-    "instruction-delta",
-    "model-settings-delta",
-    "tool-availability-delta",
-];
-
+/// Whether the program writes a part: what holds from there on, or what the model is sent in another place.
 fn is_of_program(part: Json<'_>) -> bool {
-    part.get_text("part_kind").is_some_and(|kind| kind.is_in(&OF_PROGRAM))
+    let Some(kind) = part.get_text("part_kind") else { return false };
+    kind.is("instruction-baseline") || kind.is_in(&SETTINGS)
 }
 
 /// Whether a part is the result of a call. A retry request is one if it names a tool.
