@@ -40,7 +40,7 @@ pub use session::{Faults, MisplacedEntry, Session};
 pub use settings::SettingParts;
 pub use transcript::Transcript;
 pub(crate) use written::append_line;
-pub use written::{Attachments, PARTS, TextBlock};
+pub use written::{Attachments, PLACEHOLDER, TextBlock, TextFile};
 
 /// A path of members.
 pub type Path = &'static [&'static str];
@@ -120,11 +120,13 @@ pub struct Format {
     /// Whether a new result stands directly behind its call, before any other entry: the agent no longer takes it behind
     /// the entry that ends the answer.
     pub writes_results_directly_behind: bool,
-    /// The message that holds results as its parts, as JSON with [`PARTS`] in their place; `None` if each result is a
+    /// The message that holds results as its parts, as JSON with [`PLACEHOLDER`] in their place; `None` if each result is a
     /// message.
     pub results_message: Option<&'static str>,
     /// The block that can replace a part of another kind.
     pub text_block: TextBlock,
+    /// The file that can replace one with a medium, where files are attached outside of lists.
+    pub text_file: Option<TextFile>,
     /// The list of media beside the content of a message, if it has one.
     pub attachments: Option<Attachments>,
 
@@ -203,6 +205,7 @@ impl Format {
         writes_results_directly_behind: false,
         results_message: None,
         text_block: TextBlock::Typed("text"),
+        text_file: None,
         attachments: None,
         hooks: Hooks::NONE,
         session: &session::NoSession,

@@ -195,7 +195,7 @@ fn replace_value(
         // A tool can return any value there.
         Some(result) if !is_element && !matches!(result.output.shape, OutputShape::Blocks(_)) => Value::from(note),
         _ if span == transcript.messages[message].span() => return None,
-        None if !is_element => transcript.format.text_instead_of_medium(json, note)?,
+        None if !is_element => transcript.format.write_text_file(json, note)?,
         _ if !is_element => return None,
         _ => transcript.format.write_text_block(json, note)?,
     };

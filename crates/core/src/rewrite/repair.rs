@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::plan::breaches::{Breach, ProviderRule, breaches};
 use crate::plan::undecipherable::encrypted_parts;
-use crate::transcript::formats::{CallMembers, InsertionPoint, NewResult, PARTS, SummaryMessage, SummaryRole};
+use crate::transcript::formats::{CallMembers, InsertionPoint, NewResult, PLACEHOLDER, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Turn};
 use crate::transcript::pairing::CallOrResult;
@@ -328,7 +328,7 @@ impl Repairer<'_, '_> {
             Some(list) => elements::at_front(self.transcript.source, list.span(), results),
             None => {
                 let message = self.style(calling).write(&around);
-                let parts = Value::from(PARTS).to_string();
+                let parts = Value::from(PLACEHOLDER).to_string();
                 // In an ASCII transcript it is spelled as an escape.
                 let message = message.replace("\"\\u2026\"", &parts).replace(&parts, &results.join(", "));
                 self.entry(calling + 1, &message)

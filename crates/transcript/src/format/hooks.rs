@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::format::{InsertionPoint, MatchScore, SummaryMessage, Transcript};
-use crate::json::{Json, JsonKind, Object};
+use crate::json::{JsonKind, Object};
 use crate::message::{Call, Message, ResultRef};
 use crate::outputs::{CallOutput, HostedResult, NewResult};
 
@@ -26,8 +26,6 @@ pub struct Hooks {
     pub write_summary: fn(&SummaryMessage<'_>, &InsertionPoint<'_, '_>) -> Vec<Value>,
     /// Writes a result for a call that has none.
     pub write_result: fn(&Call<'_>, &Message<'_>, &str) -> Option<NewResult>,
-    /// The value with a text that can replace a medium that is not an element of a list.
-    pub text_instead_of_medium: fn(Json<'_>, &str) -> Option<Value>,
     /// Why a conversation that can be read is left unchanged, to follow its name.
     pub refusal: fn(&Transcript<'_>) -> Option<String>,
 }
@@ -42,7 +40,6 @@ impl Hooks {
         provider_results: |_| Vec::new(),
         write_summary: |_, _| Vec::new(),
         write_result: |_, _, _| None,
-        text_instead_of_medium: |_, _| None,
         refusal: |_| None,
     };
 }

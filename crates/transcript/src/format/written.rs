@@ -21,6 +21,15 @@ pub enum TextBlock {
     Impossible,
 }
 
+/// An attached file that holds a text.
+#[derive(Debug)]
+pub struct TextFile {
+    /// The member that the replaced file has, too.
+    pub member: &'static str,
+    /// The file as JSON, with [`PLACEHOLDER`] in place of the text.
+    pub json: &'static str,
+}
+
 /// A list of media beside the content of a message.
 #[derive(Debug)]
 pub enum Attachments {
@@ -49,12 +58,14 @@ impl Format {
         (self.hooks.write_result)(call, calling, text)
     }
 
-    /// The value with a text that can replace a medium that is not an element of a list; `None` if none can.
-    pub fn text_instead_of_medium(&self, medium: Json<'_>, text: &str) -> Option<Value> {
-        (self.hooks.text_instead_of_medium)(medium, text)
+    /// The file with a text that can replace a medium that is not an element of a list; `None` if none can.
+    pub fn write_text_file(&self, medium: Json<'_>, text: &str) -> Option<Value> {
+        let form = self.text_file.as_ref().filter(|form| medium.get(form.member).is_some())?;
+        let json = form.json.replace(&format!("\"{PLACEHOLDER}\""), &Value::from(text).to_string());
+        Some(serde_json::from_str(&json).expect("a row's JSON"))
     }
 
-    /// The message that holds results as its parts, with [`PARTS`] in their place; `None` if each result is a message.
+    /// The message that holds results as its parts, with [`PLACEHOLDER`] in their place; `None` if each result is a message.
     pub fn write_results_message(&self) -> Option<Value> {
         Some(serde_json::from_str(self.results_message?).expect("a row's JSON"))
     }
@@ -93,8 +104,8 @@ fn first_entry(message: Json<'_>) -> Option<Json<'_>> {
     if message.kind() == JsonKind::Array { message.items().next() } else { Some(message) }
 }
 
-/// The placeholder for parts that a message does not have yet.
-pub const PARTS: &str = "…";
+/// The placeholder for what the JSON of a row does not have yet.
+pub const PLACEHOLDER: &str = "…";
 
 /// The edit that appends a line to the text in the content of a message; `None` if the content holds something else than
 /// text.

@@ -24,7 +24,7 @@ use crate::edit::Edit;
 use crate::foreign;
 use crate::format::{
     Age, EntryKind, EnvelopeRule, Faults, Format, Hooks, InsertionPoint, MatchScore, NewResult, OnBrokenLine,
-    Retention, Session, SizeReset, SummaryMessage, SummaryPosition, Transcript,
+    Retention, Session, SizeReset, SummaryMessage, SummaryPosition, TextFile, Transcript,
 };
 use crate::formats::shared::fields::{copied, of_one_answer};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
@@ -110,16 +110,12 @@ pub(super) static FORMAT: Format = Format {
     parent_member: Some(KEYS.parent),
     marks_summaries: true,
     size_reset: Some(SizeReset { to: "zero", why: "as Claude Code does after a compaction" }),
-    hooks: Hooks {
-        match_score,
-        read,
-        groups,
-        result_output,
-        write_summary,
-        write_result,
-        text_instead_of_medium: attached::text_instead_of_medium,
-        ..Hooks::NONE
-    },
+    // Claude Code sends the lines of a file with their numbers.
+    text_file: Some(TextFile {
+        member: "file",
+        json: r#"{"type":"text","file":{"content":"…","numLines":1,"startLine":1,"totalLines":1}}"#,
+    }),
+    hooks: Hooks { match_score, read, groups, result_output, write_summary, write_result, ..Hooks::NONE },
     session: &ClaudeCode,
     ..Format::DEFAULT
 };

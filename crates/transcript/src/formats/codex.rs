@@ -125,7 +125,6 @@ pub(super) static FORMAT: Format = Format {
         write_summary,
         write_result,
         refusal: head::refusal,
-        ..Hooks::NONE
     },
     session: &Codex,
     ..Format::DEFAULT

@@ -37,17 +37,7 @@ pub(super) static FORMAT: Format = Format {
     encrypted_by: Some(&["openai", "xai"]),
     summary_roles: &[SummaryRole::User, SummaryRole::System],
     text_block: TextBlock::Typed("input_text"),
-    hooks: Hooks {
-        match_score,
-        read,
-        groups,
-        result_output,
-        provider_results,
-        write_summary,
-        write_result,
-        refusal,
-        ..Hooks::NONE
-    },
+    hooks: Hooks { match_score, read, groups, result_output, provider_results, write_summary, write_result, refusal },
     ..Format::DEFAULT
 };
 

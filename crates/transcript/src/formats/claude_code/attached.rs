@@ -8,7 +8,6 @@
 //! Also: the sizes that Claude Code records: the usage of each answer, which all of its lines repeat.
 
 use memchr::memmem;
-use serde_json::{Value, json};
 
 use crate::foreign;
 use crate::formats::claude_code::{is_boundary, is_sidechain};
@@ -153,12 +152,6 @@ fn collect<'a>(value: Json<'a>, parts: &mut Vec<Part<'a>>) {
         _ => value.text().map_or_else(|| foreign::value(value, PartKind::Text), PartKind::Text),
     };
     parts.push(Part { json: value, kind });
-}
-
-/// A file with a text in the place of one that the user attached. Claude Code sends its lines with their numbers.
-pub(super) fn text_instead_of_medium(file: Json<'_>, text: &str) -> Option<Value> {
-    file.get("file")?;
-    Some(json!({"type": "text", "file": {"content": text, "numLines": 1, "startLine": 1, "totalLines": 1}}))
 }
 
 /// The copies of a refused call. The copy of an error of a tool begins with `Error: `, so no tool can write these.
