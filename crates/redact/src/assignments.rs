@@ -129,7 +129,9 @@ fn classify(text: &str, name: Range<usize>) -> Option<(&str, NameClass)> {
     whole(name.clone()).or_else(|| {
         let before = text[..name.start].strip_suffix(' ')?.as_bytes();
         let word = before.iter().rev().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
-        if word > 0 { whole(before.len() - word..name.end) } else { None }
+        // The word before the attribute of a tag is the name of the tag.
+        let is_tag = before[..before.len() - word].ends_with(b"<");
+        if word > 0 && !is_tag { whole(before.len() - word..name.end) } else { None }
     })
 }
 
@@ -230,7 +232,9 @@ impl<'t> Assignment<'t> {
         let before = &text[text.ceil_char_boundary(name.saturating_sub(LONGEST_LABEL))..name];
         let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).next().unwrap_or(before);
         let is_path = operator == Operator::Colon && word.contains("arn:");
-        (!is_path).then_some(Assignment { name, label, class, operator, quoted_name, is_pattern, value })
+        // In an address, what stands before the colon is a user: `https://token:…@host`.
+        let is_user = operator == Operator::Colon && before.ends_with("://");
+        (!is_path && !is_user).then_some(Assignment { name, label, class, operator, quoted_name, is_pattern, value })
     }
 
     fn secrets(&self) -> Vec<SecretSpan> {
@@ -265,6 +269,10 @@ impl<'t> Assignment<'t> {
     fn secret(&self) -> Option<SecretSpan> {
         let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
         let value = &self.value.text[range.clone()];
+        // The members of an object have names of their own.
+        if value.starts_with('{') && value.ends_with('}') && value.contains("\":") {
+            return None;
+        }
         // In a shell, what stands between these is a command.
         let is_command = self.operator == Operator::Tight && self.value.quote.is_some_and(|quote| quote.mark == b'`');
         let may_be = match self.operator {
@@ -312,6 +320,7 @@ impl<'t> Assignment<'t> {
             b'<' => !is_setting && !begins_tag,
             b'>' => !is_setting,
             // These end a value in a URL, a form, a connection string or a command, but not in a sentence.
+            b'&' | b'|' if is_connection => false,
             b';' | b'&' | b'|' => !is_setting && self.operator != Operator::Colon && !is_property,
             _ => is_delimiter(byte),
         });

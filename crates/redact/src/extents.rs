@@ -251,6 +251,11 @@ impl Class {
         }
     }
 
+    /// Whether the class contains a character.
+    pub(super) fn has_char(self, character: char) -> bool {
+        u8::try_from(character).is_ok_and(|byte| byte.is_ascii() && self.has(byte))
+    }
+
     /// Counts the leading bytes that the class contains.
     pub(super) fn run(self, bytes: &[u8]) -> usize {
         bytes.iter().take_while(|byte| self.has(**byte)).count()

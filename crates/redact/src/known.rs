@@ -8,7 +8,7 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 
 use crate::SecretSpan;
-use crate::extents::{LONGEST_VALUE, can_begin};
+use crate::extents::{Class, LONGEST_VALUE, can_begin};
 use crate::values::is_dense;
 
 /// From so many characters on, a value is its own proof.
@@ -87,6 +87,27 @@ fn is_one_word(one: char, other: char) -> bool {
 /// Whether the characters beside a value make it a part of a name, as in `hunter2-service` or `hunter2.txt`.
 fn joins(mut beside: impl Iterator<Item = char>) -> bool {
     beside.next().is_some_and(|c| matches!(c, '_' | '-' | '.')) && beside.next().is_some_and(char::is_alphanumeric)
+}
+
+/// The tokens of a value that are secret by themselves. What a rule found can have more around them: the name of a user, of
+/// a scheme or of a cookie.
+pub(super) fn tokens(value: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut behind_percent = false;
+    for part in value.split_inclusive(|c: char| !Class::Word.has_char(c)) {
+        let mut token = part.trim_end_matches(|c: char| !Class::Word.has_char(c));
+        // Two digits of a percent-encoded character are none of the token.
+        if behind_percent {
+            token = token.get(2..).unwrap_or_default();
+        }
+        behind_percent = part.ends_with('%');
+        let is_mixed =
+            token.contains(|c: char| c.is_ascii_digit()) && token.contains(|c: char| c.is_ascii_alphabetic());
+        if token.len() < value.len() && is_mixed && is_dense(token, LONG) {
+            tokens.push(token);
+        }
+    }
+    tokens
 }
 
 /// The other spellings of a value: as a string of JSON has it, once and twice, and without the escapes of one.

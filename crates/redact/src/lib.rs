@@ -157,7 +157,9 @@ impl Redactor {
         let mut spellings = Vec::new();
         for value in &self.found {
             let Some(placeholder) = self.placeholders.get(value) else { continue };
-            spellings.extend(known::spellings(value).into_iter().map(|spelling| (spelling, *placeholder)));
+            let others = known::spellings(value).into_iter();
+            let tokens = known::tokens(value).into_iter().map(str::to_owned);
+            spellings.extend(others.chain(tokens).map(|spelling| (spelling, *placeholder)));
         }
         for (spelling, placeholder) in spellings {
             self.placeholders.entry(spelling.clone()).or_insert(placeholder);
@@ -248,6 +250,8 @@ impl Redactor {
             let json = if member == Member::Structural { None } else { self.mask_json(&masked, depth) };
             // Known values are searched for in its strings, and not in the names of its members.
             let is_json = json.is_some();
+            // The members of an object have names of their own.
+            let member = if is_json && masked.trim_start().starts_with('{') { Member::Unnamed } else { member };
             let changed = json.filter(|json| matches!(json, Cow::Owned(_))).map(Cow::into_owned);
             let is_changed = changed.is_some();
             masked = changed.map_or(masked, Cow::Owned);
@@ -288,6 +292,7 @@ impl Redactor {
             let escape = escape_letters(text.as_bytes(), secret.range.start);
             secret.range.start = secret.range.end.min(secret.range.start + escape);
         }
+        found.iter_mut().for_each(|secret| secret.range = without_brackets(text, secret.range.clone()));
         let found = merge(text, found, &placeholders);
         if found.is_empty() {
             return Cow::Borrowed(text);
@@ -352,6 +357,22 @@ fn secrets_in(text: &str, member: Member<'_>, placeholders: &[Range<usize>]) -> 
         manifests::find(text, &mut found);
     }
     found
+}
+
+/// The range of a secret without the brackets that a sentence puts around it: `the token (…)`.
+fn without_brackets(text: &str, range: Range<usize>) -> Range<usize> {
+    let value = &text[range.clone()];
+    for (open, close) in [('(', ')'), ('[', ']'), ('<', '>')] {
+        let Some(inside) = value.strip_prefix(open) else { continue };
+        let closed = inside.strip_suffix(close);
+        let is_closed = closed.is_some() || text[range.end..].starts_with(close);
+        let inside = closed.unwrap_or(inside);
+        let is_in_quotes = text[..range.start].ends_with(['"', '\'', '`']);
+        if is_closed && !is_in_quotes && !inside.is_empty() && !inside.contains([open, close]) {
+            return range.start + 1..range.start + 1 + inside.len();
+        }
+    }
+    range
 }
 
 /// Sorts and merges secrets. Overlapping ones become one, of the kind of the larger. Placeholders stay unchanged.

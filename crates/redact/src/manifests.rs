@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem;
-use regex::Regex;
+use regex::{Match, Regex};
 
 use crate::SecretSpan;
 use crate::kinds::SECRET;
@@ -25,7 +25,7 @@ static DATA: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^[ \t]*(?:- )?"?(?:da
 /// A member, or a line of a value of several.
 static VALUE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#""?[\w.-]+"?(?::[ \t]*| {2,})(?:"((?:[^"\\\n]|\\.)+)"|'([^'\n]+)'|([^\s"'|>{\[,][^\s"',]*))|^[ \t]*([^\s"{}][^\n"]*[^\s:|>])"#,
+        r#"(?:^[ \t]*(?:- )?)?"?[\w.-]+"?(?::[ \t]*| {2,})(?:"((?:[^"\\\n]|\\.)+)"|'([^'\n]+)'|([^\s"'|>{\[,][^\s"',]*))|^[ \t]*([^\s"{}][^\n"]*[^\s:|>])"#,
     )
 });
 
@@ -59,7 +59,7 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
         for line in text[start..first + around.len()].split_inclusive('\n').take_while(is_own) {
             if column(line) <= indent && !line.trim().is_empty() {
                 is_data = DATA.is_match(line);
-            } else if is_data {
+            } else if is_data && !begins_block(line) {
                 values(text, start..start + line.len(), found);
             }
             start += line.len();
@@ -68,10 +68,17 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
     }
 }
 
+/// Whether the value of a line's member is below it.
+fn begins_block(line: &str) -> bool {
+    line.trim_end().trim_end_matches(['|', '>', '-', '+']).trim_end().ends_with(':')
+}
+
 /// Finds the values in a part of a text.
 fn values(text: &str, part: Range<usize>, found: &mut Vec<SecretSpan>) {
     let groups = VALUE.captures_iter(&text[part.clone()]).filter_map(|value| value.iter().skip(1).flatten().next());
-    for value in groups.filter(|value| value.len() > 3 && !is_nothing(value.as_str())) {
+    // A line with a name and a colon has its value behind them, if that is not masked already.
+    let is_value = |value: &Match<'_>| value.len() > 3 && !value.as_str().contains(": ") && !is_nothing(value.as_str());
+    for value in groups.filter(is_value) {
         found.push(SecretSpan { range: part.start + value.start()..part.start + value.end(), kind: SECRET });
     }
 }

@@ -28,8 +28,7 @@ pub(super) enum NameClass {
 
 /// Words in names that are not secrets: what a secret is for, or metadata of one.
 static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
-    let kinds =
-        "public|pub|publishable|primary|foreign|partition|allow|sort|cache|routing|idempotency|hot|index|keyboard";
+    let kinds = "existing|public|pub|publishable|primary|foreign|partition|allow|sort|cache|routing|idempotency|hot|index|keyboard";
     let about = "hash|hashed|hashers?|validators?|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\
         seconds|timeout|enabled|required|algorithm|prefix|suffix|header|policy|endpoint|sock|username|email|method|\
         provider|domain|bucket|version|region|column|field|format|regex|pattern|rotation|error|errors|msg|message|label|\
@@ -45,7 +44,7 @@ static FOR: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Names of passwords; unimportant words may follow.
 static PASSWORDS: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "mnemonic|(?:seed|recovery|backup)_?phrase|(?:^|_)(?:psk|pw|psw|mdp)|rootpw|bindpw|authtok";
+    let words = "mnemonic|(?:seed|recovery|backup)_?phrase|(?:^|_)(?:psk|pw|psw|mdp)|rootpw|bindpw|authtok|requirepass|(?:^|_)pepper";
     ending(&format!("(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|dbpass|credential)s?|{words}"))
 });
 /// Names of keys.
@@ -53,7 +52,7 @@ static KEYS: LazyLock<Regex> = LazyLock::new(|| {
     let keys = "(?:api|secret|access|private|auth|master|sign(?:ing)?|encryption|account|client|service|shared|license|\
         app|subscription)_?keys?";
     ending(&format!(
-        "{keys}|_token|_bearer|signing_salt|(?:api|access|auth|bot|bearer|refresh|identity)token|dockerconfigjson|_pass|_pw"
+        "{keys}|(?:unseal|activation)_?key|recovery_?code|_token|_bearer|signing_salt|(?:api|access|auth|bot|bearer|refresh|identity)token|dockerconfigjson|_pass|_pw"
     ))
 });
 /// Names of environment variables that end in a word which means a secret only there.
@@ -84,7 +83,9 @@ pub(super) fn classify(name: &str) -> Option<NameClass> {
     match words.as_str() {
         "cookie" | "set_cookie" => Some(NameClass::Cookie),
         // A token that tells who somebody is, and not the id of one.
-        words if words == "id_token" || words.ends_with("_id_token") => Some(NameClass::Key),
+        words if ["id_token", "reset_token"].iter().any(|end| words == *end || words.ends_with(&format!("_{end}"))) => {
+            Some(NameClass::Key)
+        }
         words if FOR.is_match(words) => Some(NameClass::Password),
         words if NOT_SECRET.is_match(words) && name != "pwd" => None,
         words if PASSWORDS.is_match(words) => Some(NameClass::Password),

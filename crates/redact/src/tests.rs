@@ -49,6 +49,27 @@ fn assert_masked(rows: &[&str]) {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
+/// A mask may cover more than the secret; the secret alone is masked all the same.
+#[test]
+fn a_token_is_known_without_what_is_around_it() {
+    let token = random(24);
+    for told in [
+        "Cookie: theme=dark; session=¦",
+        "http --auth bob:¦ GET x.io",
+        "Username/Password: bob/¦",
+        "user=a password=¦,host=b",
+        "authorization=Bearer%20¦",
+        "password: ~s(¦)",
+        "API_KEYS=¦,other",
+    ] {
+        let texts = [told.replace('¦', &token), format!("it is {token} again")];
+        let mut redactor = Redactor::default();
+        redactor.look_through_texts(texts.iter().map(String::as_str));
+        let masked: Vec<String> = texts.iter().map(|text| redactor.mask(text).into_owned()).collect();
+        assert!(masked.iter().all(|text| !text.contains(&token)), "{masked:?}");
+    }
+}
+
 #[test]
 fn environment_variables() {
     assert_masked(&[
@@ -99,6 +120,19 @@ fn what_names_tell() {
         "the password: «password:a9B7$#fG3&Z1», I think",
         "Server=db;Password=«password:hunter2»;Timeout=3",
         "Server=db;Password=«password:Pa ss»;Timeout=3",
+        "Server=db;Password=«password:Tr0ub4dor&3YwG»;Encrypt=True",
+        "the API key («secret:@KEY@») leaked",
+        "Password for user bob set to «password:@KEY@»",
+        "set the secret to «secret:@KEY@»",
+        "https://x.io/reset?reset_token=«secret:@KEY@»",
+        "Unseal Key: «secret:@KEY@»",
+        "token: («secret:@KEY@»)",
+        "the API key [«secret:@KEY@»] leaked",
+        "https://gitlab-ci-token:«url-password:@KEY@»@gitlab.com/acme/shop.git",
+        "redis://token:«url-password:@KEY@»@cache.acme.io:6379/0",
+        "pip install -i https://__token__:«url-password:@KEY@»@pypi.acme.io/simple",
+        "kind: Secret\nmetadata:\n  name: db\nstringData:\n  password: «password:@KEY@»\n  x.yaml: |\n    a:\n",
+        r#"{"Name":"db","SecretString":"{\"username\":\"app\",\"password\":\"«password:@KEY@»\",\"host\":\"db.acme.io\"}"}"#,
         "--password «password:hunter2» --user x",
         "--api-key=«secret:@KEY@» run",
         "token: \"«secret:@KEY@»\"",
@@ -228,6 +262,8 @@ sk-your-api-key-goes-here-please ¦ class="sk-toggleable__content fitted sk-cont
 docker run --user 1000:1000 x ¦ PWD=/home/me/project ¦ [env-secret-1] [github-token-2] API_KEY=[env-secret-1]
 password=[password-3], token: "[jwt-1]" ¦ PASS: tests/test_x.py::test_y ¦ document.cookie = name
 the bearer of bad news ¦ token: 4f3a2b1c99 ¦ API_KEY=get_key(name)
+password: String? ¦ val password: String? = null ¦ secret: Uint8Array ¦ password=@/run/secrets/pw1
+headers["Authorization"] = authHeader1 ¦ <li key="item-12ab"> ¦ <Item key="row-12ab" /> ¦ existingSecret: my-secret-name
 headers = {"Authorization": f"Bearer {token}"} ¦ Authorization: the user has to log in
 {"x-api-key": "${API_KEY}"} ¦ https://cdn.example/npm/react@18.2.0/index.js https://medium.com/@me/x
 AUTH_TIMEOUT=30 KEYBOARD=us SSH_AUTH_SOCK=/tmp/x/agent.1 ¦ {"password": ["The password is required"]}

@@ -87,7 +87,7 @@ impl SecretCandidate<'_> {
             _ if has_words => false,
             NameClass::Password if is_in_quotes || is_explicit => length >= 3,
             NameClass::Password if place == ValuePlace::Line && !is_type(value) => length >= 4,
-            NameClass::Password => is_random(value, 6),
+            NameClass::Password => is_random(value, 6) && !is_type(value),
             NameClass::Key if is_in_quotes => {
                 length >= 8 && (!is_code(value) || length >= SHORT_NOISE && is_noise(value)) && !is_number(value)
             }
@@ -118,11 +118,14 @@ impl SecretCandidate<'_> {
     }
 }
 
-/// Whether a value is spelled like a type, as in `password: String`.
+/// Whether a value is spelled like a type, as in `password: String?` or `secret: Uint8Array`.
 fn is_type(value: &str) -> bool {
-    value.starts_with(|c: char| c.is_ascii_uppercase())
-        && value.bytes().all(|byte| byte.is_ascii_alphabetic())
-        && !is_scrambled(value)
+    let name = value.trim_end_matches(['?', '!']);
+    let letters =
+        if name.ends_with("Array") { name.replace(|c: char| c.is_ascii_digit(), "") } else { name.to_owned() };
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        && letters.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && !is_scrambled(name)
 }
 
 fn is_number(value: &str) -> bool {
@@ -211,15 +214,16 @@ static STAND_INS: LazyLock<Regex> =
 /// A file path.
 static PATHS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"^(?:~|\.\.?)?/(?:[\w. -]{1,32}/)+[\w. -]{0,32}$|^(?:~|\.\.?)?/[\w-]{1,32}\.[a-z]{1,5}$|^projects/[\w.-]+/(?:locations/[\w-]+/)?secrets/[\w./-]+$|^secret/(?:meta)?data/[\w./-]+$",
+        r"^(?:~|\.\.?|@)?/(?:[\w. -]{1,32}/)+[\w. -]{0,32}$|^(?:~|\.\.?)?/[\w-]{1,32}\.[a-z]{1,5}$|^projects/[\w.-]+/(?:locations/[\w-]+/)?secrets/[\w./-]+$|^secret/(?:meta)?data/[\w./-]+$",
     )
 });
 /// A call, an element, or an attribute of something.
 static CALLS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^[&*!@]*[A-Za-z_][\w.:?]*!?[(\[<]|^[&*!@]*[A-Za-z_]+(?:[.:?]+[A-Za-z_]+\d{0,2})+$"));
 /// A variable with the name of a secret.
-static VARIABLES: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential)[a-z_]*\d{0,2}$"));
+static VARIABLES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential|auth)[a-z_]*\d{0,2}$")
+});
 
 /// Whether a text names variables that a shell or a template puts in.
 fn has_references(text: &str) -> bool {
