@@ -163,12 +163,16 @@ pub fn archive_contents(records: bool, source: &[u8], changed: Vec<ChangedConver
     contents
 }
 
-/// An archive's record of one change of a conversation.
+/// An archive's record of one change of a conversation. What proves a text stands in front: of a record that was cut off, it
+/// still tells whether its run changed the text.
 #[derive(serde::Serialize)]
 pub struct Record<'t> {
     source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
+    /// The way back, where the whole text is known.
+    #[serde(flatten)]
+    way: Option<RestoreInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<&'static str>,
     round: u32,
@@ -178,9 +182,6 @@ pub struct Record<'t> {
     /// The hash of the text of the summary that stands for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary_sha256: Option<String>,
-    /// The way back, where the whole text is known.
-    #[serde(flatten)]
-    way: Option<RestoreInfo>,
 }
 
 /// Some messages of a conversation. They are looked up when the record is written.

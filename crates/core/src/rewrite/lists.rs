@@ -20,11 +20,11 @@ pub struct ChangedList {
     /// The JSON pointer to the list. Without it, the values of the text are the list, one a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
-    /// For each entry that the run left, the first 16 digits of its hash; nothing for a system message in front that no run
-    /// touched: it may differ.
-    pub left: Vec<Option<String>>,
-    /// The hash of the hashes of these entries.
+    /// The hash of the hashes of the entries that the run left.
     pub left_sha256: String,
+    /// For each of these entries, the first 16 digits of its hash; nothing for a system message in front that no run touched:
+    /// it may differ.
+    pub left: Vec<Option<String>>,
     /// The entries that stood there before.
     pub before: Vec<EntryBefore>,
     /// The hash of those, and of `outside`, as [`hash_before`] makes it.

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::hash::Hasher;
 use crate::rewrite::way_back::{Replacement, RestoredPiece, push_text};
 use crate::rewrite::{self, Edit, Replaces};
 use crate::transcript::record_id::RecordId;
@@ -11,10 +12,12 @@ use crate::transcript::record_id::RecordId;
 #[derive(Debug, Serialize)]
 struct WrittenRange<'r> {
     source: &'r str,
+    range: RangePlace,
+    /// The hash of what the run left in the range.
+    left_sha256: String,
     format: &'static str,
     /// No message is held whole.
     messages: [(); 0],
-    range: RangePlace,
     put_back: Vec<Replacement>,
 }
 
@@ -40,15 +43,15 @@ pub struct RangeRecord {
 pub struct ClosingRecord<'r> {
     pub source: &'r str,
     pub id: String,
-    pub format: &'static str,
-    pub round: u32,
-    pub indices: [usize; 0],
-    pub messages: [(); 0],
     /// The hash of the text before.
     pub original_sha256: &'r str,
     /// The hash of the text after.
     pub result_sha256: &'r str,
     pub ranges: RangeTotals,
+    pub format: &'static str,
+    pub round: u32,
+    pub indices: [usize; 0],
+    pub messages: [(); 0],
 }
 
 /// The ranges of a run, and the text as a whole.
@@ -73,13 +76,13 @@ impl<'r> ClosingRecord<'r> {
         ClosingRecord {
             source,
             id,
+            original_sha256,
+            result_sha256,
+            ranges,
             format,
             round: 0,
             indices: [],
             messages: [],
-            original_sha256,
-            result_sha256,
-            ranges,
         }
     }
 
@@ -103,7 +106,9 @@ pub fn range_record(source: &str, format: &'static str, range: RangePlace, lines
         offset += edit.text.len();
         done = edit.range.end;
     }
-    let record = WrittenRange { source, format, messages: [], range, put_back };
+    let mut hasher = Hasher::default();
+    rewrite::pieces(lines, edits).for_each(|piece| hasher.add(piece));
+    let record = WrittenRange { source, range, left_sha256: hasher.end(), format, messages: [], put_back };
     // Strings and numbers do not fail to serialize.
     serde_json::to_string(&record).expect("strings and numbers")
 }

@@ -39,11 +39,11 @@ pub struct RestoreInfo {
     pub original_sha256: String,
     /// The hash of the text after.
     pub result_sha256: String,
-    /// The replacements that restore the text before, once all conversations in the text have theirs.
-    pub put_back: Vec<Replacement>,
     /// What was changed in the list of the conversation; nothing where it stands in none.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub changed: Option<ChangedList>,
+    /// The replacements that restore the text before, once all conversations in the text have theirs.
+    pub put_back: Vec<Replacement>,
 }
 
 /// A range of the result and its original content.
