@@ -27,6 +27,7 @@
 //! A single document takes the same way, with one worker that never waits.
 
 mod archive;
+mod broken_records;
 mod checks;
 mod compacting;
 mod contents;
@@ -34,7 +35,9 @@ mod conversations;
 pub(crate) mod inputs;
 pub(crate) mod journal;
 mod large;
+mod large_text;
 mod lookup;
+mod other_archives;
 mod prepare;
 mod range_reader;
 mod range_runs;

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::exit::Failure;
 use crate::files::input::LineReader;
@@ -15,10 +16,11 @@ use crate::files::paths::folder;
 use crate::hash::sha256;
 use crate::rewrite::ranges::{RangePlace, RangeTotals};
 use crate::rewrite::restoring::{Record, file_of_source, path_components};
-use crate::rewrite::value_hash::ListHash;
+use crate::rewrite::value_hash::hashes_of_beginnings;
 use crate::wording::{counted_and, reason};
 
-use crate::engine::range_runs::RangeRuns;
+use crate::engine::broken_records::BrokenRecord;
+use crate::engine::range_runs::{RangeRun, RangeRuns};
 use crate::engine::records::{RecordLines, RecordPlace};
 
 /// An archive, and where its records are.
@@ -51,6 +53,8 @@ pub(super) struct Archive<'p> {
     without_list: usize,
     /// What of it cannot be read.
     damaged: Option<String>,
+    /// What can be read of its lines that are not whole records.
+    pub(super) broken: Vec<BrokenRecord>,
 }
 
 /// The fields by which a record is found.
@@ -63,8 +67,24 @@ struct Head {
     line: Option<usize>,
     list: Option<String>,
     left_sha256: Option<String>,
+    left: Option<IgnoredAny>,
+    before: Option<IgnoredAny>,
+    before_sha256: Option<IgnoredAny>,
     range: Option<RangePlace>,
     ranges: Option<RangeTotals>,
+    #[serde(default)]
+    summarized_at: String,
+}
+
+impl Head {
+    /// Whether the members that a record has only together are all there. Where one is not, the line was damaged.
+    fn is_consistent(&self) -> bool {
+        let of_text = self.original_sha256.is_some() == self.result_sha256.is_some();
+        let of_list = self.left.is_some() == self.before.is_some()
+            && self.before.is_some() == self.before_sha256.is_some()
+            && (self.left.is_some() == self.left_sha256.is_some() || self.range.is_some());
+        of_text && of_list
+    }
 }
 
 impl<'p> Archive<'p> {
@@ -95,10 +115,15 @@ impl<'p> Archive<'p> {
             irreversible: 0,
             without_list: 0,
             damaged: None,
+            broken: Vec::new(),
         };
         let mut lines = RecordLines::new(lines);
         while let Some((line, mut place)) = lines.next_line()? {
-            let Ok(head) = serde_json::from_str(line) else {
+            let head = serde_json::from_str(line).ok().filter(Head::is_consistent);
+            let Some(head) = head else {
+                if BrokenRecord::is_left_of_record(line) {
+                    archive.add_broken(BrokenRecord::read(line, place.line));
+                }
                 lines.unreadable.add(place.line);
                 continue;
             };
@@ -107,6 +132,7 @@ impl<'p> Archive<'p> {
             }
             archive.add(head, place);
         }
+        lines.broken.drain(..).for_each(|broken| archive.add_broken(broken));
         archive.range_runs.end_unclosed();
         if let Some(unpacked) = unpacked {
             archive.file = unpacked.end().map_err(|error| not_unpacked(path, &error))?;
@@ -117,14 +143,16 @@ impl<'p> Archive<'p> {
 
     fn add(&mut self, head: Head, place: RecordPlace) {
         if let Some(range) = head.range {
-            self.range_runs.add_range(range, place.offset);
+            self.range_runs.add_range(range, head.left_sha256, place.offset);
             return;
         }
         if let Some(((totals, original), result)) =
             head.ranges.zip(head.original_sha256.clone()).zip(head.result_sha256.clone())
         {
-            self.file_names.extend(Path::new(file_of_source(&head.source)).file_name().map(OsStr::to_owned));
-            self.range_runs.close(totals, original, result);
+            self.file_names.extend(Path::new(&head.source).file_name().map(OsStr::to_owned));
+            let (file, time) = (head.source, head.summarized_at);
+            let run = RangeRun { first: 0, totals, original_sha256: original, result_sha256: result, file, time };
+            self.range_runs.close(run);
             return;
         }
         let Some(hash) = head.result_sha256 else {
@@ -136,7 +164,8 @@ impl<'p> Archive<'p> {
             self.originals_of.entry(hash.clone()).or_default().push(original);
         }
         self.has_lines |= head.line.is_some();
-        self.file_names.extend(Path::new(file_of_source(&head.source)).file_name().map(OsStr::to_owned));
+        let file = file_of_source(&head.source, head.line);
+        self.file_names.extend(Path::new(file).file_name().map(OsStr::to_owned));
         self.by_result.entry(hash).or_default().entry(head.line).or_default().push(place);
         if let Some(id) = head.id {
             self.by_id.entry(id).or_default().push(place);
@@ -147,8 +176,24 @@ impl<'p> Archive<'p> {
         };
         self.by_left.entry(left).or_default().push(place);
         self.pointers.insert(head.list);
-        let file = file_of_source(&head.source);
         self.by_file.entry(file.to_owned()).or_default().entry(head.line).or_default().push(place);
+    }
+
+    /// Adds what can be read of a line that is not a whole record.
+    fn add_broken(&mut self, broken: BrokenRecord) {
+        if let Some(run) = broken.range_run() {
+            self.range_runs.close(run);
+        } else if let Some((range, left)) = broken.left_range() {
+            self.range_runs.add_broken_range(range, left);
+        } else if broken.file().is_some() || self.broken.iter().all(|other| other.file().is_some()) {
+            // Of lines of which nothing can be read, one tells as much as many.
+            self.broken.push(broken);
+        }
+    }
+
+    /// Whether a broken record names a text with this hash as what its run found or left.
+    pub(super) fn names_in_broken(&self, hash: &str) -> bool {
+        self.broken.iter().any(|broken| broken.names(hash))
     }
 
     /// The number of records by which something can be restored.
@@ -166,14 +211,9 @@ impl<'p> Archive<'p> {
     /// first.
     pub(super) fn that_left(&self, hashes: &[String]) -> Vec<Vec<RecordPlace>> {
         let mut found: BTreeMap<usize, Vec<RecordPlace>> = BTreeMap::new();
-        // A system message in front may differ.
-        for skipped in [0, 1] {
-            let mut hash = ListHash::default();
-            for (index, entry) in hashes.iter().enumerate().skip(skipped) {
-                hash.add(entry);
-                if let Some(places) = self.by_left.get(&hash.clone().end()) {
-                    found.entry(index).or_default().extend(places);
-                }
+        for (index, hash) in hashes_of_beginnings(hashes) {
+            if let Some(places) = self.by_left.get(&hash) {
+                found.entry(index).or_default().extend(places);
             }
         }
         found.into_values().rev().collect()
@@ -181,7 +221,7 @@ impl<'p> Archive<'p> {
 
     /// The records with a list that name this file, in the order of the archive; with `line`, those that name this line.
     pub(super) fn of_file(&self, name: &str, line: Option<usize>) -> Vec<RecordPlace> {
-        let wanted = path_components(file_of_source(name));
+        let wanted = path_components(name);
         let mut places: Vec<RecordPlace> = Vec::new();
         for (file, of_file) in &self.by_file {
             if path_components(file) == wanted {

@@ -9,12 +9,18 @@ pub(super) struct RangeRuns {
     /// Ranges whose closing record was not read yet, as far as they follow each other.
     open: Option<OpenRun>,
     /// The places of all of these.
-    places: Vec<RangePlace>,
+    places: Vec<LeftRange>,
     pub(super) runs: Vec<RangeRun>,
     /// Runs with a closing record, whose ranges do not all stand in front of it.
     pub(super) incomplete: Vec<RangeRun>,
-    /// The places of the ranges of runs without a closing record: it was lost, or the run was killed and changed nothing.
-    pub(super) unclosed: Vec<Vec<RangePlace>>,
+    /// The ranges of runs without a closing record: it was lost, or the run was killed and changed nothing.
+    pub(super) unclosed: Vec<Vec<LeftRange>>,
+}
+
+/// A range of a text, and the hash of what a run left there; none where an older version wrote its record.
+pub(super) struct LeftRange {
+    pub(super) place: RangePlace,
+    pub(super) left_sha256: Option<String>,
 }
 
 /// Ranges that stand behind each other.
@@ -33,15 +39,19 @@ pub(super) struct RangeRun {
     pub(super) totals: RangeTotals,
     pub(super) original_sha256: String,
     pub(super) result_sha256: String,
+    /// The file that its record names.
+    pub(super) file: String,
+    /// The time that its record names; empty where that cannot be read.
+    pub(super) time: String,
 }
 
 impl RangeRuns {
     /// Adds a range whose record begins at an offset of the text.
-    pub(super) fn add_range(&mut self, range: RangePlace, offset: u64) {
+    pub(super) fn add_range(&mut self, range: RangePlace, left_sha256: Option<String>, offset: u64) {
         if range.number == 0 {
             self.end_unclosed();
         }
-        self.places.push(range);
+        self.places.push(LeftRange { place: range, left_sha256 });
         self.open = match self.open {
             _ if range.number == 0 => Some(OpenRun { first: offset, count: 1 }),
             Some(open) if open.count == range.number => Some(OpenRun { count: open.count + 1, ..open }),
@@ -49,11 +59,18 @@ impl RangeRuns {
         };
     }
 
-    pub(super) fn close(&mut self, totals: RangeTotals, original_sha256: String, result_sha256: String) {
+    /// Adds a range whose record is broken, but tells what the run left there.
+    pub(super) fn add_broken_range(&mut self, range: RangePlace, left_sha256: String) {
+        self.add_range(range, Some(left_sha256), 0);
+        self.open = None;
+    }
+
+    /// Adds the run of a closing record. Where its ranges begin is known from these.
+    pub(super) fn close(&mut self, run: RangeRun) {
         self.places.clear();
         let (first, count) = self.open.take().map_or((0, 0), |OpenRun { first, count }| (first, count));
-        let run = RangeRun { first, totals, original_sha256, result_sha256 };
-        if count == totals.count {
+        let run = RangeRun { first, ..run };
+        if count == run.totals.count {
             self.runs.push(run);
         } else {
             self.incomplete.push(run);

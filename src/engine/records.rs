@@ -21,6 +21,8 @@ use crate::transcript::framing::Document;
 use crate::transcript::record_id::RecordId;
 use crate::wording::counted;
 
+use crate::engine::broken_records::{BrokenRecord, RECORD_START};
+
 /// The lines of an archive, while they are read.
 pub(super) struct RecordLines {
     lines: LineReader,
@@ -30,6 +32,8 @@ pub(super) struct RecordLines {
     /// The next line.
     next: RecordPlace,
     pub(super) unreadable: UnreadableLines,
+    /// What can be read of lines that are not text, and of the one that damaged compressed data cuts off.
+    pub(super) broken: Vec<BrokenRecord>,
 }
 
 /// Lines that are not what their file holds: their number, and the first one.
@@ -60,7 +64,14 @@ impl UnreadableLines {
 impl RecordLines {
     pub(super) fn new(lines: LineReader) -> Self {
         let next = RecordPlace { offset: 0, line: 1 };
-        RecordLines { lines, text: String::new(), done: 0, next, unreadable: UnreadableLines::default() }
+        RecordLines {
+            lines,
+            text: String::new(),
+            done: 0,
+            next,
+            unreadable: UnreadableLines::default(),
+            broken: Vec::new(),
+        }
     }
 
     /// The next line that is not blank, and its place; nothing at the end, and where compressed data is damaged.
@@ -80,7 +91,11 @@ impl RecordLines {
             }
             self.done = 0;
             let piece = match self.lines.next(false, take(&mut self.text).into_bytes()) {
-                Err(_) if self.lines.damage.is_some() => None,
+                Err(_) if self.lines.damage.is_some() => {
+                    let start = String::from_utf8_lossy(&self.lines.cut_line);
+                    self.broken.push(BrokenRecord::read(&start, self.next.line));
+                    None
+                }
                 piece => piece?,
             };
             match piece {
@@ -88,6 +103,10 @@ impl RecordLines {
                 Some(InputPiece::Lines(lines)) => self.text = lines.text,
                 Some(InputPiece::NotUtf8 { line, .. }) => {
                     self.unreadable.add(self.next.line);
+                    let text = String::from_utf8_lossy(&line);
+                    if BrokenRecord::is_left_of_record(&text) {
+                        self.broken.push(BrokenRecord::read(&text, self.next.line));
+                    }
                     let RecordPlace { offset, line: number } = self.next;
                     self.next = RecordPlace { offset: offset + line.len() as u64, line: number + 1 };
                 }
@@ -201,9 +220,6 @@ pub(super) fn refuse_other_file(archive: &Path) -> Result<()> {
     let UnreadableLines { number, first } = lines.unreadable;
     damaged.or((number > 0).then_some(first)).map_or(Ok(()), refused)
 }
-
-/// How a record begins, of which only half can be there.
-const RECORD_START: &str = "{\"source\":";
 
 /// Whether the first line of a file is a record.
 pub(super) fn is_archive(file: &Path) -> bool {

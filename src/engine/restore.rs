@@ -27,10 +27,12 @@ use crate::wording::{counted, readable_source};
 
 use crate::engine::archive::Archive;
 use crate::engine::inputs::copy_of;
+use crate::engine::large_text::{LargeText, Unfinished, copy};
 use crate::engine::lookup::files;
+use crate::engine::other_archives::{GivenText, refuse_before_later_archive};
 use crate::engine::records::is_archive;
-use crate::engine::restore_ranges::{LargeText, RangeRestorer, Unfinished, copy};
-use crate::engine::restorer::{Restored, Restorer, lines_that_set_all_messages, refuse_before_later_archive};
+use crate::engine::restore_ranges::RangeRestorer;
+use crate::engine::restorer::{Restored, Restorer, lines_that_set_all_messages};
 
 /// Restores a text by its archive, as often as it was compacted, and writes it; or all files of a folder that the archive
 /// has something of.
@@ -182,8 +184,8 @@ fn restore_text(
     let mut restorer = Restorer::new(archive, &input.name, &name, settings.rounds);
     let restored = restorer.restore_all(input.bytes());
     let mut done = restorer.done;
-    if let Some(path) = path.filter(|_| restored.is_err() || done.grown > 0) {
-        refuse_before_later_archive(path, archive.path, input.bytes(), &done)?;
+    if restored.is_err() || done.grown > 0 {
+        refuse_before_later_archive(path, archive.path, GivenText::InMemory(input.bytes()), &done)?;
     }
     let mut restored = restored?;
     if done.grown > 0 {
@@ -250,10 +252,14 @@ fn restore_large(
         // A stream gets the text once it is proved.
         None => Unfinished::unnamed(),
     };
-    let mut restorer = RangeRestorer::new(archive, &file, &name, settings.rounds, &begin);
-    let text = restorer.restore_all(LargeText::of_input(path)?)?;
+    let given = LargeText::of_input(path)?;
+    let mut restorer = RangeRestorer::new(archive, &file, &name, settings.rounds);
+    let restored = restorer.restore_all(&given, &begin);
     let done = restorer.done;
-    match text {
+    if restored.is_err() || done.grown > 0 {
+        refuse_before_later_archive(path, archive.path, GivenText::Large(&given), &done)?;
+    }
+    match restored? {
         LargeText::Complete(result) => in_place.put(result, reporter)?,
         text => text.write_to(output, &readers)?,
     }

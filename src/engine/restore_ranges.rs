@@ -2,158 +2,41 @@
 //! need fit in memory. Each round is written whole, and proved by its hashes before it counts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs::{File, Metadata};
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::events::RestoredRounds;
 use crate::exit::Failure;
-use crate::files::atomic::Readers;
-use crate::files::input::{Reader, unpacked};
-use crate::files::output::{CompleteFile, OutputFile, unwritable};
-use crate::files::written::WriteOptions;
 use crate::hash::Hasher;
 use crate::rewrite::pieces;
-use crate::rewrite::ranges::RangePlace;
 use crate::rewrite::way_back::without_end;
 use crate::settings::LargeFiles;
 
 use crate::engine::archive::Archive;
+use crate::engine::broken_records::BrokenRun;
+use crate::engine::large_text::{LargeText, Unfinished, copy};
 use crate::engine::range_reader::RangeReader;
-use crate::engine::range_runs::RangeRun;
-use crate::engine::restorer::{Restored, Restorer};
+use crate::engine::range_runs::{LeftRange, RangeRun};
+use crate::engine::restorer::{Restored, Restorer, has_same_name, why_refused};
 
-/// How much is read at once.
-const AT_ONCE: usize = 1 << 20;
-
-/// A text that is not held in memory.
-pub(super) enum LargeText {
-    /// A file that the user named.
-    Named(PathBuf),
-    /// A file without a name, for a result that goes to standard output, or a text that came from standard input.
-    Unnamed(File),
-    /// The file of a result, which is not in its place yet.
-    Complete(CompleteFile),
-}
-
-impl LargeText {
-    /// The text behind a path, or that of standard input, which can be read only once.
-    ///
-    /// # Errors
-    /// It cannot be read, or not be written to a temporary file.
-    pub(super) fn of_input(path: Option<&Path>) -> Result<Self> {
-        if let Some(path) = path {
-            return Ok(LargeText::Named(path.to_owned()));
+/// Whether a text has in each of some ranges what a run left there.
+fn has_all(ranges: &[LeftRange], text: &LargeText) -> Result<bool> {
+    let mut reader = text.reader()?;
+    let mut at = 0;
+    for LeftRange { place, left_sha256 } in ranges {
+        let Some(between) = place.offset.checked_sub(at) else { return Ok(false) };
+        copy(&mut reader, between, &mut |_| Ok(()))?;
+        let mut hasher = Hasher::default();
+        let read = copy(&mut reader, place.bytes, &mut |bytes| {
+            hasher.add(bytes);
+            Ok(())
+        })?;
+        if read < place.bytes || *left_sha256 != Some(hasher.end()) {
+            return Ok(false);
         }
-        let mut text = Unfinished::unnamed()?;
-        let mut reader = unpacked(None)?;
-        copy(&mut reader, u64::MAX, &mut |bytes| text.write(bytes))?;
-        text.finish()
+        at = place.offset.saturating_add(read);
     }
-
-    /// Writes it to standard output, a device or a pipe.
-    ///
-    /// # Errors
-    /// It cannot be read or written. A closed pipe is not an error.
-    pub(super) fn write_to(&self, path: Option<&Path>, readers: &Readers) -> Result<()> {
-        let mut output = OutputFile::begin(path, WriteOptions { compression: None, readers, hashed: false })?;
-        copy(&mut self.reader()?, u64::MAX, &mut |bytes| output.write([bytes]).map(drop))?;
-        output.complete(None)?.put()
-    }
-
-    fn reader(&self) -> Result<Reader> {
-        match self {
-            LargeText::Named(path) => unpacked(Some(path)),
-            LargeText::Complete(file) => unpacked(file.path()),
-            LargeText::Unnamed(file) => {
-                let mut file = file.try_clone().map_err(unreadable)?;
-                file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
-                Ok(Reader::with_capacity(AT_ONCE, Box::new(file)))
-            }
-        }
-    }
-}
-
-fn unreadable(error: io::Error) -> Failure {
-    Failure::unreadable(format!("a temporary file cannot be read: {error}"))
-}
-
-/// A text while it is written.
-pub(super) enum Unfinished {
-    /// A result, with the file whose mode and times it gets.
-    Output(Box<OutputFile>, Option<Metadata>),
-    Unnamed(BufWriter<File>),
-}
-
-impl Unfinished {
-    /// # Errors
-    /// There is no place for temporary files.
-    pub(super) fn unnamed() -> Result<Self> {
-        let file = tempfile::tempfile().map_err(|error| unwritable(&std::env::temp_dir(), &error))?;
-        Ok(Unfinished::Unnamed(BufWriter::with_capacity(AT_ONCE, file)))
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        match self {
-            Unfinished::Output(output, _) => output.write([bytes]).map(drop),
-            Unfinished::Unnamed(file) => {
-                Ok(file.write_all(bytes).map_err(|error| unwritable(&std::env::temp_dir(), &error))?)
-            }
-        }
-    }
-
-    fn finish(self) -> Result<LargeText> {
-        match self {
-            Unfinished::Output(output, like) => Ok(LargeText::Complete(output.complete(like.as_ref())?)),
-            Unfinished::Unnamed(file) => {
-                let file = file.into_inner().map_err(io::IntoInnerError::into_error);
-                Ok(LargeText::Unnamed(file.map_err(|error| unwritable(&std::env::temp_dir(), &error))?))
-            }
-        }
-    }
-}
-
-/// Reads at most `most` bytes and hands them on. Returns how many there were.
-pub(super) fn copy(reader: &mut impl Read, most: u64, put: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
-    let mut buffer = vec![0; AT_ONCE];
-    let mut done = 0;
-    while done < most {
-        let wanted = usize::try_from(most - done).map_or(AT_ONCE, |missing| missing.min(AT_ONCE));
-        let read = match reader.read(&mut buffer[..wanted]) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(Failure::unreadable(format!("the text cannot be read: {error}")).into()),
-        };
-        put(&buffer[..read])?;
-        done += read as u64;
-    }
-    Ok(done)
-}
-
-/// Whether each of some ranges begins and ends with a line of a text, as those do that a run left in it.
-fn are_of_lines(ranges: &[RangePlace], text: &LargeText) -> Result<bool> {
-    // Where a line end must stand.
-    let mut ends = BTreeSet::new();
-    let mut last = 0;
-    for range in ranges {
-        let end = range.offset.saturating_add(range.bytes);
-        ends.extend([range.offset, end].into_iter().filter_map(|at| at.checked_sub(1)));
-        last = last.max(end);
-    }
-    let (mut at, mut are_all) = (0, true);
-    copy(&mut text.reader()?, u64::MAX, &mut |bytes| {
-        let until = at + bytes.len() as u64;
-        for end in ends.range(at..until) {
-            let is_end = usize::try_from(end - at).is_ok_and(|index| bytes.get(index) == Some(&b'\n'));
-            are_all &= is_end;
-        }
-        at = until;
-        Ok(())
-    })?;
-    Ok(are_all && last <= at)
+    Ok(true)
 }
 
 /// The restoration of one large text.
@@ -166,8 +49,6 @@ pub(super) struct RangeRestorer<'r, 'p> {
     most: usize,
     /// Whether the user asked for so many.
     is_limited: bool,
-    /// Where each round is written.
-    pub(super) begin: &'r dyn Fn() -> Result<Unfinished>,
     pub(super) done: RestoredRounds,
     /// The hashes before and after of the runs that were put back.
     used: HashSet<(String, String)>,
@@ -177,6 +58,8 @@ pub(super) struct RangeRestorer<'r, 'p> {
 struct Beginnings {
     hashes: HashMap<u64, String>,
     length: u64,
+    /// The lengths and hashes of those that end a line, and that another record than that of a range names.
+    known_lines: Vec<(usize, String)>,
 }
 
 impl Beginnings {
@@ -192,13 +75,7 @@ impl Beginnings {
 }
 
 impl<'r, 'p> RangeRestorer<'r, 'p> {
-    pub(super) fn new(
-        archive: &'r mut Archive<'p>,
-        file: &'r str,
-        name: &'r str,
-        rounds: Option<usize>,
-        begin: &'r dyn Fn() -> Result<Unfinished>,
-    ) -> Self {
+    pub(super) fn new(archive: &'r mut Archive<'p>, file: &'r str, name: &'r str, rounds: Option<usize>) -> Self {
         // Each record counts once, so that forged ones cannot lead in a circle.
         let most = rounds.unwrap_or(usize::MAX).min(archive.number_of_records());
         RangeRestorer {
@@ -207,38 +84,66 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
             name,
             most,
             is_limited: rounds.is_some_and(|rounds| rounds <= most),
-            begin,
             done: RestoredRounds::default(),
             used: HashSet::new(),
         }
+    }
+
+    /// Whether the archive has the last run on a text: the text is as that left it, or it is later than those that were put back
+    /// by another archive.
+    pub(super) fn has_run_after(&mut self, text: &LargeText, done: &RestoredRounds) -> bool {
+        let Ok(beginnings) = self.beginnings(text) else { return false };
+        if let Some(run) = self.run_that_left(&beginnings) {
+            return run.totals.result_bytes == beginnings.length || run.time > done.newest_run_time;
+        }
+        let known = beginnings.known_lines.iter().rfind(|(_, hash)| self.archive.of_whole(hash).is_some());
+        let Some((end, hash)) = known else { return false };
+        let places = self.archive.of_whole(hash).cloned().unwrap_or_default();
+        let Ok(records) = self.archive.read(&places) else { return false };
+        *end as u64 == beginnings.length || records.iter().any(|record| record.summarized_at > done.newest_run_time)
     }
 
     /// Puts back all rounds that the archive has, the last first: those of ranges in a stream, the others in memory.
     ///
     /// # Errors
     /// The archive has nothing of the text, or what it has is not proved.
-    pub(super) fn restore_all(&mut self, mut text: LargeText) -> Result<LargeText> {
+    pub(super) fn restore_all(
+        &mut self,
+        given: &LargeText,
+        begin: &dyn Fn() -> Result<Unfinished>,
+    ) -> Result<LargeText> {
+        let mut restored: Option<LargeText> = None;
         let beginnings = loop {
             let is_end = self.done.rounds > 0 && self.done.rounds >= self.most;
-            if is_end && self.is_limited {
+            if is_end
+                && self.is_limited
+                && let Some(text) = restored
+            {
                 return Ok(text);
             }
-            let beginnings = self.beginnings(&text)?;
+            let text = restored.as_ref().unwrap_or(given);
+            let beginnings = self.beginnings(text)?;
             if is_end {
                 break beginnings;
             }
             let run = self.run_that_left(&beginnings);
-            let known = self.known_beginning(&text)?;
+            let known = beginnings.known_lines.iter().rfind(|(_, hash)| self.archive.of_whole(hash).is_some());
+            let known = known.map_or(0, |(end, _)| *end as u64);
+            let left = run.as_ref().map_or(known, |run| run.totals.result_bytes.max(known));
+            if left > 0 && left < beginnings.length {
+                self.refuse_missing_ranges(text, &beginnings)?;
+                self.refuse_broken_run(run.as_ref(), &beginnings)?;
+            }
             // The run that left most is the last one: a later run begins with what earlier ones left.
             let is_memory_first = run.as_ref().is_none_or(|run| known > run.totals.result_bytes);
-            if is_memory_first && let Some(restored) = self.restore_in_memory(&text, known, beginnings.length)? {
-                text = restored;
+            if is_memory_first && let Some(text) = self.restore_in_memory(text, known, beginnings.length, begin)? {
+                restored = Some(text);
                 continue;
             }
             let Some(run) = run else { break beginnings };
-            text = self.put_back(&text, &run, beginnings.length)?;
+            restored = Some(self.put_back(text, &run, beginnings.length, begin()?)?);
         };
-        if self.done.rounds > 0 {
+        if let Some(text) = restored {
             self.refuse_missing_ranges(&text, &beginnings)?;
             return Ok(text);
         }
@@ -258,6 +163,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         for run in runs.runs.iter().chain(&runs.incomplete) {
             lengths.extend([run.totals.original_bytes, run.totals.result_bytes]);
         }
+        let known_lines = self.known_lines(text)?;
         let (mut hasher, mut hashes, mut length) = (Hasher::default(), HashMap::new(), 0);
         let mut reader = text.reader()?;
         for wanted in lengths {
@@ -266,26 +172,46 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
                 Ok(())
             })?;
             if length < wanted {
-                return Ok(Beginnings { hashes, length });
+                return Ok(Beginnings { hashes, length, known_lines });
             }
             hashes.insert(length, hasher.clone().end());
         }
         length += copy(&mut reader, u64::MAX, &mut |_| Ok(()))?;
-        Ok(Beginnings { hashes, length })
+        Ok(Beginnings { hashes, length, known_lines })
     }
 
-    /// Refuses a text of which later rounds were put back, and which is as a run left it whose records are not all there.
+    /// Refuses a text that begins with what a run left whose records are not all there.
     ///
     /// # Errors
     /// It is, and what is missing.
     fn refuse_missing_ranges(&self, text: &LargeText, beginnings: &Beginnings) -> Result<()> {
         let runs = &self.archive.range_runs;
         if runs.incomplete.iter().any(|run| beginnings.is_left(run) && !beginnings.is_original(run)) {
-            return Err(self.refused("the run before lacks some of the ranges"));
+            return Err(self.refused("a run on this text lacks some of the ranges"));
         }
         for ranges in &runs.unclosed {
-            if are_of_lines(ranges, text)? {
-                return Err(self.refused("the run before lacks the record behind the ranges"));
+            if has_all(ranges, text)? {
+                return Err(self.refused("a run on this text lacks the record behind the ranges"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to put back a run where the text has grown since, and a later run on the text has only a broken record.
+    ///
+    /// # Errors
+    /// There is such a run, or nothing tells that there is none.
+    fn refuse_broken_run(&self, next: Option<&RangeRun>, beginnings: &Beginnings) -> Result<()> {
+        for broken in &self.archive.broken {
+            if next.is_some_and(|next| broken.found(&next.original_sha256)) {
+                continue;
+            }
+            let told = match broken.told_of(&beginnings.known_lines, None) {
+                BrokenRun::Unknown if broken.file().is_some_and(|file| !has_same_name(file, self.file)) => continue,
+                told => told,
+            };
+            if let Some(why) = why_refused(self.archive, broken, told) {
+                return Err(self.refused(&why));
             }
         }
         Ok(())
@@ -307,15 +233,24 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     }
 
     /// Writes what a run found, with what stands behind what it left. `length` is that of the text.
-    fn put_back(&mut self, text: &LargeText, run: &RangeRun, length: u64) -> Result<LargeText> {
+    fn put_back(
+        &mut self,
+        text: &LargeText,
+        run: &RangeRun,
+        length: u64,
+        mut written: Unfinished,
+    ) -> Result<LargeText> {
+        if self.done.rounds == 0 {
+            self.done.newest_run_time.clone_from(&run.time);
+        }
         self.done.rounds += 1;
+        self.done.files.insert(run.file.clone());
         self.done.grown += usize::from(run.totals.result_bytes < length);
         self.used.insert((run.original_sha256.clone(), run.result_sha256.clone()));
         let refused = self.refused(
             "its records do not give the original of this text back; the archive was changed, or part of it is missing",
         );
         let mut reader = text.reader()?;
-        let mut written = (self.begin)()?;
         let mut hasher = Hasher::default();
         let mut put = |bytes: &[u8]| {
             hasher.add(bytes);
@@ -347,7 +282,13 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
 
     /// Puts back a round whose record holds a whole text: what it left is the beginning of the text with the length
     /// `known`, or a shorter text that was written anew. A text that was read whole is not large.
-    fn restore_in_memory(&mut self, text: &LargeText, known: u64, length: u64) -> Result<Option<LargeText>> {
+    fn restore_in_memory(
+        &mut self,
+        text: &LargeText,
+        known: u64,
+        length: u64,
+        begin: &dyn Fn() -> Result<Unfinished>,
+    ) -> Result<Option<LargeText>> {
         let end = if known == 0 && length < LargeFiles::SLIMMED.from { length } else { known };
         if self.archive.by_result.is_empty() || end == 0 {
             return Ok(None);
@@ -361,12 +302,16 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         let mut restorer = Restorer::new(self.archive, self.file, self.name, Some(1));
         let Some(Restored { text: restored, edits }) = restorer.restore_if_any(&beginning)? else { return Ok(None) };
         let done = restorer.done;
+        if self.done.rounds == 0 {
+            self.done.newest_run_time = done.newest_run_time;
+        }
+        self.done.files.extend(done.files);
         self.done.rounds += done.rounds;
         self.done.grown += done.grown + usize::from(end < length);
         self.done.missing = done.missing;
         self.done.undone_before = self.done.undone_before.take().or(done.undone_before);
         self.done.lines.extend(done.lines);
-        let mut written = (self.begin)()?;
+        let mut written = begin()?;
         for piece in pieces(&restored, &edits) {
             written.write(piece)?;
         }
@@ -374,24 +319,24 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         Ok(Some(written.finish()?))
     }
 
-    /// The length of the longest beginning that ends a line, with or without its end, and that the record of a whole
-    /// text names as what was left.
-    fn known_beginning(&self, text: &LargeText) -> Result<u64> {
+    /// The lengths and hashes of the beginnings that end a line, with or without its end, and that the record of a whole text
+    /// names as what was left, or a broken record.
+    fn known_lines(&self, text: &LargeText) -> Result<Vec<(usize, String)>> {
         let archive = &*self.archive;
-        if archive.by_result.is_empty() {
-            return Ok(0);
+        let (mut hasher, mut length, mut known) = (Hasher::default(), 0, Vec::new());
+        if archive.by_result.is_empty() && archive.broken.is_empty() {
+            return Ok(known);
         }
-        let (mut hasher, mut length, mut known) = (Hasher::default(), 0, 0);
         copy(&mut text.reader()?, u64::MAX, &mut |bytes| {
             for line in bytes.split_inclusive(|byte| *byte == b'\n') {
                 let content = without_end(line);
                 let parts = [content, &line[content.len()..]];
                 for part in parts.into_iter().filter(|part| !part.is_empty()) {
                     hasher.add(part);
-                    length += part.len() as u64;
+                    length += part.len();
                     let hash = hasher.clone().end();
-                    if archive.of_whole(&hash).is_some() {
-                        known = length;
+                    if archive.of_whole(&hash).is_some() || archive.names_in_broken(&hash) {
+                        known.push((length, hash));
                     }
                 }
             }

@@ -1,8 +1,8 @@
 //! Puts back the rounds of one text, the newest first: where the hash of the text, of a line or of a beginning is known, by that;
 //! where a list grew, by the entries that it begins with.
 
+mod broken_runs;
 mod messages_set;
-mod other_archives;
 mod rounds;
 mod text;
 mod what_is_missing;
@@ -20,11 +20,13 @@ use crate::rewrite::way_back::without_end;
 use crate::transcript::source::Source;
 
 use crate::engine::archive::Archive;
+use crate::engine::broken_records::BrokenRun;
 use crate::engine::records::RecordPlace;
 
+pub(super) use broken_runs::why_refused;
 pub(super) use messages_set::lines_that_set_all_messages;
-pub(super) use other_archives::refuse_before_later_archive;
 pub(super) use text::Restored;
+pub(super) use which_run::has_same_name;
 
 use rounds::{Rounds, run_of};
 use text::{LineHashes, end_last_line};
@@ -89,6 +91,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         self.done.rounds = rounds.number;
         self.done.grown += rounds.grown;
         self.done.newest_run_time = rounds.newest_run_time.clone();
+        self.done.files.extend(rounds.files.iter().cloned());
         let missing = rounds.before_last().filter(|_| rounds.number < self.most);
         if restored.edits.is_empty() && *restored.text == *text {
             return Ok(None);
@@ -146,6 +149,8 @@ impl<'p, 'a> Restorer<'p, 'a> {
                 self.done.lines.insert(index + 1);
                 edits.push(PutBack { range: start..start + content.len(), bytes: original.text.into_owned() });
             }
+            rounds.newest_run_time = own.newest_run_time.max(std::mem::take(&mut rounds.newest_run_time));
+            rounds.files.extend(own.files);
             most = most.max(own.number);
             self.done.grown = self.done.grown.max(own.grown);
             start += line.len();
@@ -182,6 +187,11 @@ impl<'p, 'a> Restorer<'p, 'a> {
             restored.join();
             if !self.is_last_run(&restored.text, number, &records, rounds)? {
                 return Ok(());
+            }
+            let mut broken = self.archive.broken.iter();
+            let last = broken.find(|broken| broken.left(&hash) && !broken.found(&records[0].original_sha256));
+            if let Some(why) = last.and_then(|broken| why_refused(self.archive, broken, BrokenRun::LeftText)) {
+                return Err(self.refused(number, &why));
             }
             let edits = match self.put_back(&restored.text, hash, records, of_file, rounds) {
                 Ok(edits) if line.is_some() && edits.iter().any(PutBack::has_line_end) => Err(RestoreError::DoesNotFit),
@@ -229,6 +239,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         if records.is_empty() || !self.is_last_run(&restored.text, None, &records, rounds)? {
             return Ok(false);
         }
+        self.refuse_broken_run(&restored.text, None, &records[0], rounds)?;
         rounds.grown += usize::from(!rounds.is_same_run(&records[0]));
         let edits = self.put_back(&restored.text[..end], hash, records, None, rounds);
         restored.edits = edits.map_err(|why| self.refused(None, &why.to_string()))?;
@@ -330,6 +341,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         if let Err(difference) = lists.check(&records) {
             return Err(self.refused(line, &difference.sentence(&records[0].summarized_at)));
         }
+        self.refuse_broken_run(&restored.text, line, &records[0], rounds)?;
         let put_back = lists.put_back(&records).map_err(|why| self.refused(line, &why.to_string()))?;
         if line.is_some() && put_back.contains('\n') {
             return Err(self.refused(line, &RestoreError::DoesNotFit.to_string()));

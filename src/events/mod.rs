@@ -131,6 +131,8 @@ pub(crate) struct RestoredRounds {
     pub(crate) notes_left: usize,
     /// The time of a run that counts as put back before: the text begins with what it found.
     pub(crate) undone_before: Option<String>,
+    /// The files that their records name.
+    pub(crate) files: HashSet<String>,
     /// The time of the newest run among them.
     pub(crate) newest_run_time: String,
     /// The lines behind all that was put back in which the agent sets all messages anew.

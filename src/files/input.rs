@@ -159,7 +159,7 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
     }
     if decided == Some(framing::Lines::Conversations) {
         head.shrink_to_fit();
-        return Ok(Opened::Lines(LineReader { name, compression, reader, head, done: 0, damage: None }));
+        return Ok(Opened::Lines(LineReader { head, ..LineReader::new(name, compression, reader) }));
     }
     if more {
         reserve_length(&mut head, path.filter(|_| compression.is_none()));
@@ -305,9 +305,15 @@ pub(crate) struct LineReader {
     done: usize,
     /// What the last error was, if its compressed data is cut off or damaged: the lines before that hold.
     pub(crate) damage: Option<String>,
+    /// The beginning of the line that this damage cuts off.
+    pub(crate) cut_line: Vec<u8>,
 }
 
 impl LineReader {
+    fn new(name: String, compression: Option<Compression>, reader: Reader) -> Self {
+        LineReader { name, compression, reader, head: Vec::new(), done: 0, damage: None, cut_line: Vec::new() }
+    }
+
     /// Opens a file whose lines are read whatever they hold.
     ///
     /// # Errors
@@ -315,7 +321,7 @@ impl LineReader {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
         let (reader, compression) = unpacking(Some(path), &name, None)?;
-        Ok(LineReader { name, compression, reader, head: Vec::new(), done: 0, damage: None })
+        Ok(LineReader::new(name, compression, reader))
     }
 
     /// The next line, or with `several` as many short lines as the buffer holds; nothing at the end. Blank lines come
@@ -332,6 +338,7 @@ impl LineReader {
                 let failure = unreadable(&self.name, &why);
                 let is_damaged = self.compression.is_some() && error.kind() != ErrorKind::FileTooLarge;
                 self.damage = is_damaged.then_some(why);
+                self.cut_line = bytes;
                 return Err(failure.into());
             }
             take_blank_lines(&mut self.reader, &mut bytes, 0);

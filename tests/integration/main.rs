@@ -65,6 +65,7 @@ mod report_rows;
 mod reports;
 mod request_limits;
 mod restoring;
+mod restoring_broken;
 mod restoring_grown;
 mod restoring_rounds;
 mod restoring_runs;

@@ -8,75 +8,75 @@ use crate::program::{Run, path, run, tcompact, with};
 
 const KEEPS_TWO: &[&str] = &["--keep", "messages:2"];
 
-fn user(text: &str) -> Value {
+pub(crate) fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
 }
 
-fn assistant(text: &str) -> Value {
+pub(crate) fn assistant(text: &str) -> Value {
     json!({"role": "assistant", "content": text})
 }
 
-fn orphan(result: &str) -> Value {
+pub(crate) fn orphan(result: &str) -> Value {
     json!({"role": "tool", "tool_call_id": "gone", "content": result})
 }
 
 /// A text that a summary is shorter than.
-fn long(topic: &str) -> String {
+pub(crate) fn long(topic: &str) -> String {
     format!("{topic}. {}", "The bed is dry and needs much water. ".repeat(20))
 }
 
 /// A file of messages in a folder of its own, as a document or a message a line.
-struct Session {
-    folder: tempfile::TempDir,
+pub(crate) struct Session {
+    pub(crate) folder: tempfile::TempDir,
     name: &'static str,
 }
 
 impl Session {
-    fn new(name: &'static str, messages: &[Value]) -> Self {
+    pub(crate) fn new(name: &'static str, messages: &[Value]) -> Self {
         let session = Session { folder: tempfile::tempdir().expect("a folder"), name };
         session.write(messages);
         session
     }
 
-    fn file(&self) -> String {
+    pub(crate) fn file(&self) -> String {
         path(self.folder.path(), self.name)
     }
 
-    fn archive(&self) -> String {
+    pub(crate) fn archive(&self) -> String {
         path(self.folder.path(), "h.jsonl")
     }
 
-    fn write(&self, messages: &[Value]) {
+    pub(crate) fn write(&self, messages: &[Value]) {
         write(&self.file(), messages);
     }
 
-    fn messages(&self) -> Vec<Value> {
+    pub(crate) fn messages(&self) -> Vec<Value> {
         messages(&fs::read_to_string(self.file()).expect("a file"))
     }
 
     /// Appends messages to the file.
-    fn grow(&self, more: &[Value]) {
+    pub(crate) fn grow(&self, more: &[Value]) {
         self.write(&[self.messages(), more.to_vec()].concat());
     }
 
     /// Runs the program on the file in place.
-    fn run(&self, arguments: &[&str]) {
+    pub(crate) fn run(&self, arguments: &[&str]) {
         run_on(&self.archive(), &self.file(), arguments);
     }
 
-    fn restore(&self) -> Run {
+    pub(crate) fn restore(&self) -> Run {
         with(&["restore", &self.archive(), &self.file()])
     }
 }
 
-fn run_on(archive: &str, file: &str, arguments: &[&str]) {
+pub(crate) fn run_on(archive: &str, file: &str, arguments: &[&str]) {
     let accepted: &[&str] =
         if arguments.contains(&"drop") || arguments[0] == "redact" { &[] } else { &["--accept", "any"] };
     let done = run(tcompact().args(arguments).args(accepted).args(["-q", "-i", "--archive", archive, file]), b"");
     assert_eq!(done.code, 0, "{arguments:?}: {done:?}");
 }
 
-fn write(file: &str, messages: &[Value]) {
+pub(crate) fn write(file: &str, messages: &[Value]) {
     let text = if file.ends_with(".jsonl") {
         messages.iter().map(|message| format!("{message}\n")).collect()
     } else {
@@ -85,17 +85,17 @@ fn write(file: &str, messages: &[Value]) {
     fs::write(file, text).expect("written");
 }
 
-fn messages(text: &str) -> Vec<Value> {
+pub(crate) fn messages(text: &str) -> Vec<Value> {
     serde_json::from_str(text)
         .unwrap_or_else(|_| text.lines().map(|line| serde_json::from_str(line).expect("a message")).collect())
 }
 
-fn assert_restored(back: &Run, expected: &[Value], what: &str) {
+pub(crate) fn assert_restored(back: &Run, expected: &[Value], what: &str) {
     assert_eq!(back.code, 0, "{what}: {back:?}");
     assert_eq!(messages(&back.stdout), expected, "{what}");
 }
 
-fn assert_refused(back: &Run, why: &str, what: &str) {
+pub(crate) fn assert_refused(back: &Run, why: &str, what: &str) {
     assert_eq!((back.code, back.stdout.as_str()), (1, ""), "{what}: {back:?}");
     assert!(back.stderr.contains(why), "{what}: {back:?}");
 }

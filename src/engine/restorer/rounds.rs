@@ -13,7 +13,7 @@ pub(super) struct Rounds {
     pub(super) most: usize,
     /// The record of the last one.
     pub(super) last: Option<Undone>,
-    /// The time of the run that was put back first.
+    /// The time of the newest run among them.
     pub(super) newest_run_time: String,
     /// The hashes of the texts whose records were used.
     pub(super) seen: HashSet<String>,
@@ -65,8 +65,10 @@ impl Rounds {
 
     pub(super) fn add(&mut self, record: &Record) {
         self.used.insert(run_of(record));
-        if self.last.is_none() {
+        if self.newest_run_time < record.summarized_at {
             self.newest_run_time.clone_from(&record.summarized_at);
+        }
+        if self.last.is_none() {
             self.proved = record.changed.as_ref().map(|changed| {
                 // A system message in front can be another one.
                 let first = usize::from(changed.left.first().is_some_and(Option::is_none));

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use anyhow::Result;
 
 use crate::rewrite::growth::TextLists;
-use crate::rewrite::restoring::{self, Record, RestoreError, file_of_source, path_components};
+use crate::rewrite::restoring::{self, Record, RestoreError, path_components};
 use crate::transcript::source::Source;
 
 use super::Restorer;
@@ -218,7 +218,7 @@ impl Restorer<'_, '_> {
     }
 
     fn is_own(&self, record: &Record) -> bool {
-        path_components(record.file()) == path_components(file_of_source(self.file))
+        path_components(record.file()) == path_components(self.file)
     }
 
     /// One of several records that left the same, if what stood there before is the same too.
@@ -291,8 +291,7 @@ fn is_named(record: &Record, text: &str) -> bool {
 }
 
 /// Whether two files can be the same one, by their last names. Standard input can be any.
-fn has_same_name(one: &str, other: &str) -> bool {
-    let (one, other) = (file_of_source(one), file_of_source(other));
+pub(in crate::engine) fn has_same_name(one: &str, other: &str) -> bool {
     let last_names = [one, other].map(|path| path_components(path).pop());
     one == "-" || other == "-" || last_names[0] == last_names[1]
 }

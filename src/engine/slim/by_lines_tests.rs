@@ -111,8 +111,12 @@ impl TestFile {
     }
 
     fn restore(&self, rounds: Option<usize>) -> Result<()> {
+        self.restore_by(self.archive(), rounds)
+    }
+
+    fn restore_by(&self, archive: PathBuf, rounds: Option<usize>) -> Result<()> {
         let settings = RestoreSettings {
-            archive: self.archive(),
+            archive,
             path: Some(self.path.clone()),
             destination: Destination::InPlace(None),
             force: true,
@@ -267,7 +271,7 @@ fn a_run_that_lacks_ranges_is_missed_behind_a_later_one() {
     file.slimmed(NEVER);
     let left = file.text();
     let packed = fs::read(file.archive()).expect("an archive");
-    let records = String::from_utf8(zstd::decode_all(&packed[..]).expect("unpacked")).expect("UTF-8");
+    let (records, _) = records(&file);
     let records: Vec<&str> = records.lines().collect();
     let (ranges, total) = (records.len() - 2, records.len() - 2);
     assert!(ranges > 2 && records[total].contains("\"ranges\""), "{ranges}");
@@ -275,10 +279,10 @@ fn a_run_that_lacks_ranges_is_missed_behind_a_later_one() {
     let swapped = [&[records[1], records[0]], &records[2..]].concat();
     let twice = [&records[..2], &records[1..]].concat();
     for (lacking, why) in [
-        (without(1), "the run before lacks some of the ranges"),
-        (swapped, "the run before lacks some of the ranges"),
-        (twice, "the run before lacks some of the ranges"),
-        (without(total), "the run before lacks the record behind the ranges"),
+        (without(1), "a run on this text lacks some of the ranges"),
+        (swapped, "a run on this text lacks some of the ranges"),
+        (twice, "a run on this text lacks some of the ranges"),
+        (without(total), "a run on this text lacks the record behind the ranges"),
     ] {
         let text = lacking.join("\n") + "\n";
         fs::write(file.archive(), zstd::encode_all(text.as_bytes(), 1).expect("packed")).expect("written");
@@ -291,6 +295,74 @@ fn a_run_that_lacks_ranges_is_missed_behind_a_later_one() {
     fs::write(file.archive(), packed).expect("written");
     file.restore(None).expect("all of it");
     assert_eq!(file.text(), (turns(0, 24) + &turns(24, 8)).as_bytes());
+}
+
+/// The text of the archive, and where its last record begins.
+fn records(file: &TestFile) -> (String, usize) {
+    let packed = fs::read(file.archive()).expect("an archive");
+    let records = String::from_utf8(zstd::decode_all(&packed[..]).expect("unpacked")).expect("UTF-8");
+    let last = records.trim_end().rfind('\n').map_or(0, |end| end + 1);
+    (records, last)
+}
+
+/// A run in memory, and one by lines whose records are cut off.
+#[test]
+fn a_run_by_lines_is_not_growth_where_its_records_are_cut_off() {
+    let file = TestFile::new("s.jsonl", turns(0, 5).as_bytes());
+    file.slimmed(NEVER);
+    file.append(&turns(5, 9));
+    let found = file.text();
+    file.slimmed(SMALL);
+    let left = file.text();
+    let (records, closing) = records(&file);
+    let ranges = records.find('\n').expect("a record") + 1;
+    let [told, totals] =
+        [ranges, closing].map(|record| record + records[record..].find(",\"format\"").expect("a format"));
+    let more = turns(14, 1);
+    for grown in ["", &more] {
+        let whole = turns(0, 14) + grown;
+        for length in
+            [ranges + 9, told - 1, told + 2, ranges + 900, closing - 9, closing, closing + 9, totals - 1, totals + 2]
+        {
+            let cut = zstd::encode_all(&records.as_bytes()[..length], 1).expect("packed");
+            fs::write(file.archive(), cut).expect("written");
+            fs::write(&file.path, [&left, grown.as_bytes()].concat()).expect("written");
+            match file.restore(None) {
+                Ok(()) => assert!(length > totals && file.text() == whole.as_bytes(), "{length}"),
+                Err(error) => assert!(length < totals && !error.to_string().is_empty(), "{length}: {error}"),
+            }
+            // The run by lines was killed before it wrote the file.
+            fs::write(&file.path, [&found, grown.as_bytes()].concat()).expect("written");
+            match file.restore(None) {
+                Ok(()) => assert!(file.text() == whole.as_bytes(), "{length}"),
+                Err(error) => {
+                    let is_early = length < told || length == closing + 9;
+                    assert!(is_early && error.to_string().contains("without this line"), "{length}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_later_run_by_lines_in_another_archive_is_taken_back_first() {
+    for sizes in [[NEVER, SMALL], [SMALL, NEVER], [SMALL, SMALL]] {
+        let file = TestFile::new("s.jsonl", turns(0, 5).as_bytes());
+        file.slimmed(sizes[0]);
+        let first = file.path.with_file_name("s.jsonl.cut.jsonl");
+        fs::write(&first, records(&file).0).expect("written");
+        fs::remove_file(file.archive()).expect("removed");
+        file.append(&turns(5, 9));
+        file.slimmed(sizes[1]);
+        file.append(&turns(14, 1));
+        let left = file.text();
+        let error = file.restore_by(first.clone(), None).expect_err("a later run is in another archive");
+        assert!(error.to_string().contains("a later run on it is in "), "{error}");
+        assert!(file.text() == left && file.unfinished_files() == 0);
+        file.restore(None).expect("the later run");
+        file.restore_by(first, None).expect("the first run");
+        assert!(file.text() == turns(0, 15).as_bytes());
+    }
 }
 
 #[test]

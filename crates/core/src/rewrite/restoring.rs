@@ -193,17 +193,12 @@ pub fn path_components(path: &str) -> Vec<Component<'_>> {
     Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// The path of the file that a record's source names. The source of a conversation on a line ends with the line's number, and
-/// its own number on the line.
-pub fn file_of_source(source: &str) -> &str {
-    let is_line = |text: &str| {
-        let (line, number) = text.split_once('#').unwrap_or((text, "1"));
-        line.parse::<usize>().is_ok() && number.parse::<usize>().is_ok()
-    };
-    match source.rsplit_once(':') {
-        Some((file, end)) if is_line(end) => file,
-        _ => source,
-    }
+/// The path of the file that a record's source names. The source of a conversation on a line ends with the number of the line,
+/// and its own number on the line; `line` is the line that the record names.
+pub fn file_of_source(source: &str, line: Option<usize>) -> &str {
+    let Some((file, end)) = source.rsplit_once(':') else { return source };
+    let number = end.split_once('#').map_or(end, |(number, _)| number);
+    if number.parse().ok().is_some_and(|number| line == Some(number)) { file } else { source }
 }
 
 impl Record {
@@ -227,7 +222,7 @@ impl Record {
 
     /// The path of its source file.
     pub fn file(&self) -> &str {
-        file_of_source(&self.source)
+        file_of_source(&self.source, self.line)
     }
 
     /// Whether the run wrote an entry of the list, rather than only removing some. Texts that begin with such an entry are

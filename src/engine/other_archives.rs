@@ -1,0 +1,92 @@
+//! Other archives of a text: one of them may have a later run on it than the archive that was named.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::engine::archive::Archive;
+use crate::engine::large_text::LargeText;
+use crate::engine::restore_ranges::RangeRestorer;
+use crate::engine::restorer::Restorer;
+use crate::events::RestoredRounds;
+use crate::exit::Failure;
+use crate::files::output;
+use crate::files::paths::folder;
+
+/// What `slim` and the examples of the documentation put behind the name of a file, or in the place of its extension, for the
+/// name of its archive.
+const ARCHIVE_EXTENSIONS: [&str; 3] = ["cut.jsonl", "cut.jsonl.gz", "cut.jsonl.zst"];
+
+/// A text that is restored, as the user gave it.
+#[derive(Clone, Copy)]
+pub(super) enum GivenText<'t> {
+    InMemory(&'t [u8]),
+    Large(&'t LargeText),
+}
+
+/// Refuses a restore that takes for growth what a later run left, which another archive tells: one beside the file, beside a file
+/// that the records of the `used` archive name, or beside that archive, where such a file may have stood. A text of standard
+/// input has no `path`. `done` is what was put back.
+///
+/// # Errors
+/// There is such an archive.
+pub(super) fn refuse_before_later_archive(
+    path: Option<&Path>,
+    used: &Path,
+    text: GivenText<'_>,
+    done: &RestoredRounds,
+) -> Result<()> {
+    let mut files = BTreeSet::new();
+    if let Some(path) = path {
+        // The path can be a link to the file.
+        files.extend([path.to_owned(), fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())]);
+    }
+    for file in &done.files {
+        let file = PathBuf::from(file);
+        files.extend(file.file_name().map(|name| folder(used).join(name)));
+        files.insert(file);
+    }
+    for file in files {
+        for other in archives_beside(&file) {
+            if other.is_file() && !output::same_place(&other, used) && has_later_run(&other, &file, text, done)? {
+                let (given, other) = (path.map_or("-".into(), Path::to_string_lossy), other.display());
+                let message = format!("{given}: a later run on it is in {other}; restore by that archive first");
+                return Err(Failure::unreadable(message).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The archives that a file may have.
+fn archives_beside(file: &Path) -> Vec<PathBuf> {
+    let mut archives = Vec::new();
+    for extension in ARCHIVE_EXTENSIONS {
+        let mut behind_name = file.as_os_str().to_owned();
+        behind_name.push(".");
+        behind_name.push(extension);
+        archives.extend([PathBuf::from(behind_name), file.with_extension(extension)]);
+    }
+    archives
+}
+
+/// Whether an archive has the last run on a text: the text is as that left it, or it is later than those that were put back.
+fn has_later_run(other: &Path, file: &Path, text: GivenText<'_>, done: &RestoredRounds) -> Result<bool> {
+    let Ok(mut archive) = Archive::open(other) else { return Ok(false) };
+    let name = file.display().to_string();
+    let in_memory = match text {
+        GivenText::InMemory(bytes) if archive.range_runs.is_empty() => bytes,
+        GivenText::InMemory(bytes) => {
+            let text = LargeText::of_bytes(bytes)?;
+            return Ok(RangeRestorer::new(&mut archive, &name, &name, None).has_run_after(&text, done));
+        }
+        GivenText::Large(text) => {
+            return Ok(RangeRestorer::new(&mut archive, &name, &name, None).has_run_after(text, done));
+        }
+    };
+    let mut restorer = Restorer::new(&mut archive, &name, &name, Some(1));
+    let is_proved = restorer.restore_if_any(in_memory).is_ok_and(|restored| restored.is_some());
+    Ok(is_proved && (restorer.done.grown == 0 || restorer.done.newest_run_time > done.newest_run_time))
+}

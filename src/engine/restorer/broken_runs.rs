@@ -1,0 +1,74 @@
+//! Runs whose records are not whole: what such a run wrote must not be taken for growth.
+
+use anyhow::Result;
+
+use crate::rewrite::growth::TextLists;
+use crate::rewrite::restoring::Record;
+use crate::transcript::source::Source;
+
+use super::Restorer;
+use super::rounds::Rounds;
+use super::text::Restored;
+use super::which_run::has_same_name;
+use crate::engine::archive::Archive;
+use crate::engine::broken_records::{BrokenRecord, BrokenRun};
+
+impl Restorer<'_, '_> {
+    /// Refuses to put back the run of a record where a text has grown since it, or a line of one, and a later run on the text has
+    /// only a broken record.
+    ///
+    /// # Errors
+    /// There is such a run, or nothing tells that there is none.
+    pub(super) fn refuse_broken_run(
+        &self,
+        text: &[u8],
+        line: Option<usize>,
+        next: &Record,
+        rounds: &Rounds,
+    ) -> Result<()> {
+        if self.archive.broken.is_empty() {
+            return Ok(());
+        }
+        let beginnings = Restored::of(text).beginnings(|hash| self.archive.names_in_broken(hash));
+        let text = str::from_utf8(text).unwrap_or_default();
+        let source = Source::of_file(text).ok();
+        let mut lists = source.as_ref().map(|source| TextLists::new(text, source));
+        for broken in &self.archive.broken {
+            // The run was killed, and repeated.
+            if broken.found(&next.original_sha256) {
+                continue;
+            }
+            let told = match broken.told_of(&beginnings, lists.as_mut()) {
+                BrokenRun::Unknown if !self.can_be_of(broken, next, rounds) => BrokenRun::LeftNothing,
+                told => told,
+            };
+            if let Some(why) = why_refused(self.archive, broken, told) {
+                return Err(self.refused(line, &why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a broken record can be of this text, by the file that it names.
+    fn can_be_of(&self, broken: &BrokenRecord, next: &Record, rounds: &Rounds) -> bool {
+        let Some(file) = broken.file() else { return true };
+        file == next.file() || rounds.files.contains(file) || self.file != "-" && has_same_name(file, self.file)
+    }
+}
+
+/// Why a text is not put back because of a broken record, whose run `told` tells; nothing where it is put back.
+pub(in crate::engine) fn why_refused(archive: &Archive<'_>, broken: &BrokenRecord, told: BrokenRun) -> Option<String> {
+    let number = broken.number;
+    match told {
+        BrokenRun::LeftNothing => None,
+        BrokenRun::LeftText => {
+            Some(format!("a later run changed this text, and line {number} with its record is cut off or damaged"))
+        }
+        // The run was killed, and repeated.
+        BrokenRun::Unknown if broken.id().is_some_and(|id| !archive.with_id(id).is_empty()) => None,
+        BrokenRun::Unknown => Some(format!(
+            "line {number} is cut off or damaged, so that nothing tells whether its run changed this text; if that run was \
+             killed, use a copy of the archive without this line"
+        )),
+    }
+}
