@@ -373,6 +373,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row(SECRET, &["sec-c-"], Encoded, 30),
     shape(SECRET, &["sk-helicone-", "sk-helicone-eu-"], Parts("[0-9a-z]{7}(?:-[0-9a-z]{7}){1,3}")),
     exactly(SECRET, &["ES_"], Hex, 32),
+    exactly(SECRET, &["pk_"], Hex, 34),
     between(SECRET, &["0x4AAAAAAA"], Word, 20, 32).needs(mixed),
     shape(SECRET, &["prod:", "dev:", "preview:"], Parts(r"[0-9a-z-]{3,60}\|[0-9A-Za-z+/=]{40,200}")),
     exactly(SECRET, &["."], Alphanumeric, 16).after(Hex, 32, 32).needs(varied),

@@ -26,7 +26,7 @@ const SENTENCES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Beside, r"(?:^|[^\w.])(?i:pass(?:word|phrase|code)|pw)(?: to)? \(?"),
     (SECRET, Sentence, r"\b(?:my|your|our|the|this)[ \t]+key(?:[ \t]+is)?[ \t]"),
     (SECRET, Sentence, r"(?:(?:[Cc]lé|[Cc]lef|[Cc]lave(?: de)?|[Cc]have(?: de)?|[Cc]hiave|[Kk]lucz) (?i:api)|[Ss]chlüssel|ключ|Ключ|токен|Токен|секрет|Секрет|密钥|令牌|秘密|キー|トークン|토큰|키)[ \t]*(?:[:=]|：)"),
-    (PASSWORD, Sentence, r"\b(?i:user(?:name)?[ \t]*/[ \t]*pass(?:word)?|log[- ]?in|credentials?|creds)[ \t]*[:=][ \t]*[`*]*[\w.@+-]{1,40}[ \t]*[/:|]"),
+    (PASSWORD, Sentence, r"\b(?i:user(?:name)?[ \t]*/[ \t]*pass(?:word)?|log[- ]?in|credentials?|creds)(?:[ \t]*[:=]|[ \t]+(?:is|are))[ \t]*[`*]*[\w.@+-]{1,40}[ \t]*[/:|]"),
 ];
 /// The word for a password in languages other than English.
 const PASSWORD_WORDS: &str = "[Cc]ontraseña|\\b[Cc]lave|\\bmdp|[Mm]ot de passe|[Ss]enha|[Pp]alavra-passe|[Pp]asswort|[Kk]ennwort|[Ww]achtwoord|[Hh]asło|[Hh]eslo|\
