@@ -55,10 +55,10 @@ pub(crate) fn other_names(file: &Metadata) -> u64 {
     }
 }
 
-/// The identity of a file, its length and its times: equal while the file and its permissions do not change. The time of
-/// modification can be set; that of the change cannot.
+/// The identity of a file, its length and its times: the same while the file and its permissions do not change. The time
+/// of modification can be set; that of the change cannot.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+struct Stamp {
     id: Option<FileId>,
     length: u64,
     modified: SystemTime,
@@ -67,7 +67,7 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     /// None on systems that record no time of modification.
-    pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
+    fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
         #[cfg(unix)]
         let changed = {
@@ -78,6 +78,18 @@ impl Stamp {
         let changed = None;
         Some(Stamp { id: FileId::of(metadata), length: metadata.len(), modified, changed })
     }
+}
+
+/// Whether a file is as it was before. A file that gained or lost a name (hard link) has another time of change with the
+/// same content: a run that replaces one name of a file takes it from the others.
+pub(crate) fn is_unchanged(before: Option<&Metadata>, now: Option<&Metadata>) -> bool {
+    let (mut stamp_before, stamp_now) = (before.and_then(Stamp::of), now.and_then(Stamp::of));
+    if before.map(other_names) != now.map(other_names)
+        && let (Some(before), Some(now)) = (&mut stamp_before, &stamp_now)
+    {
+        before.changed = now.changed;
+    }
+    stamp_before == stamp_now
 }
 
 /// Refuses a `place` with a link in its path below `home`.

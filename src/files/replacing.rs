@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::exit::Failure;
 use crate::files::output::{CompleteFile, KeptCopy};
-use crate::files::paths::{Stamp, other_names};
+use crate::files::paths::{is_unchanged, other_names};
 use crate::interrupt;
 
 /// A file that a result replaces.
@@ -23,20 +23,22 @@ pub(crate) struct ReplacedFile<'p> {
 }
 
 impl ReplacedFile<'_> {
-    /// Refuses a file that is not as it was before it was read.
+    /// Refuses a file that is not as it was before it was read. Returns by how many other names it is known now: a batch
+    /// can have replaced some of them since.
     ///
     /// # Errors
     /// It changed, or it is another one.
-    pub(crate) fn refuse_change(&self) -> Result<()> {
-        let before = self.before.and_then(Stamp::of);
+    pub(crate) fn refuse_change(&self) -> Result<u64> {
+        let mut others = 0;
         for path in [self.path, &self.target] {
             let now = fs::metadata(path).ok();
-            if now.as_ref().and_then(Stamp::of) != before {
+            if !is_unchanged(self.before, now.as_ref()) {
                 let message = format!("{} changed meanwhile and is not replaced; run it again", self.path.display());
                 return Err(Failure::unreadable(message).into());
             }
+            others = now.as_ref().map_or(0, other_names);
         }
-        Ok(())
+        Ok(others)
     }
 
     /// Puts a result in the place of the file, and a copy of the file in its own, where there is one. Returns by how many other
@@ -47,12 +49,12 @@ impl ReplacedFile<'_> {
     pub(crate) fn replace(&self, result: CompleteFile, copy: Option<KeptCopy>) -> Result<u64> {
         interrupt::uninterrupted(|| {
             let copy = copy.map(KeptCopy::put).transpose()?;
-            let replaced = self.refuse_change().and_then(|()| result.put());
+            let replaced = self.refuse_change().and_then(|others| result.put().map(|()| others));
             if let (Err(_), Some(copy)) = (&replaced, copy) {
                 // The file itself stands as it was.
                 let _ = fs::remove_file(copy);
             }
-            replaced.map(|()| self.before.map_or(0, other_names))
+            replaced
         })
     }
 }

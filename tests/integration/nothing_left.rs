@@ -192,3 +192,16 @@ fn a_hard_link_that_is_parted_is_named() {
     let done = within(root, &["-i", "s.json"]);
     assert!(done.code == 0 && done.stderr.is_empty(), "{done:?}");
 }
+
+#[test]
+fn hard_links_of_a_batch_are_each_replaced() {
+    let folder = place();
+    let root = folder.path();
+    for name in ["h.json", "i.json"] {
+        fs::hard_link(root.join("s.json"), root.join(name)).expect("linked");
+    }
+    let done = within(root, &["-i", "."]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let [one, two, three] = ["h.json", "i.json", "s.json"].map(|name| fs::read(root.join(name)).expect("there"));
+    assert!(one == two && one == three && one != conversation().as_bytes(), "{done:?}");
+}
