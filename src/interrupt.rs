@@ -23,6 +23,9 @@ static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 /// The unfinished files.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
+/// The files and folders that an interrupt removes where they are empty, in this order.
+static REMOVED_IF_EMPTY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
 /// The number of works that an interrupt waits for.
 static UNINTERRUPTED: Mutex<usize> = Mutex::new(0);
 
@@ -32,6 +35,11 @@ static LAST_LINE: Mutex<Option<String>> = Mutex::new(None);
 /// Sets the line that an interrupt prints.
 pub(crate) fn report_at_end(line: String) {
     lock(&LAST_LINE).replace(line);
+}
+
+/// Sets the files and folders that an interrupt removes where they are empty, in this order.
+pub(crate) fn remove_if_empty(paths: Vec<PathBuf>) {
+    *lock(&REMOVED_IF_EMPTY) = paths;
 }
 
 /// Makes every signal that asks a program to end do so at once with [`Exit::Interrupted`]: an alarm, the limit of
@@ -126,6 +134,13 @@ pub(crate) fn exit_now(exit: Exit) -> ! {
     running.iter().copied().for_each(kill_group);
     let temporary = lock(&TEMPORARY);
     temporary.iter().for_each(|file| drop(fs::remove_file(file)));
+    for path in lock(&REMOVED_IF_EMPTY).iter() {
+        match fs::symlink_metadata(path) {
+            Ok(there) if there.is_dir() => drop(fs::remove_dir(path)),
+            Ok(there) if there.is_file() && there.len() == 0 => drop(fs::remove_file(path)),
+            _ => {}
+        }
+    }
     std::process::exit(exit as i32)
 }
 

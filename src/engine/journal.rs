@@ -21,6 +21,7 @@ use crate::exit::Failure;
 use crate::files::paths;
 use crate::files::paths::{FileId, hash_of};
 use crate::hash::sha256;
+use crate::interrupt;
 use crate::sync::lock;
 use crate::wording::reason;
 
@@ -86,8 +87,11 @@ impl Journal {
             return Err(Failure::unreadable(message).into());
         };
         let finished = read(&mut file).map_err(unusable)?;
+        let home = real(home);
+        let folder = home.join(OWN_FOLDER);
+        interrupt::remove_if_empty(vec![folder.join(SUMMARIES), folder.join(NAME), folder]);
         Ok(Journal {
-            home: real(home),
+            home,
             rules: sha256(rules.as_bytes()),
             file: Mutex::new(file),
             finished,
@@ -133,9 +137,12 @@ impl Journal {
     /// Removes the journal after a run that paid for nothing: its work is repeated as fast as it is looked up. A
     /// journal stays if it has notes of an earlier run or of replaced files.
     pub(crate) fn remove_if_free(self) {
-        if !self.finished.is_empty() || self.has_replaced.into_inner() {
-            return;
+        if self.finished.is_empty() && !self.has_replaced.load(Ordering::Relaxed) {
+            self.remove();
         }
+    }
+
+    fn remove(&self) {
         let folder = self.home.join(OWN_FOLDER);
         // The journal stays beside summaries of another run.
         let _ = fs::remove_dir(folder.join(SUMMARIES));
@@ -146,6 +153,20 @@ impl Journal {
 
     fn name(&self, real_path: &Path) -> String {
         real_path.strip_prefix(&self.home).unwrap_or(real_path).display().to_string()
+    }
+}
+
+impl Drop for Journal {
+    /// Removes a journal without a note, however the run ended. One that another run made in its place stays.
+    fn drop(&mut self) {
+        let is_empty = {
+            let file = lock(&self.file);
+            let is_there = is_at(&file, &self.home.join(OWN_FOLDER).join(NAME)).unwrap_or(false);
+            is_there && file.metadata().is_ok_and(|there| there.len() == 0)
+        };
+        if is_empty {
+            self.remove();
+        }
     }
 }
 

@@ -158,7 +158,7 @@ impl<'b> Run<'b> {
     /// # Errors
     /// The error of the only input. The errors of several inputs are reported as events.
     pub(super) fn end(self) -> Result<(Exit, Totals)> {
-        let Run { settings, inputs, journal, listeners: Listeners { page, progress, .. }, state, .. } = self;
+        let Run { settings, inputs, journal, listeners: Listeners { report, page, progress, .. }, state, .. } = self;
         let RunState { totals, breaches, has_page, failure, only_exit } = unpoisoned(state.into_inner());
         drop(progress);
         let told = |error| with_what_is_done(error, &totals, settings);
@@ -169,6 +169,9 @@ impl<'b> Run<'b> {
         let is_written = !has_page && (totals.failed == 0 || !inputs.is_one_file());
         if let Some((page, file)) = page.zip(settings.output.html.as_deref()).filter(|_| is_written) {
             write_page(&page.finish(), file).and_then(CompleteFile::put).map_err(told)?;
+        }
+        if totals.failed == 0 {
+            report.end()?;
         }
         let is_paid_for = totals.requests > 0 || totals.cached > 0;
         if totals.failed == 0 && !is_paid_for && !settings.output.resume {

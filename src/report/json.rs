@@ -1,8 +1,8 @@
 //! JSON output: the objects of `--dry-run --json`, `count --json`, `--emit summary --json` and `--report`.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -211,8 +211,23 @@ pub(crate) fn check(file: &Path, others: &[&Path]) -> Result<()> {
     if output::is_stream(file) {
         return Ok(());
     }
-    let made = private(OpenOptions::new().append(true).create(true)).open(file);
-    Ok(made.map(drop).map_err(|error| unwritable(file, &error))?)
+    let is_new = !file.exists();
+    made(file).map_err(|error| unwritable(file, &error))?;
+    if is_new {
+        // A run that reports nothing leaves no empty report.
+        remove(file);
+    }
+    Ok(())
+}
+
+/// Makes the file of a report where there is none.
+fn made(file: &Path) -> io::Result<()> {
+    private(OpenOptions::new().append(true).create(true)).open(file).map(drop)
+}
+
+/// Removes a report that this run made, behind the links of its path.
+fn remove(file: &Path) {
+    let _ = fs::canonicalize(file).and_then(fs::remove_file);
 }
 
 /// The file of `--report`: one line per conversation. Without a file, nothing is written.
@@ -227,6 +242,8 @@ struct ReportFile {
     file: File,
     /// The bytes of its whole lines.
     length: u64,
+    /// Whether this run made the file.
+    is_new: bool,
 }
 
 /// The bytes of lines that were added.
@@ -246,14 +263,14 @@ impl Report {
         let Some(path) = self.path.as_ref().filter(|_| !conversations.is_empty()) else { return Ok(0..0) };
         let lines: String = conversations.iter().map(|row| json_line(&ReportLine::of(row))).collect();
         let write = || {
-            let mut report = lock(&self.file);
-            let report = match &mut *report {
+            let mut begun = lock(&self.file);
+            let report = match &mut *begun {
                 Some(report) => report,
-                none => none.insert(ReportFile { file: File::create(path)?, length: 0 }),
+                none => none.insert(ReportFile::begin(path)?),
             };
             let start = report.length;
             if let Err(error) = report.file.write_all(lines.as_bytes()) {
-                report.cut(start);
+                cut(&mut begun, path, start);
                 return Err(error);
             }
             report.length += lines.len() as u64;
@@ -264,22 +281,44 @@ impl Report {
 
     /// Removes lines that were added last: what they tell of did not come to pass. A pipe keeps them.
     pub(crate) fn take_back(&self, added: &Added) {
-        if let Some(report) = lock(&self.file).as_mut().filter(|report| !added.is_empty() && report.length == added.end)
-        {
-            report.cut(added.start);
+        let mut begun = lock(&self.file);
+        let is_last = begun.as_ref().is_some_and(|report| report.length == added.end);
+        if let Some(path) = self.path.as_ref().filter(|_| is_last && !added.is_empty()) {
+            cut(&mut begun, path, added.start);
         }
+    }
+
+    /// Ends the report of a run that succeeded: without a conversation it is empty.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn end(&self) -> Result<()> {
+        let Some(path) = self.path.as_ref().filter(|path| !path.exists()) else { return Ok(()) };
+        Ok(made(path).map_err(|error| unwritable(path, &error))?)
     }
 }
 
 impl ReportFile {
-    /// Cuts a file; a pipe stays as it is.
-    fn cut(&mut self, length: u64) {
-        if self.file.set_len(length).and_then(|()| self.file.seek(SeekFrom::Start(length))).is_ok() {
-            self.length = length;
-        }
+    /// Begins a report in the place of an earlier one.
+    fn begin(path: &Path) -> io::Result<Self> {
+        let is_new = !path.exists();
+        let file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(path)?;
+        Ok(ReportFile { file, length: 0, is_new })
     }
 }
 
-fn unwritable(file: &Path, error: &std::io::Error) -> Failure {
+/// Cuts a report to its first bytes, and removes a new one that has none. A pipe stays as it is.
+fn cut(begun: &mut Option<ReportFile>, path: &Path, length: u64) {
+    let Some(report) = begun else { return };
+    if length == 0 && report.is_new {
+        *begun = None;
+        return remove(path);
+    }
+    if report.file.set_len(length).and_then(|()| report.file.seek(SeekFrom::Start(length))).is_ok() {
+        report.length = length;
+    }
+}
+
+fn unwritable(file: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(wording::unwritable(format_args!("--report {}", file.display()), error))
 }

@@ -3,10 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::json;
 
 use crate::program::{Run, run, shell, tcompact};
+use crate::signals::wait_until;
 use crate::support::{tree, turns};
 
 fn conversation() -> String {
@@ -204,4 +206,61 @@ fn hard_links_of_a_batch_are_each_replaced() {
     assert_eq!(done.code, 0, "{done:?}");
     let [one, two, three] = ["h.json", "i.json", "s.json"].map(|name| fs::read(root.join(name)).expect("there"));
     assert!(one == two && one == three && one != conversation().as_bytes(), "{done:?}");
+}
+
+#[test]
+fn a_failed_run_leaves_no_empty_report() {
+    let folder = place();
+    let root = folder.path();
+    fs::write(root.join("bad.json"), "{\"not\": \"it\"}\n").expect("written");
+    std::os::unix::fs::symlink("nowhere.jsonl", root.join("link.jsonl")).expect("a link");
+    let before = tree(root);
+    for input in ["bad.json", "missing.json"] {
+        for report in ["r.jsonl", "link.jsonl"] {
+            let done = within(root, &["-o", "o.json", "--report", report, input]);
+            assert_eq!(done.code, 1, "{input}: {done:?}");
+            assert_eq!(tree(root), before, "{input} {report}");
+        }
+    }
+    let full = shell("ulimit -f 0; tcompact --report r.jsonl --keep messages:4 s.json | cat", root).output();
+    assert!(String::from_utf8_lossy(&full.expect("it runs").stderr).contains("--report r.jsonl cannot be written"));
+    assert_eq!(tree(root), before);
+    // What succeeds without a conversation reports none.
+    let nothing = run(tcompact().args(["--lines", "conversations", "--report", "r.jsonl"]).current_dir(root), b"");
+    assert_eq!((nothing.code, fs::read(root.join("r.jsonl")).ok()), (0, Some(Vec::new())), "{nothing:?}");
+}
+
+#[test]
+fn a_batch_that_does_nothing_leaves_no_journal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    fs::create_dir(root.join("logs")).expect("made");
+    fs::write(root.join("logs/bad.json"), "[{\"role\":\"user\",\"content\":\"a\"},").expect("written");
+    for flags in [&["-i"][..], &["-i", "--resume"], &["-i", "--summarizer-cmd", "cat"]] {
+        let done = within(root, &[flags, &["logs"]].concat());
+        assert_eq!(done.code, 7, "{flags:?}: {done:?}");
+        assert!(!root.join("logs/.tcompact").exists(), "{flags:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_empty_report_and_no_empty_journal() {
+    for signal in ["INT", "TERM"] {
+        for place_of_results in [&["-o", "o.json", "s.json"][..], &["-i", "."]] {
+            let folder = place();
+            let root = folder.path();
+            let before = tree(root);
+            let slow = ["--summarizer-cmd", "cat > /dev/null; touch asked; sleep 60"];
+            let mut command = tcompact();
+            command.args(["--keep", "messages:4", "--report", "r.jsonl"]).args(slow).args(place_of_results);
+            let mut child = command.current_dir(root).stderr(Stdio::null()).spawn().expect("it starts");
+            wait_until("it asks", || root.join("asked").exists());
+            let kill = shell(&format!("kill -{signal} {}", child.id()), root).status();
+            assert!(kill.expect("it runs").success());
+            assert_eq!(child.wait().expect("it ends").code(), Some(130));
+            fs::remove_file(root.join("asked")).expect("removed");
+            assert_eq!(tree(root), before, "{signal} {place_of_results:?}");
+            assert!(!root.join(".tcompact").exists(), "{signal} {place_of_results:?}");
+        }
+    }
 }
