@@ -99,6 +99,29 @@ fn the_embedded_summarizer_and_commands_are_sent_no_secrets_either() {
     assert!(without.stdout.contains(&gone[0]), "nothing is masked unasked: {without:?}");
 }
 
+#[test]
+fn the_focus_is_masked_like_the_history() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [github, _, password, anthropic] = secrets();
+    let prompt = path(folder.path(), "prompt.txt");
+    fs::write(&prompt, "{messages} Keep <b>{focus}</b> in mind.").expect("written");
+    // Only the conversation tells that the last one is a secret.
+    let focus = format!("push with {github}, not {anthropic}, open <{password}>");
+    for more in [&[][..], &["--context-window", "4096"], &["--prompt-file", &prompt]] {
+        let server = Server::start(vec![completion("They cloned it.", "stop")]);
+        let all = [&["--focus", &focus, "--accept", "any"][..], more].concat();
+        let run = ask(&server, &conversation(), &all);
+        assert_eq!(run.code, 0, "{run:?}");
+        let body = server.requests()[0].body.clone();
+        assert_without_secrets(&body, &secrets());
+        let masked = "push with [github-token-1], not [anthropic-key-1], open &lt;[url-password-1]&gt;";
+        assert!(body.contains(masked), "{body}");
+    }
+    let server = Server::start(vec![completion("They cloned it.", "stop")]);
+    let plain = ask(&server, &conversation(), &["--focus", "the <clone>", "--accept", "any"]);
+    assert!(plain.code == 0 && server.requests()[0].body.contains("the &lt;clone&gt;"), "{plain:?}");
+}
+
 /// All output for people, about removed and kept messages.
 #[test]
 fn no_output_for_people_shows_a_secret() {

@@ -150,6 +150,8 @@ fn run(
         let (moved, _) = archive::media_moved_out(policy, fitted.decided.unmasked, &summarized, archive.as_ref());
         edited(fitted.decided.unmasked, &moved, &arena)?
     };
+    let focus_masked = with_masked_focus(policy, session);
+    let policy = focus_masked.as_ref().unwrap_or(policy);
     let earlier = carried(transcript, &policy.cut)
         .map(|earlier| Carried { text: session.mask(earlier.text.into_owned()).into(), ..earlier });
     let prefix = &policy.cut.summary_prefix;
@@ -183,6 +185,20 @@ fn run(
         place: rewrite::summary_place(transcript, plan),
     };
     summarization.outcome(session, files)
+}
+
+/// The policy with the secrets in its focus masked; none where there are none. The words of the user are sent like the
+/// history, and the conversation can tell that one of them is a secret.
+fn with_masked_focus(policy: &CompactionPolicy, session: &mut Session) -> Option<CompactionPolicy> {
+    let focus = policy.summary.focus.as_deref()?;
+    let masked = session.mask(focus.to_owned());
+    if masked == focus {
+        return None;
+    }
+    let mut policy = policy.clone();
+    policy.summary.template = policy.summary.template.with_focus(focus, &masked);
+    policy.summary.focus = Some(masked);
+    Some(policy)
 }
 
 /// The conversation as the summarizer reads it, before and after its secrets are masked. `moved` are the edits that

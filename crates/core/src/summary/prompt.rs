@@ -110,6 +110,20 @@ impl Template {
         }
     }
 
+    /// The same template with another text for what the next work is about. Templates of other systems have no place for it.
+    pub fn with_focus(&self, focus: &str, other: &str) -> Self {
+        let (focus, other) = (harmless(focus), harmless(other));
+        let replaced = |text: &str| text.replace(&*focus, &other);
+        match self {
+            Template::Parts { before, before_notes, after } => Template::Parts {
+                before: replaced(before),
+                before_notes: replaced(before_notes),
+                after: replaced(after),
+            },
+            Template::Foreign { .. } => self.clone(),
+        }
+    }
+
     /// Whether it has no place for the history, which is not an error in Python.
     pub fn has_no_place(&self) -> bool {
         matches!((self.fill("a"), self.fill("b")), (Ok(one), Ok(other)) if one == other)
