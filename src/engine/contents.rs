@@ -200,13 +200,13 @@ impl Contents {
         self.origin(part.round, part.id, part.origin)
     }
 
-    /// Lists the first and the last message of all parts.
+    /// Lists the first and the last message of all parts that have any.
     pub(super) fn listing(&self) -> Vec<String> {
         let one = |part: &KnownPart| {
             let (first, end) = part.indices;
             let origin = self.origin_of_part(part);
-            format!("{} to {}", origin.place(first), origin.place(end.saturating_sub(1)))
+            (first < end).then(|| format!("{} to {}", origin.place(first), origin.place(end - 1)))
         };
-        self.all().map(one).collect()
+        self.all().filter_map(one).collect()
     }
 }

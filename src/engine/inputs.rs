@@ -85,9 +85,7 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
     let mut inputs =
         Inputs { many: settings.input.paths.len() > 1 || directory.is_some() || in_files, ..Inputs::default() };
     if inputs.many && (settings.input.paths.is_empty() || settings.input.paths.iter().any(is_stdin)) {
-        return usage_error(
-            "standard input cannot stand beside other inputs, and its result goes to standard output or to --output FILE",
-        );
+        return usage_error(&stdin_among_files(settings));
     }
     let is_missing = |path: &PathBuf| !is_stdin(path) && !path.exists();
     // A word that was meant otherwise changes what is done with the files; any other missing file fails by itself.
@@ -125,6 +123,16 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
         inputs.keeps_journal = directory.is_some() || settings.input.paths.len() > 1;
     }
     Ok(inputs)
+}
+
+/// Why standard input, which the user named or left to be read, is not an input of this run.
+fn stdin_among_files(settings: &Settings) -> String {
+    let needs = match (&settings.output.destination, settings.input.paths.len()) {
+        (Destination::InPlace(_), 0 | 1) => "--in-place replaces files: name a file or a directory",
+        (Destination::Folder(_), 0 | 1) => "--output-dir keeps the names of files: name a file or a directory",
+        _ => return "- is standard input, which is read alone: leave it out, and compact it in another run".to_owned(),
+    };
+    format!("{needs}; for standard input, use --output FILE or standard output")
 }
 
 /// The error that one of several inputs does not exist, where it is clear what the user meant.

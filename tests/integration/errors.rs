@@ -22,6 +22,7 @@ tcompact --trigger tokens:1.5k chat.json
 tcompact --trigger 20 chat.json
 tcompact --trigger 20k chat.json
 tcompact --keep 0 chat.json
+tcompact --keep turns:0 chat.json
 tcompact --keep -20 chat.json
 tcompact --keep 0.8 chat.json
 tcompact --keep tokens=4k chat.json
@@ -150,6 +151,7 @@ tcompact show chat.json
 tcompact check -O out
 tcompact show 1..x chat.json
 tcompact show 99 chat.json
+tcompact show 0 no-messages.json
 tcompact show 1..3 chat.json
 tcompact show 3-1 chat.json
 tcompact show 1:1..0 removed.jsonl
@@ -331,6 +333,7 @@ fn files(folder: &Path) {
         ("broken.json", "[\n  {\"role\": \"user\" \"content\": \"a\"}\n]"),
         ("object.json", "{\"temperature\": 1}"),
         ("empty.json", ""),
+        ("no-messages.json", "[]"),
         ("binary.json", "\u{0}\u{1}"),
         ("damaged.json.gz", "\u{1f}\u{8b}"),
         ("breach.json", breach),

@@ -128,6 +128,8 @@ impl FromStr for Size {
 pub fn keep(text: &str) -> Result<Size, Diagnostic> {
     let of_value = |kind: &str, why: &str| Diagnostic::new(why).at(kind.len() + 1..text.len());
     match text.split_once(':') {
+        None if text == "0" => Err(no_size()),
+        Some((kind, "0")) if KINDS.contains(&kind) => Err(no_size()),
         None if text == "none" => Ok(Size::Nothing),
         Some(("from", "last")) => Ok(Size::Messages(1)),
         Some(("from", index)) => {
@@ -145,6 +147,11 @@ pub fn keep(text: &str) -> Result<Size, Diagnostic> {
         None => whole(text).map(Size::Messages).or_else(|_| text.parse()),
         _ => text.parse(),
     }
+}
+
+/// The error of a size of 0.
+fn no_size() -> Diagnostic {
+    Diagnostic::new("0 is not a size; none keeps nothing").meant(Some("none"))
 }
 
 /// Parses the value of `--fit`: a size that the result can be measured by, or a number of tokens.
