@@ -129,9 +129,10 @@ fn classify(text: &str, name: Range<usize>) -> Option<(&str, NameClass)> {
     whole(name.clone()).or_else(|| {
         let before = text[..name.start].strip_suffix(' ')?.as_bytes();
         let word = before.iter().rev().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
-        // The word before the attribute of a tag is the name of the tag.
+        let both = if word > 0 { whole(before.len() - word..name.end) } else { None };
+        // The word before the attribute of a tag is the name of the tag: `<li key="…">`.
         let is_tag = before[..before.len() - word].ends_with(b"<");
-        if word > 0 && !is_tag { whole(before.len() - word..name.end) } else { None }
+        both.filter(|(_, class)| !is_tag || *class != NameClass::Ambiguous)
     })
 }
 
@@ -233,7 +234,8 @@ impl<'t> Assignment<'t> {
         let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).next().unwrap_or(before);
         let is_path = operator == Operator::Colon && word.contains("arn:");
         // In an address, what stands before the colon is a user: `https://token:…@host`.
-        let is_user = operator == Operator::Colon && before.ends_with("://");
+        let address = value.line().split([' ', '"', '\'']).next().unwrap_or_default();
+        let is_user = operator == Operator::Colon && before.ends_with("://") && address.contains('@');
         (!is_path && !is_user).then_some(Assignment { name, label, class, operator, quoted_name, is_pattern, value })
     }
 
@@ -269,8 +271,7 @@ impl<'t> Assignment<'t> {
     fn secret(&self) -> Option<SecretSpan> {
         let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
         let value = &self.value.text[range.clone()];
-        // The members of an object have names of their own.
-        if value.starts_with('{') && value.ends_with('}') && value.contains("\":") {
+        if value.starts_with('{') && value.ends_with('}') && self.has_secrets_inside(range.clone()) {
             return None;
         }
         // In a shell, what stands between these is a command.
@@ -285,6 +286,17 @@ impl<'t> Assignment<'t> {
             _ => true,
         };
         self.verdict(range, ValuePlace::Quotes).filter(|_| may_be)
+    }
+
+    /// Whether a part of the text is an object one of whose own members tells the secret.
+    fn has_secrets_inside(&self, range: Range<usize>) -> bool {
+        let ValueStart { text, placeholders, .. } = self.value;
+        if placeholders.iter().any(|mask| range.start <= mask.start && mask.end <= range.end) {
+            return true;
+        }
+        let mut inside = Vec::new();
+        find(&text[range.start + 1..range.end], &[], &mut inside);
+        !inside.is_empty()
     }
 
     /// Whether a call hands the secret over, as those of builders do, and does not ask for it.

@@ -90,20 +90,21 @@ fn joins(mut beside: impl Iterator<Item = char>) -> bool {
 }
 
 /// The tokens of a value that are secret by themselves. What a rule found can have more around them: the name of a user, of
-/// a scheme or of a cookie.
+/// a scheme or of a cookie. Of hexadecimal digits, which ids of commits and folders have too, only what stands behind `=` counts.
 pub(super) fn tokens(value: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
-    let mut behind_percent = false;
+    let mut start = 0;
     for part in value.split_inclusive(|c: char| !Class::Word.has_char(c)) {
-        let mut token = part.trim_end_matches(|c: char| !Class::Word.has_char(c));
-        // Two digits of a percent-encoded character are none of the token.
-        if behind_percent {
-            token = token.get(2..).unwrap_or_default();
-        }
-        behind_percent = part.ends_with('%');
+        let before = &value.as_bytes()[..start];
+        start += part.len();
+        let token = part.trim_end_matches(|c: char| !Class::Word.has_char(c));
+        let is_encoded = before.ends_with(b"%") && Class::Hex.run(token.as_bytes()) >= 2;
+        // Two digits of a percent-encoded character stand before the token.
+        let token = if is_encoded { &token[2..] } else { token };
+        let may_be_id = Class::Hex.run(token.as_bytes()) == token.len() && !before.ends_with(b"=");
         let is_mixed =
             token.contains(|c: char| c.is_ascii_digit()) && token.contains(|c: char| c.is_ascii_alphabetic());
-        if token.len() < value.len() && is_mixed && is_dense(token, LONG) {
+        if token.len() < value.len() && is_mixed && !may_be_id && is_dense(token, LONG) {
             tokens.push(token);
         }
     }

@@ -250,11 +250,12 @@ impl Redactor {
             let json = if member == Member::Structural { None } else { self.mask_json(&masked, depth) };
             // Known values are searched for in its strings, and not in the names of its members.
             let is_json = json.is_some();
-            // The members of an object have names of their own.
-            let member = if is_json && masked.trim_start().starts_with('{') { Member::Unnamed } else { member };
             let changed = json.filter(|json| matches!(json, Cow::Owned(_))).map(Cow::into_owned);
             let is_changed = changed.is_some();
             masked = changed.map_or(masked, Cow::Owned);
+            // The members of an object have names of their own, and one of them told the secret.
+            let is_object = is_json && masked.trim_start().starts_with('{');
+            let member = if is_object && PLACEHOLDERS.is_match(&masked) { Member::Unnamed } else { member };
             match self.mask_once(&masked, member, !is_json) {
                 Cow::Owned(again) => masked = Cow::Owned(again),
                 Cow::Borrowed(_) if is_changed => {}

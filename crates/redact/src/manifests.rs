@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem;
-use regex::{Match, Regex};
+use regex::Regex;
 
 use crate::SecretSpan;
 use crate::kinds::SECRET;
@@ -25,7 +25,7 @@ static DATA: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^[ \t]*(?:- )?"?(?:da
 /// A member, or a line of a value of several.
 static VALUE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?:^[ \t]*(?:- )?)?"?[\w.-]+"?(?::[ \t]*| {2,})(?:"((?:[^"\\\n]|\\.)+)"|'([^'\n]+)'|([^\s"'|>{\[,][^\s"',]*))|^[ \t]*([^\s"{}][^\n"]*[^\s:|>])"#,
+        r#"(?:^[ \t]*(?:- )?)?"?[\w.-]+"?(?::[ \t]*| {2,})(?:"((?:[^"\\\n]|\\.)+)"|'([^'\n]+)'|([^\s"'|>{\[,](?:[^\n"',]*[^\s"',])?))|^[ \t]*([^\s"{}][^\n"]*[^\s:|>])"#,
     )
 });
 
@@ -70,15 +70,22 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
 
 /// Whether the value of a line's member is below it.
 fn begins_block(line: &str) -> bool {
-    line.trim_end().trim_end_matches(['|', '>', '-', '+']).trim_end().ends_with(':')
+    let Some((name, mark)) = line.trim().rsplit_once(':') else { return false };
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-\"".contains(&byte));
+    let mark = mark.trim_start().trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '+');
+    is_name && ["", "|", ">"].contains(&mark)
 }
 
 /// Finds the values in a part of a text.
 fn values(text: &str, part: Range<usize>, found: &mut Vec<SecretSpan>) {
-    let groups = VALUE.captures_iter(&text[part.clone()]).filter_map(|value| value.iter().skip(1).flatten().next());
-    // A line with a name and a colon has its value behind them, if that is not masked already.
-    let is_value = |value: &Match<'_>| value.len() > 3 && !value.as_str().contains(": ") && !is_nothing(value.as_str());
-    for value in groups.filter(is_value) {
+    for captures in VALUE.captures_iter(&text[part.clone()]) {
+        let in_member = captures.get(1).or(captures.get(2)).or(captures.get(3));
+        // A line with a name and a colon has its value behind them, if that is not masked already.
+        let whole_line = captures.get(4).filter(|line| !line.as_str().contains(": "));
+        let Some(value) = in_member.or(whole_line) else { continue };
+        if value.len() <= 3 || is_nothing(value.as_str()) {
+            continue;
+        }
         found.push(SecretSpan { range: part.start + value.start()..part.start + value.end(), kind: SECRET });
     }
 }

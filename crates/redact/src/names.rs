@@ -28,7 +28,8 @@ pub(super) enum NameClass {
 
 /// Words in names that are not secrets: what a secret is for, or metadata of one.
 static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
-    let kinds = "existing|public|pub|publishable|primary|foreign|partition|allow|sort|cache|routing|idempotency|hot|index|keyboard";
+    let kinds =
+        "public|pub|publishable|primary|foreign|partition|allow|sort|cache|routing|idempotency|hot|index|keyboard";
     let about = "hash|hashed|hashers?|validators?|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\
         seconds|timeout|enabled|required|algorithm|prefix|suffix|header|policy|endpoint|sock|username|email|method|\
         provider|domain|bucket|version|region|column|field|format|regex|pattern|rotation|error|errors|msg|message|label|\
@@ -44,7 +45,8 @@ static FOR: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Names of passwords; unimportant words may follow.
 static PASSWORDS: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "mnemonic|(?:seed|recovery|backup)_?phrase|(?:^|_)(?:psk|pw|psw|mdp)|rootpw|bindpw|authtok|requirepass|(?:^|_)pepper";
+    let words =
+        "mnemonic|(?:seed|recovery|backup)_?phrase|(?:^|_)(?:psk|pw|psw|mdp)|rootpw|bindpw|authtok|requirepass|_pepper";
     ending(&format!("(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|dbpass|credential)s?|{words}"))
 });
 /// Names of keys.
@@ -57,7 +59,7 @@ static KEYS: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Names of environment variables that end in a word which means a secret only there.
 static VARIABLES: LazyLock<Regex> =
-    LazyLock::new(|| ending("(?:^|_)(?:pass|token)|_(?:key|pat|salt|pin|dsn|auth|pw)|pass|apikey"));
+    LazyLock::new(|| ending("(?:^|_)(?:pass|token)|_(?:key|pat|salt|pin|dsn|auth|pw)|pass|apikey|pepper"));
 /// Names that may mean a secret.
 static AMBIGUOUS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -86,6 +88,8 @@ pub(super) fn classify(name: &str) -> Option<NameClass> {
         words if ["id_token", "reset_token"].iter().any(|end| words == *end || words.ends_with(&format!("_{end}"))) => {
             Some(NameClass::Key)
         }
+        // Charts of Helm name the Secret there.
+        "existing_secret" => Some(NameClass::Ambiguous),
         words if FOR.is_match(words) => Some(NameClass::Password),
         words if NOT_SECRET.is_match(words) && name != "pwd" => None,
         words if PASSWORDS.is_match(words) => Some(NameClass::Password),

@@ -85,8 +85,6 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [b':', ..] => (Operator::Colon, 1),
         // The colon of Chinese and Japanese.
         [0xef, 0xbc, 0x9a, ..] => (Operator::Colon, 3),
-        // An arrow: `password → …`.
-        [0xe2, 0x86, 0x92, ..] => (Operator::Equals, 3),
         [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
         [b'=', ..] => (Operator::Equals, 1),
         [b',', ..] if is_quoted && is_first_argument(before) => (Operator::Equals, 1),

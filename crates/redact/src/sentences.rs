@@ -22,11 +22,11 @@ const SENTENCES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Sentence, r"(?:§)(?:[ \t]+(?:für|pour|para|per|de|del|do|di|voor|dla|för|для)[ \t]+~(?:[ \t]*:|[ \t]+(?:ist|lautet|est|es|é|è|is|to|är|это))|[ \t]*(?:ist|lautet|est|es|é|è|is|to|jest|это|är|er|on|je|este|là|adalah|هي|है|είναι|היא|คือ|是|为|為|は|는|은|—|-))?"),
     (PASSWORD, Sentence, r"\b(?i:pass(?:word|phrase|code|wd))(?:[ \t]+(?:for|of|on|to)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was|(?:re)?set to|changed to)[ \t]*:?)|(?:[ \t]+(?:I|we|you)[ \t]+\w{1,16})?[ \t]+(?:is|was|will be|should be|has been|è|ist)(?:[ \t]+(?:now|still|(?:re)?set to|changed to))?[ \t]*:?|[ \t]+\w{1,32}[ \t]+=|[ \t]+(?:(?:changed|set|reset|rotated|updated|back)[ \t]+(?:to|from)|from))[ \t]"),
     (PASSWORD, Sentence, r"\b(?i:use|using|with|try|enter|type|temporary|temp|initial|default|generated|new|root|admin)[ \t]+(?:the[ \t]+)?(?:\w{1,32}[ \t]+)?(?i:pass(?:word|phrase|code))[ \t]"),
-    (SECRET, Sentence, r"(?:^|[^\w.-])(?i:(?:api|secret|access|auth|private|signing|encryption|license)[ -]?key|(?:(?:access|api|auth|bot|bearer|refresh|session)[ -]?)?token|(?:client[ -])?secret)(?:[ \t]+(?:for|of)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was))|[ \t]+(?:is|was)(?:[ \t]+now)?[ \t]*:?|[ \t]+(?:(?:re)?set |changed )?to)?[ \t]"),
+    (SECRET, Sentence, r"(?:^|[^\w.-])(?i:(?:api|secret|access|auth|private|signing|encryption|license)[ -]?key|(?:(?:access|api|auth|bot|bearer|refresh|session)[ -]?)?token|(?:client[ -])?secret)(?:[ \t]+(?:for|of)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was))|[ \t]+(?:is|was)(?:[ \t]+now)?[ \t]*:?|[ \t]+(?:(?:re)?set|changed)[ \t]+to)?[ \t]"),
     (PASSWORD, Beside, r"(?:^|[^\w.])(?i:pass(?:word|phrase|code)|pw)(?: to)? \(?"),
     (SECRET, Sentence, r"\b(?:my|your|our|the|this)[ \t]+key(?:[ \t]+is)?[ \t]"),
     (SECRET, Sentence, r"(?:(?:[Cc]lé|[Cc]lef|[Cc]lave(?: de)?|[Cc]have(?: de)?|[Cc]hiave|[Kk]lucz) (?i:api)|[Ss]chlüssel|ключ|Ключ|токен|Токен|секрет|Секрет|密钥|令牌|秘密|キー|トークン|토큰|키)[ \t]*(?:[:=]|：)"),
-    (PASSWORD, Sentence, r"\b(?i:user(?:name)?[ \t]*/[ \t]*pass(?:word)?|log[- ]?in|credentials?|creds)(?:[ \t]*[:=]|[ \t]+(?:is|are))[ \t]*[`*]*[\w.@+-]{1,40}[ \t]*[/:|]"),
+    (PASSWORD, Sentence, r"\b(?i:user(?:name)?[ \t]*/[ \t]*pass(?:word)?|log[- ]?in|credentials?|creds)[ \t]*[:=][ \t]*[`*]*[\w.@+-]{1,40}[ \t]*[/:|]"),
 ];
 /// The word for a password in languages other than English.
 const PASSWORD_WORDS: &str = "[Cc]ontraseña|\\b[Cc]lave|\\bmdp|[Mm]ot de passe|[Ss]enha|[Pp]alavra-passe|[Pp]asswort|[Kk]ennwort|[Ww]achtwoord|[Hh]asło|[Hh]eslo|\

@@ -120,12 +120,20 @@ impl SecretCandidate<'_> {
 
 /// Whether a value is spelled like a type, as in `password: String?` or `secret: Uint8Array`.
 fn is_type(value: &str) -> bool {
-    let name = value.trim_end_matches(['?', '!']);
-    let letters =
-        if name.ends_with("Array") { name.replace(|c: char| c.is_ascii_digit(), "") } else { name.to_owned() };
-    name.starts_with(|c: char| c.is_ascii_uppercase())
-        && letters.bytes().all(|byte| byte.is_ascii_alphabetic())
-        && !is_scrambled(name)
+    const ARRAYS: [&str; 8] = [
+        "Uint8Array",
+        "Uint16Array",
+        "Uint32Array",
+        "Int8Array",
+        "Int16Array",
+        "Int32Array",
+        "Float32Array",
+        "Float64Array",
+    ];
+    let name = value.strip_suffix('?').unwrap_or(value);
+    let is_word =
+        name.starts_with(|c: char| c.is_ascii_uppercase()) && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    ARRAYS.contains(&name) || is_word && !is_scrambled(name)
 }
 
 fn is_number(value: &str) -> bool {
@@ -222,7 +230,7 @@ static CALLS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^[&*!@]*[A-Za-z_][\w.:?]*!?[(\[<]|^[&*!@]*[A-Za-z_]+(?:[.:?]+[A-Za-z_]+\d{0,2})+$"));
 /// A variable with the name of a secret.
 static VARIABLES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential|auth)[a-z_]*\d{0,2}$")
+    pattern(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential|auth_?header)[a-z_]*\d{0,2}$")
 });
 
 /// Whether a text names variables that a shell or a template puts in.

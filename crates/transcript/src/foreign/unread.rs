@@ -98,7 +98,7 @@ impl<'a> UnreadFinder<'_, 'a> {
                 continue;
             }
             // A wrapper can have the name of a member that holds metadata.
-            if self.read_in(&value.span()).is_some() || !self.is_beside(&key.decode()) {
+            if self.holds_read(&value.span()) || !self.is_beside(&key.decode()) {
                 self.add(message, value);
             }
             if self.unread > before && self.first.is_none() {
@@ -140,39 +140,38 @@ impl<'a> UnreadFinder<'_, 'a> {
         BESIDE.contains(&key) || is_metadata(key, self.transcript.format.metadata_members)
     }
 
-    /// The first thing that was read and is inside of a value, or has the value inside of it.
-    fn read_in(&self, place: &Range<usize>) -> Option<&Range<usize>> {
+    /// Whether something that was read is inside of a value, or the value inside of that.
+    fn holds_read(&self, place: &Range<usize>) -> bool {
         let next = self.spans.partition_point(|span| span.end <= place.start);
-        self.spans.get(next).filter(|span| span.start < place.end)
+        self.spans.get(next).is_some_and(|span| span.start < place.end)
     }
 
     fn add(&mut self, message: &Message<'a>, value: Json<'a>) {
         let place = value.span();
-        if self.unsent.contains(&place.start) && self.read_in(&place).is_none() {
+        if self.unsent.contains(&place.start) && !self.holds_read(&place) {
             return;
         }
-        let is_whole = |span: &Range<usize>| span.start <= place.start && place.end <= span.end;
-        let read = self.read_in(&place);
-        // The span of a text is without its quotes.
-        if read.is_some_and(|read| value.kind() == JsonKind::String || is_whole(read)) {
+        if value.kind() == JsonKind::String {
+            let text = value.text().filter(|text| is_prose(text.raw()));
+            let Some(text) = text else { return };
             self.all += place.len();
+            // A copy of what was read is not unread.
+            let is_copy = || message.content.texts().iter().any(|read| read.raw() == text.raw());
+            if !self.holds_read(&place) && !is_copy() {
+                self.unread += place.len();
+            }
             return;
         }
-        if let Some(text) = value.text() {
-            if is_prose(text.raw()) {
-                self.all += place.len();
-                // A copy of what was read is not unread.
-                if !message.content.texts().iter().any(|read| read.raw() == text.raw()) {
-                    self.unread += place.len();
-                }
-            }
+        let next = self.spans.partition_point(|span| span.end <= place.start);
+        if self.spans.get(next).is_some_and(|span| span.start <= place.start && place.end <= span.end) {
+            self.all += place.len();
             return;
         }
         for item in value.items() {
             self.add(message, item);
         }
         for (key, inner) in value.entries() {
-            if self.read_in(&inner.span()).is_some() || !self.is_beside(&key.decode()) {
+            if self.holds_read(&inner.span()) || !self.is_beside(&key.decode()) {
                 self.add(message, inner);
             }
         }
