@@ -42,13 +42,28 @@ struct Candidate<'a> {
     is_marked: bool,
     /// Whether the format can read a message that other formats can read too.
     is_plain: bool,
+    /// The number of messages that the format can read and that say so themselves.
+    read: usize,
+    /// The number of messages that the format can read only among others of its own, and the first of them.
+    doubtful: usize,
+    doubt: Option<(usize, Json<'a>)>,
     /// The first message that the format cannot read.
     mismatch: Option<(usize, Json<'a>)>,
 }
 
 impl<'a> Candidate<'a> {
     fn of(format: &'static Format, envelope: EnvelopeScore) -> Self {
-        Candidate { format, envelope, evidence: None, is_marked: false, is_plain: false, mismatch: None }
+        Candidate {
+            format,
+            envelope,
+            evidence: None,
+            is_marked: false,
+            is_plain: false,
+            read: 0,
+            doubtful: 0,
+            doubt: None,
+            mismatch: None,
+        }
     }
 
     /// Whether this can be the format of the list.
@@ -57,10 +72,20 @@ impl<'a> Candidate<'a> {
         self.mismatch.is_none() && is_supported
     }
 
+    /// Whether only other messages tell that some are of this format.
+    fn is_doubtful(&self) -> bool {
+        self.doubt.is_some() && self.envelope != EnvelopeScore::Sure
+    }
+
     /// Adds how well a message fits. `is_variant` is true if some format claims the message as its variant of another.
     fn add(&mut self, index: usize, message: Json<'a>, fit: MatchScore, is_variant: bool) {
         self.is_marked |= matches!(fit, MatchScore::Marked(_));
+        self.read += usize::from(fit.is_message());
         match fit {
+            MatchScore::Doubtful => {
+                self.doubtful += 1;
+                self.doubt = self.doubt.or(Some((index, message)));
+            }
             MatchScore::Neutral | MatchScore::Skipped => {}
             MatchScore::Own(what) | MatchScore::Marked(what) | MatchScore::Variant(what) => {
                 self.evidence = self.evidence.or(Some((index, what)))
@@ -70,6 +95,21 @@ impl<'a> Candidate<'a> {
             MatchScore::Mismatch | MatchScore::Shared(_) | MatchScore::Plain => {
                 self.mismatch = self.mismatch.or(Some((index, message)));
             }
+        }
+    }
+}
+
+/// Rules out a format with doubtful messages, unless its envelope or most other messages speak for it and for no other
+/// format.
+fn resolve_doubts(candidates: &mut [Candidate<'_>]) {
+    let is_another_evident = candidates
+        .iter()
+        .any(|candidate| candidate.doubt.is_none() && candidate.mismatch.is_none() && candidate.evidence.is_some());
+    for candidate in candidates {
+        let is_evident = !is_another_evident && candidate.evidence.is_some() && candidate.doubtful < candidate.read;
+        if !is_evident && candidate.envelope != EnvelopeScore::Sure {
+            let first = [candidate.doubt, candidate.mismatch].into_iter().flatten().min_by_key(|(index, _)| *index);
+            candidate.mismatch = first;
         }
     }
 }
@@ -100,10 +140,17 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
     {
         return Err(misread);
     }
+    resolve_doubts(&mut candidates);
+    if candidates.iter().any(|candidate| candidate.fits() && candidate.is_doubtful())
+        && let Some(of_program) = of_unread_program(messages)
+    {
+        return Err(of_program);
+    }
     if candidates.iter().any(Candidate::fits) {
         candidates.retain(Candidate::fits);
     } else {
         collect_evidence(&mut candidates, messages.clone(), |_| true);
+        resolve_doubts(&mut candidates);
     }
     if let Some(marked) = candidates.iter().find(|candidate| candidate.is_marked && candidate.fits()) {
         return Ok(marked.format);

@@ -46,7 +46,13 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         // The input of a request may be a string.
         (JsonKind::String, _) => MatchScore::Neutral,
         // It says nothing for or against the format.
-        (_, None) if items::is_of_unknown_type(message) => MatchScore::Neutral,
+        (_, None) if items::is_of_unknown_type(message) => {
+            if items::has_member_of_others(message) {
+                MatchScore::Doubtful
+            } else {
+                MatchScore::Neutral
+            }
+        }
         (_, None) => MatchScore::Mismatch,
         (_, Some(Item::Message)) => score_of_message(message),
         (_, Some(Item::Reference)) if non_null(message, "type").is_none() => MatchScore::Neutral,
@@ -122,13 +128,26 @@ fn match_envelope(envelope: &Object<'_>) -> EnvelopeScore {
         let beside = place.get("messages").is_none();
         place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
     });
-    let fits = |items: Json<'_>| items.items().all(|item| match_score(&Object::of(item)) != MatchScore::Mismatch);
     match items.map(|items| (items.kind(), items)) {
         Some((JsonKind::String, _)) => EnvelopeScore::Sure,
         // Logs of other programs have their messages under the same key.
-        Some((JsonKind::Array, items)) if fits(items) => EnvelopeScore::Sure,
+        Some((JsonKind::Array, items)) if are_items(items) => EnvelopeScore::Sure,
         _ => EnvelopeScore::Unknown,
     }
+}
+
+/// Whether the elements of a list can be items, and some surely are if some are doubtful.
+fn are_items(list: Json<'_>) -> bool {
+    let mut has_doubtful = false;
+    let mut has_message = false;
+    for item in list.items() {
+        match match_score(&Object::of(item)) {
+            MatchScore::Mismatch => return false,
+            MatchScore::Doubtful => has_doubtful = true,
+            score => has_message |= score.is_message(),
+        }
+    }
+    has_message || !has_doubtful
 }
 
 fn order(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
@@ -243,6 +262,56 @@ mod tests {
             assert_eq!(transcript.groups, [(1, 2)]);
         });
         assert!(read(&format!("[{call},{result}]"), None, None).is_err(), "names like these are not evidence");
+    }
+
+    #[test]
+    fn an_unknown_item_with_members_of_other_programs_is_opaque_among_items() {
+        let call = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#;
+        let output = r#"{"type":"function_call_output","call_id":"c","output":"r"}"#;
+        for member in [
+            r#""role":"user""#,
+            r#""content":[{"type":"output_text","text":"x"}]"#,
+            r#""message":{"a":1}"#,
+            r#""payload":{"text":"x"}"#,
+            r#""data":{"text":"x"}"#,
+            r#""timestamp":"t""#,
+            r#""uuid":"u""#,
+        ] {
+            let probe = format!(r#"{{"type":"weather_probe","id":"w",{member}}}"#);
+            let read_as_opaque = |transcript: &Transcript<'_>, index: usize| {
+                assert_eq!(transcript.format.name, "openai-responses", "{member}");
+                let message = &transcript.messages[index];
+                assert_eq!(message.role, Role::Other, "{member}");
+                assert_eq!(message.content.texts()[0].decode(), probe, "{member}");
+            };
+            with(&format!("[{USER},{call},{probe},{output},{USER}]"), |transcript| read_as_opaque(transcript, 2));
+            with(&format!(r#"{{"model":"m","input":[{USER},{probe},{USER}]}}"#), |transcript| {
+                read_as_opaque(transcript, 1)
+            });
+            let named = crate::formats::by_name("openai-responses");
+            let source = format!("[{USER},{probe},{USER}]");
+            let document = read(&source, named, None).expect("the named format");
+            read_as_opaque(&document.transcripts[0], 1);
+            // Nothing else says that it is an item.
+            for source in
+                [format!("[{probe}]"), format!(r#"{{"input":[{probe}]}}"#), format!("[{probe},{call},{probe}]")]
+            {
+                let found = read(&source, None, None).map(|document| document.transcripts[0].format.name);
+                assert_ne!(found.ok(), Some("openai-responses"), "{source}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_item_belongs_to_the_reasoning_before_it_unless_another_author_wrote_it() {
+        let said = r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"t"}]}"#;
+        let probe = |member: &str| format!(r#"{{"type":"weather_probe","data":1{member}}}"#);
+        with(&format!("[{USER},{REASONING},{},{said}]", probe("")), |transcript| {
+            assert_eq!(transcript.groups, [(1, 3)]);
+        });
+        with(&format!("[{USER},{REASONING},{said},{},{said}]", probe(r#","role":"user""#)), |transcript| {
+            assert_eq!(transcript.groups, [(1, 2)]);
+        });
     }
 
     #[test]

@@ -150,7 +150,8 @@ impl<'a> List<'a> {
     /// even if the user named the format.
     fn check_not_foreign(&self, source: &str, format: &Format) -> Result<(), ReadError> {
         let is_foreign = |value: Json<'a>| {
-            matches!(format.match_score(&Object::of(value)), MatchScore::Mismatch | MatchScore::Skipped)
+            let score = format.match_score(&Object::of(value));
+            matches!(score, MatchScore::Mismatch | MatchScore::Doubtful | MatchScore::Skipped)
         };
         match self.values.clone().next() {
             Some(first) if self.values.clone().all(is_foreign) => {

@@ -150,8 +150,14 @@ pub(crate) fn is_known(item: &Object<'_>) -> bool {
         || item.get_text("type").is_some_and(|kind| kind.is_in(HOSTED))
 }
 
-/// Whether an item has a type that is not known, and nothing that another program's message has.
+/// Whether an item has a type that is not known.
 pub(crate) fn is_of_unknown_type(item: &Object<'_>) -> bool {
+    item.get_text("type").is_some_and(|kind| !kind.is("message")) && kind(item).is_none()
+}
+
+/// Whether an item has a member that messages of other programs have, too. Where its type is not known, only other items
+/// tell whether it is an item.
+pub(crate) fn has_member_of_others(item: &Object<'_>) -> bool {
     const OF_OTHERS: [&str; 12] = [
         "role",
         "content",
@@ -166,7 +172,7 @@ pub(crate) fn is_of_unknown_type(item: &Object<'_>) -> bool {
         "session_id",
         "parentId",
     ];
-    item.get_text("type").is_some() && kind(item).is_none() && OF_OTHERS.iter().all(|key| item.get(key).is_none())
+    OF_OTHERS.iter().any(|key| item.get(key).is_some())
 }
 
 /// The id of the call to which an item of an unknown type belongs.
@@ -406,10 +412,15 @@ fn is_of_the_model(kind: Option<Item>, item: &Object<'_>) -> bool {
     match kind {
         Some(Item::Message) => item.member_is("role", "assistant"),
         Some(Item::Reasoning | Item::Call | Item::Hosted | Item::Reference) => true,
-        // It may belong to the reasoning before it.
-        None => is_of_unknown_type(item),
+        // It may belong to the reasoning before it, unless it says that somebody else wrote it.
+        None => is_of_unknown_type(item) && !names_another_author(item),
         _ => false,
     }
+}
+
+/// Whether an item of an unknown type says that the user, another agent or a tool wrote it.
+fn names_another_author(item: &Object<'_>) -> bool {
+    item.get("author").is_some() || item.get_text("role").is_some_and(|role| !role.is("assistant"))
 }
 
 /// Whether any item that the model made has an id. The provider then knows which reasoning led to which item.
