@@ -117,10 +117,10 @@ impl<'a> List<'a> {
     }
 
     fn of(envelope: Option<Json<'a>>, state: Option<Json<'a>>, list: Json<'a>, line: Option<usize>) -> Self {
-        // LangChain's callback logs nest the list in another list.
+        // LangChain's callback logs nest the list in another list. A single message of a format can be a list, too.
         let mut first = list.items();
         let values = match (first.next(), first.next()) {
-            (Some(only), None) if only.kind() == JsonKind::Array => only.items(),
+            (Some(only), None) if only.kind() == JsonKind::Array && !is_message(only) => only.items(),
             _ => list.items(),
         };
         List { envelope, state, values, line, aside: &[] }

@@ -35,9 +35,7 @@ fn compactors(keep: &str) -> [(&'static str, Compactor); 4] {
 /// transcript.
 fn read_otherwise(name: &str, text: &str, kept: &[&str], sample: &mut Sample) -> (usize, Vec<String>) {
     let (mut tried, mut wrong) = (0, Vec::new());
-    // A summary in the place of a pair's action leaves nothing in the file that tells its format.
-    let is_of_pairs = name.ends_with("openhands/output.jsonl");
-    for keep in kept.iter().filter(|keep| !(is_of_pairs && **keep == "none")) {
+    for keep in kept {
         for (how, compactor) in compactors(keep).into_iter().filter(|_| sample.takes_next()) {
             let compacted = compactor.compact(text).map(|compacted| compacted.text);
             let Some(compacted) = compacted.ok().filter(|compacted| compacted != text) else { continue };

@@ -326,6 +326,14 @@ mod tests {
     }
 
     #[test]
+    fn a_lone_pair_is_not_a_list_within_a_list() {
+        let pair =
+            r#"[{"source":"user","action":"message","args":{"content":"u"}},{"observation":"null","content":""}]"#;
+        assert_eq!(told(&format!(r#"{{"history":[{pair}]}}"#)), (vec!["u".to_owned()], Vec::new()));
+        assert_eq!(told(&format!("[{pair}]")), (vec!["u".to_owned()], Vec::new()));
+    }
+
+    #[test]
     fn forgotten_events_are_not_messages() {
         let event = |id: u8| format!(r#"{{"id":{id},"source":"user","action":"message","args":{{"content":"{id}"}}}}"#);
         let condensation = r#"{"id":3,"source":"agent","action":"condensation","args":{"forgotten_event_ids":[1],"forgotten_events_start_id":null,"summary":"s","summary_offset":1}}"#;
