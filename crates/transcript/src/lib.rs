@@ -46,6 +46,7 @@ pub mod thin_list;
 pub mod thoughts;
 pub mod time;
 pub mod tools;
+pub mod unknown_pairs;
 mod unsent;
 pub mod unsent_forms;
 pub mod usage;

@@ -12,6 +12,7 @@ use crate::tokens::models::binds_thinking;
 use crate::transcript::formats::{Age, InsertionPoint, SummaryMessage, SummaryRole};
 use crate::transcript::named_models::{model_of, own_model};
 use crate::transcript::thoughts::{Thought, ThoughtMark, thoughts};
+use crate::transcript::unknown_pairs;
 use crate::transcript::{MaskMark, Message, Transcript};
 
 use crate::rewrite::repair::{NO_ANSWER, bounds, is_all};
@@ -125,7 +126,8 @@ pub fn release(transcript: &mut Transcript<'_>, policy: Thinking, reader: Option
     first.sort_unstable();
     first.dedup();
     let changed = removal(transcript, first.into_iter(), policy, reader).messages;
-    transcript.groups.retain(|group| changed.binary_search(&group.0).is_err());
+    let unknown = unknown_pairs::groups(&transcript.messages);
+    transcript.groups.retain(|group| changed.binary_search(&group.0).is_err() || unknown.binary_search(group).is_ok());
 }
 
 impl Removal {

@@ -65,7 +65,8 @@ pub(crate) fn text_part<'a>(json: Json<'a>, member: &str) -> PartKind<'a> {
 /// Whether a value of an unknown kind could be a call or a result, by its type or its only key.
 pub(crate) fn could_be_call_or_result(json: Json<'_>) -> bool {
     let inside = || json.items().any(could_be_call_or_result);
-    match json.get_text("type").or_else(|| json.get_text("kind")).or_else(|| json.get_text("content_type")) {
+    let named = ["type", "kind", "content_type", "part_kind"].iter().find_map(|key| json.get_text(key));
+    match named {
         Some(kind) => names_call_or_result(&kind.decode()),
         None => json.entries().any(|(key, _)| names_call_or_result(&key.decode())) || inside(),
     }

@@ -201,6 +201,7 @@ fn parts(part: Json<'_>, role: Role) -> Vec<Part<'_>> {
         "retry-prompt" | "retry-feedback" => {
             content.map(|content| Part { json: part, ..readable(content) }).into_iter().collect()
         }
+        kind if kind != "builtin-tool-call" && foreign::could_be_call_or_result(part) => one(foreign::part(part)),
         kind => one(match text() {
             Some(text) => PartKind::Text(text),
             None if ["system-prompt", "instruction", "text"].contains(&kind) => PartKind::Text(Text::plain("")),

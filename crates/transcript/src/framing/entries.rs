@@ -12,7 +12,7 @@ use crate::message::Message;
 use crate::pairing::PairFinder;
 use crate::read_error::{no_transcript, position};
 use crate::unsent::{self, Rest, Unsent};
-use crate::{detect, foreign};
+use crate::{detect, foreign, unknown_pairs};
 
 impl<'a> List<'a> {
     pub(super) fn read(&self, source: &'a str, from: Option<&'static Format>) -> Result<Transcript<'a>, ReadError> {
@@ -125,11 +125,15 @@ impl<'a> List<'a> {
         if messages.is_empty() {
             self.check_not_foreign(source, format)?;
         }
+        let mut groups = format.groups_of(&messages);
+        groups.extend(tied);
+        let known: HashSet<(usize, usize)> = groups.iter().copied().collect();
+        groups.extend(unknown_pairs::groups(&messages).into_iter().filter(|pair| !known.contains(pair)));
         Ok(Transcript {
             source,
             format,
             pairing: pairs.finish(&messages),
-            groups: format.groups_of(&messages).into_iter().chain(tied).collect(),
+            groups,
             order: format.order_of(self.envelope.map(Object::of).as_ref(), &messages),
             messages,
             notes,
