@@ -27,6 +27,7 @@
 //! A single document takes the same way, with one worker that never waits.
 
 mod archive;
+mod archived_runs;
 mod broken_records;
 mod checks;
 mod compacting;

@@ -72,6 +72,7 @@ struct Head {
     before_sha256: Option<IgnoredAny>,
     range: Option<RangePlace>,
     ranges: Option<RangeTotals>,
+    previous: Option<String>,
     #[serde(default)]
     summarized_at: String,
 }
@@ -150,9 +151,15 @@ impl<'p> Archive<'p> {
             head.ranges.zip(head.original_sha256.clone()).zip(head.result_sha256.clone())
         {
             self.file_names.extend(Path::new(&head.source).file_name().map(OsStr::to_owned));
-            let (file, time) = (head.source, head.summarized_at);
-            let run = RangeRun { first: 0, totals, original_sha256: original, result_sha256: result, file, time };
-            self.range_runs.close(run);
+            self.range_runs.close(RangeRun {
+                first: 0,
+                totals,
+                original_sha256: original,
+                result_sha256: result,
+                previous: head.previous,
+                file: head.source,
+                time: head.summarized_at,
+            });
             return;
         }
         let Some(hash) = head.result_sha256 else {
@@ -263,6 +270,14 @@ impl<'p> Archive<'p> {
     /// The records with a way back that have this id.
     pub(super) fn with_id(&self, id: &str) -> Vec<RecordPlace> {
         self.by_id.get(id).cloned().unwrap_or_default()
+    }
+
+    /// The id of the run before one that names it as `previous`, if the archive does not have that run.
+    pub(super) fn lost_run(&self, previous: Option<&str>) -> Option<String> {
+        let id = previous?;
+        let is_there =
+            self.by_id.contains_key(id) || self.range_runs.runs.iter().any(|run| run.original_sha256.starts_with(id));
+        (!is_there).then(|| id.to_owned())
     }
 
     /// The last records with a list, at most `most`, in the order of the archive.

@@ -79,6 +79,7 @@ impl BrokenRecord {
             totals: self.ranges?,
             original_sha256: self.original_sha256.clone()?,
             result_sha256: self.result_sha256.clone()?,
+            previous: None,
             file: self.source.clone()?,
             time: String::new(),
         })

@@ -39,6 +39,8 @@ pub(super) struct RangeRun {
     pub(super) totals: RangeTotals,
     pub(super) original_sha256: String,
     pub(super) result_sha256: String,
+    /// The id of the record of the run before it, if its record names one.
+    pub(super) previous: Option<String>,
     /// The file that its record names.
     pub(super) file: String,
     /// The time that its record names; empty where that cannot be read.

@@ -1,23 +1,19 @@
 //! The records of an archive, read line by line.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt::Display;
 use std::mem::take;
 use std::path::Path;
-use std::sync::OnceLock;
 
 use anyhow::Result;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::compact::{CompactionPolicy, is_lines};
+use crate::compact::is_lines;
 use crate::exit::Failure;
 use crate::files::input::{InputPiece, LineReader};
-use crate::hash::{Hasher, sha256};
-use crate::plan::summaries::number_rounds;
-use crate::transcript::framing::Document;
+use crate::hash::Hasher;
 use crate::transcript::record_id::RecordId;
 use crate::wording::counted;
 
@@ -119,7 +115,7 @@ impl RecordLines {
     ///
     /// # Errors
     /// The file cannot be read.
-    fn next<T: DeserializeOwned>(&mut self) -> Result<Option<(T, RecordPlace)>> {
+    pub(super) fn next<T: DeserializeOwned>(&mut self) -> Result<Option<(T, RecordPlace)>> {
         while let Some((line, place)) = self.next_line()? {
             match serde_json::from_str(line) {
                 Ok(record) => return Ok(Some((record, place))),
@@ -234,41 +230,4 @@ pub(super) fn is_archive(file: &Path) -> bool {
 /// Whether a line is the record of an archive.
 pub(super) fn is_record(line: &[u8]) -> bool {
     line.starts_with(b"{") && serde_json::from_slice::<RecordMessages>(line).is_ok()
-}
-
-/// The rounds of the summaries in the archive of a run, which is read once.
-#[derive(Default)]
-pub(super) struct ArchivedRounds(OnceLock<HashMap<String, u32>>);
-
-impl ArchivedRounds {
-    /// Numbers the rounds of the summaries of tcompact in a document. What the archive says of one holds.
-    pub(super) fn number(&self, policy: &CompactionPolicy, document: &mut Document<'_>) {
-        let Some(archive) = policy.archive.as_deref().filter(|_| policy.has_records()) else { return };
-        let rounds = self.0.get_or_init(|| read_rounds(archive));
-        if rounds.is_empty() {
-            return;
-        }
-        let known = |text: &str| rounds.get(&sha256(text.as_bytes())).copied();
-        document.transcripts.iter_mut().for_each(|transcript| number_rounds(transcript, &policy.cut, known));
-    }
-}
-
-/// Reads the round of each summary in an archive, by the hash of its text. Lines that are not records have none, and so
-/// has an archive that is not there yet.
-fn read_rounds(archive: &Path) -> HashMap<String, u32> {
-    #[derive(Deserialize)]
-    struct Summarized {
-        round: u32,
-        summary_sha256: String,
-    }
-    let mut rounds = HashMap::new();
-    if !archive.is_file() {
-        return rounds;
-    }
-    let Ok(lines) = LineReader::open(archive) else { return rounds };
-    let mut lines = RecordLines::new(lines);
-    while let Ok(Some((Summarized { round, summary_sha256 }, _))) = lines.next() {
-        rounds.insert(summary_sha256, round);
-    }
-    rounds
 }

@@ -17,7 +17,7 @@ use crate::engine::broken_records::BrokenRun;
 use crate::engine::large_text::{LargeText, Unfinished, copy};
 use crate::engine::range_reader::RangeReader;
 use crate::engine::range_runs::{LeftRange, RangeRun};
-use crate::engine::restorer::{Restored, Restorer, has_same_name, why_refused};
+use crate::engine::restorer::{LostRun, Restored, Restorer, has_same_name, why_refused};
 
 /// Whether a text has in each of some ranges what a run left there.
 fn has_all(ranges: &[LeftRange], text: &LargeText) -> Result<bool> {
@@ -52,6 +52,8 @@ pub(super) struct RangeRestorer<'r, 'p> {
     pub(super) done: RestoredRounds,
     /// The hashes before and after of the runs that were put back.
     used: HashSet<(String, String)>,
+    /// The last run that the archive does not have.
+    lost: Option<LostRun>,
 }
 
 /// What a text begins with: the hashes of some beginnings by their lengths, and the length of the whole.
@@ -86,6 +88,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
             is_limited: rounds.is_some_and(|rounds| rounds <= most),
             done: RestoredRounds::default(),
             used: HashSet::new(),
+            lost: None,
         }
     }
 
@@ -114,6 +117,9 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     ) -> Result<LargeText> {
         let mut restored: Option<LargeText> = None;
         let beginnings = loop {
+            if let Some(lost) = self.lost.as_ref().filter(|lost| lost.rounds < self.done.rounds) {
+                return Err(self.refused(&lost.sentence()));
+            }
             let is_end = self.done.rounds > 0 && self.done.rounds >= self.most;
             if is_end
                 && self.is_limited
@@ -244,6 +250,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
             self.done.newest_run_time.clone_from(&run.time);
         }
         self.done.rounds += 1;
+        self.set_lost(self.archive.lost_run(run.previous.as_deref()));
         self.done.files.insert(run.file.clone());
         self.done.grown += usize::from(run.totals.result_bytes < length);
         self.used.insert((run.original_sha256.clone(), run.result_sha256.clone()));
@@ -280,6 +287,16 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         written.finish()
     }
 
+    /// Notes that the archive does not have the run before the last one that was put back, if there is an id.
+    fn set_lost(&mut self, id: Option<String>) {
+        if self.lost.is_none()
+            && let Some(id) = id
+        {
+            self.done.lost = Some(id.clone());
+            self.lost = Some(LostRun { id, rounds: self.done.rounds });
+        }
+    }
+
     /// Puts back a round whose record holds a whole text: what it left is the beginning of the text with the length
     /// `known`, or a shorter text that was written anew. A text that was read whole is not large.
     fn restore_in_memory(
@@ -307,6 +324,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         }
         self.done.files.extend(done.files);
         self.done.rounds += done.rounds;
+        self.set_lost(done.lost);
         self.done.grown += done.grown + usize::from(end < length);
         self.done.missing = done.missing;
         self.done.undone_before = self.done.undone_before.take().or(done.undone_before);

@@ -25,6 +25,7 @@ use crate::engine::records::RecordPlace;
 
 pub(super) use broken_runs::why_refused;
 pub(super) use messages_set::lines_that_set_all_messages;
+pub(super) use rounds::LostRun;
 pub(super) use text::Restored;
 pub(super) use which_run::has_same_name;
 
@@ -96,6 +97,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         if restored.edits.is_empty() && *restored.text == *text {
             return Ok(None);
         }
+        self.refuse_lost_run(None, &rounds, 0)?;
         if self.done.lines.is_empty() {
             restored.join();
             if let Some(why) = self.edited_run(text, &restored.text, None, &rounds)? {
@@ -123,6 +125,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         if rounds.number < self.most {
             self.done.notes_left = self.notes_without_record(&restored);
         }
+        self.done.lost = self.done.lost.take().or(rounds.lost.map(|lost| lost.id));
         Ok(Some(restored))
     }
 
@@ -141,11 +144,13 @@ impl<'p, 'a> Restorer<'p, 'a> {
                 }
             }
             original.join();
+            self.refuse_lost_run(Some(index + 1), &own, rounds.number)?;
             if *original.text != *content {
                 if let Some(why) = self.edited_run(content, &original.text, Some(index + 1), &own)? {
                     return Err(self.refused(Some(index + 1), &why));
                 }
                 self.done.undone_before = self.done.undone_before.take().or(own.last_undone_before().cloned());
+                self.done.lost = self.done.lost.take().or(own.lost.map(|lost| lost.id));
                 self.done.lines.insert(index + 1);
                 edits.push(PutBack { range: start..start + content.len(), bytes: original.text.into_owned() });
             }
@@ -319,7 +324,9 @@ impl<'p, 'a> Restorer<'p, 'a> {
     ) -> Result<Vec<PutBack>, RestoreError> {
         rounds.seen.insert(hash);
         let records = restoring::of_one_original(records, line)?;
-        records.first().into_iter().for_each(|record| rounds.add(record));
+        if let Some(record) = records.first() {
+            self.add_round(record, rounds);
+        }
         restoring::edits_to_original(text, line, records)
     }
 
@@ -348,9 +355,33 @@ impl<'p, 'a> Restorer<'p, 'a> {
         }
         rounds.grown += usize::from(!rounds.is_same_run(&records[0]));
         rounds.seen.insert(records[0].result_sha256.clone());
-        rounds.add(&records[0]);
+        self.add_round(&records[0], rounds);
         restored.text = Cow::Owned(put_back.into_bytes());
         Ok(true)
+    }
+
+    /// Counts a record as put back.
+    fn add_round(&self, record: &Record, rounds: &mut Rounds) {
+        rounds.add(record);
+        if rounds.lost.is_none()
+            && let Some(id) = self.archive.lost_run(record.previous.as_deref())
+        {
+            rounds.lost = Some(LostRun { id, rounds: rounds.number });
+        }
+    }
+
+    /// Refuses to go back to before a run that the archive does not have. `done` is the number of rounds that were put back of
+    /// the whole text before its lines.
+    ///
+    /// # Errors
+    /// There is such a run, and more was put back than the rounds behind it.
+    fn refuse_lost_run(&self, line: Option<usize>, rounds: &Rounds, done: usize) -> Result<()> {
+        let Some(lost) = &rounds.lost else { return Ok(()) };
+        if rounds.number <= lost.rounds {
+            return Ok(());
+        }
+        let lost = LostRun { rounds: lost.rounds + done, ..lost.clone() };
+        Err(self.refused(line, &lost.sentence()))
     }
 
     fn refused(&self, line: Option<usize>, why: &str) -> anyhow::Error {

@@ -22,9 +22,9 @@ use crate::settings::{Action, Destination, Settings, Volume};
 use crate::sync::{lock, unpoisoned};
 use crate::wording::counted;
 
+use crate::engine::archived_runs::ArchivedRuns;
 use crate::engine::inputs::Inputs;
 use crate::engine::journal::Journal;
-use crate::engine::records::ArchivedRounds;
 use crate::engine::summaries::RunCache;
 
 /// The place of a result that does not exist.
@@ -37,8 +37,8 @@ pub(super) struct Run<'b> {
     pub(super) journal: Option<Journal>,
     pub(super) listeners: Listeners,
     pub(super) cache: RunCache,
-    /// The rounds of the summaries in the archive.
-    pub(super) rounds: ArchivedRounds,
+    /// The runs that the archive has records of.
+    pub(super) archived_runs: ArchivedRuns,
     /// The files that other processes have open.
     open_files: OpenFiles,
     /// The homes of the agents whose sessions are replaced.
@@ -76,10 +76,10 @@ impl<'b> Run<'b> {
             failed: inputs.unsearched.len() as u64,
             ..Totals::default()
         };
-        let (listeners, rounds) = (Listeners::new(settings, inputs.entries.len()), ArchivedRounds::default());
+        let (listeners, archived_runs) = (Listeners::new(settings, inputs.entries.len()), ArchivedRuns::default());
         let state = Mutex::new(RunState { totals, ..RunState::default() });
         let (open_files, agent_homes) = (OpenFiles::default(), AgentHomes::default());
-        let run = Run { settings, inputs, journal, listeners, cache, rounds, open_files, agent_homes, state };
+        let run = Run { settings, inputs, journal, listeners, cache, archived_runs, open_files, agent_homes, state };
         for path in &inputs.passed_over {
             let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or not a file");
             run.listeners.handle(&Event::InputStatus { source: &name, what: why });

@@ -65,7 +65,7 @@ impl Task<'_> {
         let mut document = read(&settings.input, policy, &prepared.input, &arena)?;
         let is_checked = settings.action == Action::Check;
         if !is_checked {
-            self.run.rounds.number(policy, &mut document);
+            self.run.archived_runs.number(policy, &mut document);
             if policy.writes_records() {
                 assign_record_ids(&mut document, prepared.input.bytes(), prepared.input.lines_before);
             }

@@ -123,6 +123,8 @@ pub(crate) struct RestoredRounds {
     pub(crate) rounds: usize,
     /// The last round that is not in the archive, where one stands before those.
     pub(crate) missing: Option<u32>,
+    /// The id of the record before those, where the archive had it once.
+    pub(crate) lost: Option<String>,
     /// The lines that are conversations of their own.
     pub(crate) lines: HashSet<usize>,
     /// The rounds after which the text has grown.

@@ -67,6 +67,7 @@ mod request_limits;
 mod restoring;
 mod restoring_broken;
 mod restoring_grown;
+mod restoring_lost;
 mod restoring_rounds;
 mod restoring_runs;
 mod results_without_text;

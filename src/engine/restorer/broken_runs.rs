@@ -34,8 +34,10 @@ impl Restorer<'_, '_> {
         let source = Source::of_file(text).ok();
         let mut lists = source.as_ref().map(|source| TextLists::new(text, source));
         for broken in &self.archive.broken {
-            // The run was killed, and repeated.
-            if broken.found(&next.original_sha256) {
+            // The run was killed, and repeated; or it was before the next one, which is put back without it.
+            let is_before =
+                broken.number < next.number && broken.id().is_some() && broken.id() == next.previous.as_deref();
+            if broken.found(&next.original_sha256) || is_before {
                 continue;
             }
             let told = match broken.told_of(&beginnings, lists.as_mut()) {

@@ -29,6 +29,27 @@ pub(super) struct Rounds {
     pub(super) undone_before: HashMap<(String, String), String>,
     /// The number of those that were told by what a list begins with.
     pub(super) grown: usize,
+    /// The last run that the archive does not have.
+    pub(super) lost: Option<LostRun>,
+}
+
+/// A run that a later record names, and that the archive does not have.
+#[derive(Debug, Clone)]
+pub(in crate::engine) struct LostRun {
+    pub(in crate::engine) id: String,
+    /// The number of rounds behind it, which can be put back.
+    pub(in crate::engine) rounds: usize,
+}
+
+impl LostRun {
+    /// Why nothing is put back, and what can be.
+    pub(in crate::engine) fn sentence(&self) -> String {
+        let LostRun { id, rounds } = self;
+        format!(
+            "the record {id} of the run before is missing or broken in it, so that nothing tells what that run changed; \
+             --rounds {rounds} takes back the later ones"
+        )
+    }
 }
 
 /// The hashes before and after of the run of a record.

@@ -70,7 +70,7 @@ impl Sink<'_> {
     /// Lets archived messages wait for the result, and the files that they name. Files of lines are written at once: there
     /// can be many, and none replaces another.
     pub(super) fn add_archived(&self, written: &mut Written, archived: Archived) -> Result<()> {
-        let Archived { sections, files } = archived;
+        let Archived { mut sections, files } = archived;
         if self.run.settings.action.is_read_only() || sections.is_empty() && files.is_empty() {
             return Ok(());
         }
@@ -81,8 +81,9 @@ impl Sink<'_> {
         } else {
             written.files.extend(files);
         }
-        let archive = self.policy.archive.as_ref();
-        archive.map_or(Ok(()), |archive| written.sections.add(archive, sections, are_of_lines))
+        let Some(archive) = &self.policy.archive else { return Ok(()) };
+        self.run.archived_runs.of(archive).name_previous(&mut sections);
+        written.sections.add(archive, sections, are_of_lines)
     }
 
     /// Writes what stands beside the result so far, then calls `write`. If any of it fails, the report and the archive are as

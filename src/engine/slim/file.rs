@@ -21,6 +21,7 @@ use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
 use crate::wording::reason;
 
+use crate::engine::archived_runs::RunsBefore;
 use crate::engine::inputs::{edited, read, source_name};
 use crate::engine::large::is_large;
 use crate::engine::records::is_record;
@@ -207,8 +208,11 @@ fn replace(
             return Ok(None);
         }
         let mut waiting = WaitingSections::default();
-        waiting.add(&checked_archive(file)?, slimmed.archived.sections, false)?;
-        waiting.append(&file.archive())
+        let archive = checked_archive(file)?;
+        let mut sections = slimmed.archived.sections;
+        RunsBefore::read(&archive).name_previous(&mut sections);
+        waiting.add(&archive, sections, false)?;
+        waiting.append(&archive)
     };
     let place = Place { settings, file, before, open_files };
     place.put(result, archive, saving)

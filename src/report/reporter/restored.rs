@@ -22,6 +22,8 @@ pub(super) fn lines(archive: &Path, done: &RestoredRounds, all: usize, damaged: 
     if let Some(round) = done.missing {
         let rounds = if round > 1 { format!("rounds 1 to {round}") } else { "round 1".to_owned() };
         said.push(format!("{archive} has nothing of {rounds}"));
+    } else if let Some(id) = &done.lost {
+        said.push(format!("{archive} lacks the record {id} of the run before"));
     }
     if done.notes_left > 0 {
         let notes = counted(done.notes_left as u64, "note");

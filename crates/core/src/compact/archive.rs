@@ -78,7 +78,7 @@ impl Section {
     }
 
     /// Adds a member to a record.
-    fn add_member(&mut self, member: &str) {
+    pub fn add_member(&mut self, member: &str) {
         if let Section::Record(record) = self
             && record.pop() == Some('}')
         {

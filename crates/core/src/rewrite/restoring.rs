@@ -23,6 +23,9 @@ pub struct Record {
     /// What names the record in the notes of its run; empty where an older version wrote it.
     #[serde(default)]
     pub id: String,
+    /// The id of the record of the run before it on the same text; nothing where the archive had none, and where an older
+    /// version wrote the record.
+    pub previous: Option<String>,
     /// The name of the format; empty where nothing was read as messages.
     #[serde(default)]
     pub format: String,

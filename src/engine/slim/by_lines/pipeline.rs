@@ -22,6 +22,7 @@ use crate::rewrite::ranges::{ClosingRecord, RangePlace, RangeTotals, range_recor
 use crate::rewrite::{Edit, pieces};
 use crate::transcript::format::Format;
 
+use crate::engine::archived_runs::RunsBefore;
 use crate::engine::slim::place::{Place, checked_archive};
 
 /// The blocks that wait between two threads.
@@ -216,21 +217,25 @@ fn archive(
         return Ok(None);
     }
     let (mut first, mut is_whole) = (Some(first), false);
-    let records = WaitingRecords::write(&checked_archive(place.file)?, || {
+    let archive = checked_archive(place.file)?;
+    let runs_before = RunsBefore::read(&archive);
+    let records = WaitingRecords::write(&archive, || {
         if is_whole {
             return Ok(None);
         }
-        let record = match first.take().unwrap_or_else(|| parts.recv()) {
+        match first.take().unwrap_or_else(|| parts.recv()) {
             Ok(ArchivePart::Block(block)) => {
-                range_record(&source, format.name, block.range, &block.lines, &block.edits)
+                let record = range_record(&source, format.name, block.range, &block.lines, &block.edits);
+                Ok(Some(Section::Record(record)))
             }
             Ok(ArchivePart::End(closing)) => {
                 is_whole = true;
-                closing
+                let mut closing = Section::Record(closing);
+                runs_before.name_previous(std::slice::from_mut(&mut closing));
+                Ok(Some(closing))
             }
-            Err(_) => return Ok(None),
-        };
-        Ok(Some(Section::Record(record)))
+            Err(_) => Ok(None),
+        }
     })?;
     Ok(is_whole.then_some(records))
 }
