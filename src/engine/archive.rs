@@ -272,6 +272,14 @@ impl<'p> Archive<'p> {
         self.by_id.get(id).cloned().unwrap_or_default()
     }
 
+    /// Whether a whole record is of the same run as a broken one: the run was killed, and repeated.
+    pub(super) fn has_repeated(&self, broken: &BrokenRecord) -> bool {
+        let Some((id, result)) = broken.id().zip(broken.result()) else { return false };
+        let Some(of_result) = self.by_result.get(result) else { return false };
+        let lines: HashSet<usize> = self.with_id(id).iter().map(|place| place.line).collect();
+        of_result.values().flatten().any(|place| lines.contains(&place.line))
+    }
+
     /// The id of the run before one that names it as `previous`, if the archive does not have that run.
     pub(super) fn lost_run(&self, previous: Option<&str>) -> Option<String> {
         let id = previous?;

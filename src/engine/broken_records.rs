@@ -94,6 +94,17 @@ impl BrokenRecord {
         self.source.as_deref().map(|source| file_of_source(source, self.line))
     }
 
+    /// The file, if the number of a line stands behind its name and the record is cut off before it names the line.
+    pub(super) fn file_before_line(&self) -> Option<&str> {
+        let (file, line) = self.source.as_deref().filter(|_| self.line.is_none())?.rsplit_once(':')?;
+        line.starts_with(|c: char| c.is_ascii_digit()).then_some(file)
+    }
+
+    /// The hash of the text that the run left.
+    pub(super) fn result(&self) -> Option<&str> {
+        self.result_sha256.as_deref()
+    }
+
     pub(super) fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }

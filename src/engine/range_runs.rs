@@ -18,6 +18,7 @@ pub(super) struct RangeRuns {
 }
 
 /// A range of a text, and the hash of what a run left there; none where an older version wrote its record.
+#[derive(PartialEq)]
 pub(super) struct LeftRange {
     pub(super) place: RangePlace,
     pub(super) left_sha256: Option<String>,
@@ -69,10 +70,12 @@ impl RangeRuns {
 
     /// Adds the run of a closing record. Where its ranges begin is known from these.
     pub(super) fn close(&mut self, run: RangeRun) {
-        self.places.clear();
+        let places = std::mem::take(&mut self.places);
         let (first, count) = self.open.take().map_or((0, 0), |OpenRun { first, count }| (first, count));
         let run = RangeRun { first, ..run };
         if count == run.totals.count {
+            // The run was killed before, and repeated.
+            self.unclosed.retain(|ranges| !ranges.iter().all(|range| places.contains(range)));
             self.runs.push(run);
         } else {
             self.incomplete.push(run);

@@ -189,7 +189,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     /// Refuses a text that begins with what a run left whose records are not all there.
     ///
     /// # Errors
-    /// It is, and what is missing.
+    /// The text begins so; the error says what is missing.
     fn refuse_missing_ranges(&self, text: &LargeText, beginnings: &Beginnings) -> Result<()> {
         let runs = &self.archive.range_runs;
         if runs.incomplete.iter().any(|run| beginnings.is_left(run) && !beginnings.is_original(run)) {
@@ -209,7 +209,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     /// There is such a run, or nothing tells that there is none.
     fn refuse_broken_run(&self, next: Option<&RangeRun>, beginnings: &Beginnings) -> Result<()> {
         for broken in &self.archive.broken {
-            if next.is_some_and(|next| broken.found(&next.original_sha256)) {
+            if next.is_some_and(|next| broken.found(&next.original_sha256)) || self.archive.has_repeated(broken) {
                 continue;
             }
             let told = match broken.told_of(&beginnings.known_lines, None) {

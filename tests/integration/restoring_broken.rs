@@ -149,6 +149,25 @@ fn a_run_that_was_killed_and_repeated_comes_back() {
     }
 }
 
+/// Half a record of the first run, all of it, and the record of the second run.
+#[test]
+fn a_run_that_was_killed_and_repeated_before_another_comes_back() {
+    for name in NAMES {
+        for arguments in LATER_RUNS {
+            let runs = TwoRuns::new(name, arguments);
+            let left = [runs.session.messages(), vec![user("And bed 3?")]].concat();
+            let whole = [said(), grown(), vec![user("And bed 3?")]].concat();
+            let told = memchr::memmem::find(&runs.records, b"\"left\":").expect("a member");
+            for length in (told..runs.second - 1).step_by(runs.second / 12) {
+                runs.session.write(&left);
+                let records = [&runs.records[..length], b"\n", &runs.records[..]].concat();
+                fs::write(runs.session.archive(), records).expect("written");
+                assert_restored(&runs.session.restore(), &whole, &format!("{name} {arguments:?} {length}"));
+            }
+        }
+    }
+}
+
 #[test]
 fn the_broken_record_of_another_file_is_not_of_this_one() {
     for name in NAMES {

@@ -37,7 +37,8 @@ impl Restorer<'_, '_> {
             // The run was killed, and repeated; or it was before the next one, which is put back without it.
             let is_before =
                 broken.number < next.number && broken.id().is_some() && broken.id() == next.previous.as_deref();
-            if broken.found(&next.original_sha256) || is_before {
+            let is_repeated = broken.found(&next.original_sha256) || self.archive.has_repeated(broken);
+            if is_repeated || is_before {
                 continue;
             }
             let told = match broken.told_of(&beginnings, lists.as_mut()) {
@@ -54,7 +55,9 @@ impl Restorer<'_, '_> {
     /// Whether a broken record can be of this text, by the file that it names.
     fn can_be_of(&self, broken: &BrokenRecord, next: &Record, rounds: &Rounds) -> bool {
         let Some(file) = broken.file() else { return true };
-        file == next.file() || rounds.files.contains(file) || self.file != "-" && has_same_name(file, self.file)
+        [Some(file), broken.file_before_line()].into_iter().flatten().any(|file| {
+            file == next.file() || rounds.files.contains(file) || self.file != "-" && has_same_name(file, self.file)
+        })
     }
 }
 
