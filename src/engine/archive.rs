@@ -133,7 +133,9 @@ impl<'p> Archive<'p> {
             }
             archive.add(head, place);
         }
-        lines.broken.drain(..).for_each(|broken| archive.add_broken(broken));
+        for broken in lines.broken.drain(..) {
+            archive.add_broken(broken);
+        }
         archive.range_runs.end_unclosed();
         if let Some(unpacked) = unpacked {
             archive.file = unpacked.end().map_err(|error| not_unpacked(path, &error))?;

@@ -293,7 +293,9 @@ impl Redactor {
             let escape = escape_letters(text.as_bytes(), secret.range.start);
             secret.range.start = secret.range.end.min(secret.range.start + escape);
         }
-        found.iter_mut().for_each(|secret| secret.range = without_brackets(text, secret.range.clone()));
+        for secret in &mut found {
+            secret.range = without_brackets(text, secret.range.clone());
+        }
         let found = merge(text, found, &placeholders);
         if found.is_empty() {
             return Cow::Borrowed(text);

@@ -269,7 +269,7 @@ sk-your-api-key-goes-here-please ¦ class="sk-toggleable__content fitted sk-cont
 docker run --user 1000:1000 x ¦ PWD=/home/me/project ¦ [env-secret-1] [github-token-2] API_KEY=[env-secret-1]
 password=[password-3], token: "[jwt-1]" ¦ PASS: tests/test_x.py::test_y ¦ document.cookie = name
 the bearer of bad news ¦ token: 4f3a2b1c99 ¦ API_KEY=get_key(name)
-password: String? ¦ val password: String? = null ¦ secret: Uint8Array ¦ password=@/run/secrets/pw1
+salt and pepper: 2tsp5x ¦ file 9f86d081884c7d659a2feaa0c55ad015.Ab3dEf5hIj7kLm9o.js ¦ password: String? ¦ val password: String? = null ¦ secret: Uint8Array ¦ password=@/run/secrets/pw1
 headers["Authorization"] = authHeader1 ¦ <li key="item-12ab"> ¦ <Item key="row-12ab" /> ¦ existingSecret: my-secret-name
 headers = {"Authorization": f"Bearer {token}"} ¦ Authorization: the user has to log in
 {"x-api-key": "${API_KEY}"} ¦ https://cdn.example/npm/react@18.2.0/index.js https://medium.com/@me/x

@@ -106,7 +106,7 @@ impl Session for NoSession {}
 pub struct Faults<T> {
     /// The faults, in order.
     pub found: Vec<T>,
-    /// The edits that repair all of them.
+    /// The edits that repair those of them that can be repaired at once. Others are found again behind these.
     pub repairs: Vec<Edit>,
 }
 
