@@ -45,8 +45,7 @@ static FOR: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Names of passwords; unimportant words may follow.
 static PASSWORDS: LazyLock<Regex> = LazyLock::new(|| {
-    let words =
-        "mnemonic|(?:seed|recovery|backup)_?phrase|(?:^|_)(?:psk|pw|psw|mdp)|rootpw|bindpw|authtok|requirepass|(?:auth|hash|password)_pepper";
+    let words = "mnemonic|(?:seed|recovery|backup)_?phrase|(?:^|_)(?:psk|pw|psw|mdp)|rootpw|bindpw|authtok|requirepass|(?:auth|hash|password)_pepper";
     ending(&format!("(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|dbpass|credential)s?|{words}"))
 });
 /// Names of keys.

@@ -9,9 +9,9 @@ use crate::foreign::recognizer::OtherProgram;
 use crate::format::Transcript;
 use crate::json::Json;
 use crate::message::{Content, Message, Part, PartKind};
-use crate::unknown_pairs::{PartPlace, UnknownPair};
+use crate::unknown_pairs;
+use crate::unknown_pairs::PartPlace;
 use crate::wording::counted;
-use crate::{detect, unknown_pairs};
 
 /// The foreign parts of a message. Results are skipped: they may have parts of any kind.
 fn foreign_parts<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = &'m Part<'a>> {
@@ -151,21 +151,22 @@ fn all_foreign_parts<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<It
 }
 
 /// The first foreign part that could be a call or a result and that no other part belongs to, if there is one. Unless
-/// the user named the format, the conversation is then of another one: all calls of this format are known.
-pub(crate) fn check_unknown_call(transcript: &Transcript<'_>) -> Option<UnknownPart> {
+/// the user named the format, the conversation is then of another one: all calls of this format are known. `is_known` says
+/// whether another format knows the part of a message that begins at a byte.
+pub(crate) fn check_unknown_call(
+    transcript: &Transcript<'_>,
+    is_known: &dyn Fn(Json<'_>, usize) -> bool,
+) -> Option<UnknownPart> {
     let mut unknown = all_foreign_parts(transcript).filter(|(_, part)| could_be_call_or_result(*part)).peekable();
     unknown.peek()?;
     let pairs = unknown_pairs::find(&transcript.messages);
-    let (message, part) = unknown.find(|(message, part)| !is_paired(transcript, &pairs, *message, *part))?;
+    let is_alone = |message: usize, part: Json<'_>| {
+        let place = PartPlace { message, start: part.span().start };
+        let pair = pairs.iter().find(|pair| pair.first == place || pair.second == place);
+        pair.is_none_or(|pair| is_known(transcript.messages[pair.first.message].json, pair.first.start))
+    };
+    let (message, part) = unknown.find(|(message, part)| is_alone(*message, *part))?;
     Some(UnknownPart::of(transcript, message, part, None))
-}
-
-/// Whether a part is one of a pair of which no format knows the first.
-fn is_paired(transcript: &Transcript<'_>, pairs: &[UnknownPair], message: usize, part: Json<'_>) -> bool {
-    let place = PartPlace { message, start: part.span().start };
-    let Some(pair) = pairs.iter().find(|pair| pair.first == place || pair.second == place) else { return false };
-    let calling = transcript.messages[pair.first.message].json;
-    detect::formats_that_know(calling, pair.first.start, transcript.format.name).is_empty()
 }
 
 /// The first foreign part of a conversation whose content is foreign for the larger part.

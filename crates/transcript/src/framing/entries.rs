@@ -24,7 +24,9 @@ impl<'a> List<'a> {
             detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
         })?;
         let transcript = self.read_as(source, format)?;
-        match foreign::check_unknown_call(&transcript) {
+        let is_known =
+            |message: Json<'_>, start: usize| !detect::formats_that_know(message, start, format.name).is_empty();
+        match foreign::check_unknown_call(&transcript, &is_known) {
             Some(unknown) => Err(refused(&transcript, unknown)),
             None => Ok(transcript),
         }
