@@ -3,7 +3,7 @@
 //! What such parts are is not known, so nothing answers them or removes one of them: a cut keeps both or removes both.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::json::{Json, JsonKind};
 use crate::message::{Content, Message, Part, PartKind};
@@ -50,7 +50,7 @@ pub fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
 
 /// All pairs, also those inside of one message.
 pub(crate) fn find(messages: &[Message<'_>]) -> Vec<UnknownPair> {
-    let mut members: HashMap<Cow<'_, str>, Vec<IdMember<'_>>> = HashMap::new();
+    let mut members: BTreeMap<Cow<'_, str>, Vec<IdMember<'_>>> = BTreeMap::new();
     for (message, read) in messages.iter().enumerate() {
         let Content::Parts(parts) = &read.content else { continue };
         for part in parts.iter().filter(|part| can_be_paired(part, read)) {

@@ -54,15 +54,7 @@ fn set_rounds(transcript: &mut Transcript<'_>, policy: &CutPolicy, known: impl F
 /// change between two runs.
 fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> Range<usize> {
     let messages = &transcript.messages;
-    let opens = |index: usize| {
-        let message = &messages[index];
-        let opens = message.opens_with(&policy.summary_prefix)
-            || RemovalNote::of(message).is_some()
-            || message.opens_with(fence::WRAPPED) && is_whole(message);
-        let may_be_ours =
-            || if message.earlier { transcript.format.marks_summaries } else { may_have_been_given(message, role) };
-        opens && may_be_ours() && !follows_command(messages, index)
-    };
+    let opens = |index: usize| opens_as_ours(transcript, policy, role, index);
     if !(0..messages.len()).any(opens) {
         return 0..0;
     }
@@ -94,6 +86,18 @@ fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> R
     let stays = |index: &usize| pinned.binary_search(index).is_ok();
     let follows = |index: &usize| !stays(index) && opens(*index) && is_whole(&messages[*index]);
     first..first + 1 + (first + 1..messages.len()).take_while(follows).count()
+}
+
+/// Whether a message begins as a summary of ours does, and may be one. Few do, so the beginning is looked at first.
+fn opens_as_ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole, index: usize) -> bool {
+    let message = &transcript.messages[index];
+    let opens = message.opens_with(&policy.summary_prefix)
+        || RemovalNote::of(message).is_some()
+        || message.opens_with(fence::WRAPPED) && is_whole(message);
+    if !opens || follows_command(&transcript.messages, index) {
+        return false;
+    }
+    if message.earlier { transcript.format.marks_summaries } else { may_have_been_given(message, role) }
 }
 
 /// Whether a message has the role of a summary. Users can write into their own words what they like.
