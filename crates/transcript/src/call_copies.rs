@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::json::Json;
+use crate::json::{Json, JsonKind};
 use crate::message::Message;
 
 /// The places in a message that repeat its calls.
 #[derive(Debug)]
 pub struct CallCopies {
-    /// The paths to the lists of them.
+    /// Members that hold all fields of a message in some encodings of the format. The first that is an object counts.
+    pub around: &'static [&'static str],
+    /// The paths from the fields of a message to the lists of them.
     pub lists: &'static [&'static [&'static str]],
     /// The members with the id of the call; the first one counts.
     pub ids: &'static [&'static str],
@@ -25,7 +27,8 @@ impl CallCopies {
             own.insert(call.json.span().start);
         }
         let mut copies = Vec::new();
-        for element in self.lists.iter().filter_map(|list| message.json.at(list)).flat_map(|list| list.items()) {
+        let fields = self.fields(message.json);
+        for element in self.lists.iter().filter_map(|list| fields.at(list)).flat_map(|list| list.items()) {
             let id = self.ids.iter().find_map(|key| element.get_text(key)).map(|id| id.decode());
             let index = id.and_then(|id| indices.get(&id).copied());
             if let Some(index) = index.filter(|_| !own.contains(&element.span().start)) {
@@ -33,5 +36,11 @@ impl CallCopies {
             }
         }
         copies
+    }
+
+    fn fields<'a>(&self, message: Json<'a>) -> Json<'a> {
+        let around = self.around.iter().filter_map(|key| message.get(key));
+        let mut objects = around.filter(|fields| fields.kind() == JsonKind::Object);
+        objects.next().unwrap_or(message)
     }
 }

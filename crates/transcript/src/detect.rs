@@ -5,6 +5,9 @@
 //! variant. Of the rest, the one with evidence wins. Evidence for several formats is an error, because a wrong guess
 //! would read calls as text.
 //!
+//! Where this rules out all formats, a message that none of them knows does not count against a format that reads most
+//! of the others: it is of a kind that is newer than this program.
+//!
 //! The first message never suffices: the traits that distinguish formats, tool calls and results, often come late.
 //! Messages with nothing but text fit several formats alike. They are read as the first of these in the table, which is
 //! safe because they have no calls to pair.
@@ -16,7 +19,7 @@
 use crate::foreign;
 use crate::format::{EnvelopeScore, Format, MatchScore};
 use crate::formats::FORMATS;
-use crate::json::{Items, Json, Object};
+use crate::json::{Items, Json, JsonKind, Object};
 use crate::read_error::{Ambiguity, Found};
 
 /// Why no format was found.
@@ -44,10 +47,10 @@ struct Candidate<'a> {
     is_plain: bool,
     /// The number of messages that the format can read and that say so themselves.
     read: usize,
-    /// The number of messages that the format can read only among others of its own, and the first of them.
-    doubtful: usize,
-    doubt: Option<(usize, Json<'a>)>,
-    /// The first message that the format cannot read.
+    /// The number of messages that the format does not know, and no other format either, and the first of them.
+    unknown: usize,
+    first_unknown: Option<(usize, Json<'a>)>,
+    /// The first message that rules out the format.
     mismatch: Option<(usize, Json<'a>)>,
 }
 
@@ -60,8 +63,8 @@ impl<'a> Candidate<'a> {
             is_marked: false,
             is_plain: false,
             read: 0,
-            doubtful: 0,
-            doubt: None,
+            unknown: 0,
+            first_unknown: None,
             mismatch: None,
         }
     }
@@ -72,20 +75,11 @@ impl<'a> Candidate<'a> {
         self.mismatch.is_none() && is_supported
     }
 
-    /// Whether only other messages tell that some are of this format.
-    fn is_doubtful(&self) -> bool {
-        self.doubt.is_some() && self.envelope != EnvelopeScore::Sure
-    }
-
     /// Adds how well a message fits. `is_variant` is true if some format claims the message as its variant of another.
     fn add(&mut self, index: usize, message: Json<'a>, fit: MatchScore, is_variant: bool) {
         self.is_marked |= matches!(fit, MatchScore::Marked(_));
         self.read += usize::from(fit.is_message());
         match fit {
-            MatchScore::Doubtful => {
-                self.doubtful += 1;
-                self.doubt = self.doubt.or(Some((index, message)));
-            }
             MatchScore::Neutral | MatchScore::Skipped => {}
             MatchScore::Own(what) | MatchScore::Marked(what) | MatchScore::Variant(what) => {
                 self.evidence = self.evidence.or(Some((index, what)))
@@ -97,19 +91,17 @@ impl<'a> Candidate<'a> {
             }
         }
     }
-}
 
-/// Rules out a format with doubtful messages, unless its envelope or most other messages speak for it and for no other
-/// format.
-fn resolve_doubts(candidates: &mut [Candidate<'_>]) {
-    let is_another_evident = candidates
-        .iter()
-        .any(|candidate| candidate.doubt.is_none() && candidate.mismatch.is_none() && candidate.evidence.is_some());
-    for candidate in candidates {
-        let is_evident = !is_another_evident && candidate.evidence.is_some() && candidate.doubtful < candidate.read;
-        if !is_evident && candidate.envelope != EnvelopeScore::Sure {
-            let first = [candidate.doubt, candidate.mismatch].into_iter().flatten().min_by_key(|(index, _)| *index);
-            candidate.mismatch = first;
+    fn add_unknown(&mut self, index: usize, message: Json<'a>) {
+        self.unknown += 1;
+        self.first_unknown = self.first_unknown.or(Some((index, message)));
+    }
+
+    /// Lets unknown messages rule out the format, unless its envelope or most other messages speak for it.
+    fn judge_unknown(&mut self) {
+        if self.unknown >= self.read && self.envelope != EnvelopeScore::Sure {
+            let first = [self.first_unknown, self.mismatch].into_iter().flatten().min_by_key(|(index, _)| *index);
+            self.mismatch = first;
         }
     }
 }
@@ -129,28 +121,29 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
     if let (Some(program), Some(message)) = (misread, envelope.as_ref().map(|envelope| envelope.json).or(first)) {
         return Err(Problem::Unknown { message, found: Found::of_program("it", program) });
     }
-    let mut candidates = candidates(envelope.as_ref());
+    let mut candidates = candidates_of(envelope.as_ref());
     let Some(first) = first else {
         // No message rules out any format.
         let likely = candidates.iter().find(|candidate| candidate.envelope != EnvelopeScore::Unknown);
         return Ok(likely.unwrap_or(&candidates[0]).format);
     };
-    // Formats that are ruled out are asked about later messages only if none is left, for the error message.
-    if let Some(misread) = collect_evidence(&mut candidates, messages.clone(), |candidate| candidate.mismatch.is_none())
-    {
+    if let Some(misread) = collect_evidence(&mut candidates, messages.clone()) {
         return Err(misread);
     }
-    resolve_doubts(&mut candidates);
-    if candidates.iter().any(|candidate| candidate.fits() && candidate.is_doubtful())
-        && let Some(of_program) = of_unread_program(messages)
-    {
-        return Err(of_program);
+    if !candidates.iter().any(Candidate::fits) {
+        candidates = candidates_of(envelope.as_ref());
+        collect_all_evidence(&mut candidates, messages.clone());
+        for candidate in &mut candidates {
+            candidate.judge_unknown();
+        }
+        if candidates.iter().any(Candidate::fits)
+            && let Some(of_program) = of_unread_program(messages)
+        {
+            return Err(of_program);
+        }
     }
     if candidates.iter().any(Candidate::fits) {
         candidates.retain(Candidate::fits);
-    } else {
-        collect_evidence(&mut candidates, messages.clone(), |_| true);
-        resolve_doubts(&mut candidates);
     }
     if let Some(marked) = candidates.iter().find(|candidate| candidate.is_marked && candidate.fits()) {
         return Ok(marked.format);
@@ -177,7 +170,7 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
 }
 
 /// The formats that the envelope allows.
-fn candidates<'a>(envelope: Option<&Object<'a>>) -> Vec<Candidate<'a>> {
+fn candidates_of<'a>(envelope: Option<&Object<'a>>) -> Vec<Candidate<'a>> {
     let fit =
         |format: &'static Format| envelope.map_or(EnvelopeScore::Unknown, |envelope| format.match_envelope(envelope));
     let mut candidates: Vec<Candidate<'a>> = FORMATS.iter().map(|format| Candidate::of(format, fit(format))).collect();
@@ -197,13 +190,10 @@ pub(super) fn formats_that_know(message: Json<'_>, start: usize, without: &str) 
     FORMATS.iter().filter(knows).map(|format| format.name).filter(|name| *name != without).collect()
 }
 
-/// Asks the candidates that pass `is_asked` about all messages. Returns the first message that all of them would misread.
-fn collect_evidence<'a>(
-    candidates: &mut [Candidate<'a>],
-    messages: Items<'a>,
-    is_asked: impl Fn(&Candidate<'_>) -> bool,
-) -> Option<Problem<'a>> {
-    let mut fits: Vec<(usize, MatchScore)> = Vec::with_capacity(candidates.len());
+/// Asks the candidates about all messages. One that is ruled out is not asked about later messages. Returns the first
+/// message that all of them would misread.
+fn collect_evidence<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>) -> Option<Problem<'a>> {
+    let mut scores: Vec<(usize, MatchScore)> = Vec::with_capacity(candidates.len());
     for (index, json) in messages.enumerate() {
         let message = Object::of(json);
         if let Some(program) = foreign::misread_message(&message) {
@@ -212,15 +202,47 @@ fn collect_evidence<'a>(
                 found: Found::of_program(&format!("message {index}"), program),
             });
         }
-        let asked = candidates.iter().enumerate().filter(|(_, candidate)| is_asked(candidate));
-        fits.clear();
-        fits.extend(asked.map(|(at, candidate)| (at, candidate.format.match_score(&message))));
-        let is_variant = fits.iter().any(|(_, fit)| matches!(fit, MatchScore::Variant(_)));
-        for (at, fit) in &fits {
-            candidates[*at].add(index, json, *fit, is_variant);
+        let asked = candidates.iter().enumerate().filter(|(_, candidate)| candidate.mismatch.is_none());
+        scores.clear();
+        scores.extend(asked.map(|(at, candidate)| (at, candidate.format.match_score(&message))));
+        let is_variant = scores.iter().any(|(_, score)| matches!(score, MatchScore::Variant(_)));
+        for (at, score) in &scores {
+            candidates[*at].add(index, json, *score, is_variant);
         }
     }
     None
+}
+
+/// Asks all candidates about all messages. A message that no format knows counts as unknown.
+fn collect_all_evidence<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>) {
+    for (index, json) in messages.enumerate() {
+        let message = Object::of(json);
+        let scores: Vec<MatchScore> =
+            candidates.iter().map(|candidate| candidate.format.match_score(&message)).collect();
+        let is_variant = scores.iter().any(|score| matches!(score, MatchScore::Variant(_)));
+        let mut can_be_unknown = json.kind() == JsonKind::Object;
+        for (candidate, score) in candidates.iter().zip(&scores) {
+            let is_known = match score {
+                MatchScore::Plain => is_wholly_known(&message, candidate.format),
+                score => score.is_message(),
+            };
+            can_be_unknown &= !is_known;
+        }
+        for (candidate, score) in candidates.iter_mut().zip(scores) {
+            if can_be_unknown && score == MatchScore::Mismatch {
+                candidate.add_unknown(index, json);
+            } else {
+                candidate.add(index, json, score, is_variant);
+            }
+        }
+    }
+}
+
+/// Whether a message without traits of a format is one that the format reads, and not one that is a little like it. No
+/// format of such messages gives them a type.
+fn is_wholly_known(message: &Object<'_>, format: &Format) -> bool {
+    let is_typed = message.get_text("type").is_some();
+    !is_typed && format.read(message).is_ok_and(|read| !read.content.is_empty() && !foreign::is_in(&read))
 }
 
 /// The first message that is one of a program whose files tcompact does not read.
@@ -345,7 +367,7 @@ mod tests {
     fn a_refused_part_is_named_with_the_formats_that_know_it() {
         let user = r#"{"role":"user","content":"u"}"#;
         let call = r#"{"role":"assistant","content":[{"type":"mcp_tool_use","id":"m","name":"f","input":{}}]}"#;
-        let source = format!(r#"{{"messages":[{user},{call}],"stream_options":{{}}}}"#);
+        let source = format!(r#"{{"messages":[{user},{call},{user},{call}],"stream_options":{{}}}}"#);
         let document = read(&source, crate::formats::by_name("openai-chat"), None);
         let message = document.as_ref().err().map(ToString::to_string).unwrap_or_default();
         assert!(message.ends_with("; anthropic reads it"), "{message}");

@@ -16,7 +16,7 @@ mod rejection;
 mod unread;
 
 pub(super) use completion::complete;
-pub(super) use part::{could_be_call_or_result, opaque_or_foreign, part, text_part, value};
+pub(super) use part::{could_be_call_or_result, message, opaque_or_foreign, part, text_part, value};
 pub(super) use programs::{misread_message, misread_program, unread_program};
 pub use recognizer::OtherProgram;
 pub use rejection::{ForeignShare, UnknownPart, check_mostly_foreign, is_in, large_foreign_content};

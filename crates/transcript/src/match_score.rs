@@ -5,8 +5,6 @@
 pub enum MatchScore {
     /// The format cannot read the value.
     Mismatch,
-    /// The format can read the value among messages that are surely its own. Alone it is rather another program's.
-    Doubtful,
     /// The value is not evidence for or against the format. It is not a message but may occur in files of this format, or a
     /// message that other formats write alike; only the other messages decide.
     Neutral,
@@ -30,7 +28,7 @@ pub enum MatchScore {
 impl MatchScore {
     /// Whether the value alone is a message of the format.
     pub fn is_message(self) -> bool {
-        !matches!(self, MatchScore::Mismatch | MatchScore::Doubtful | MatchScore::Neutral | MatchScore::Skipped)
+        !matches!(self, MatchScore::Mismatch | MatchScore::Neutral | MatchScore::Skipped)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Pairs of parts of unknown kinds of which one names the other by an id, such as a call and its result.
+//! Pairs of parts of unknown kinds of which one names the other by an id, such as a call and its result, and messages of
+//! unknown kinds that name a known call.
 //!
 //! What such parts are is not known, so nothing answers them or removes one of them: a cut keeps both or removes both.
 
@@ -6,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::json::{Json, JsonKind};
-use crate::message::{Content, Message, Part, PartKind};
+use crate::message::{Content, Message, Part, PartKind, Role};
 
 /// An id that more parts have names something else than a call.
 const MOST_PARTS: usize = 8;
@@ -43,9 +44,42 @@ pub fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
             groups.push((pair.first.message, pair.second.message));
         }
     }
+    add_unknown_answers(messages, &mut groups);
     groups.sort_unstable();
     groups.dedup();
     groups
+}
+
+/// Adds each call with the message behind it that names the call and that is of an unknown kind or has such a part.
+fn add_unknown_answers(messages: &[Message<'_>], groups: &mut Vec<(usize, usize)>) {
+    let mut answers: BTreeMap<Cow<'_, str>, Vec<usize>> = BTreeMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        let place = PartPlace { message: index, start: message.span().start };
+        let mut ids = Vec::new();
+        if message.role == Role::Other {
+            ids.extend(id_members(message.json, place));
+        }
+        for part in message.content.parts() {
+            if matches!(part.kind, PartKind::Foreign(_)) {
+                ids.extend(id_members(part.json, place));
+            }
+        }
+        for (id, member) in ids {
+            if names_call(member.key) {
+                answers.entry(id).or_default().push(index);
+            }
+        }
+    }
+    if answers.is_empty() {
+        return;
+    }
+    for (index, message) in messages.iter().enumerate() {
+        for id in message.calls.iter().filter_map(|call| call.id) {
+            let named = answers.get(&id.decode()).map_or(&[][..], Vec::as_slice);
+            let behind = named.iter().filter(|answer| **answer > index);
+            groups.extend(behind.map(|answer| (index, *answer)));
+        }
+    }
 }
 
 /// All pairs, also those inside of one message.
@@ -225,6 +259,18 @@ mod tests {
                 let transcript = &document.transcripts[0];
                 assert!(transcript.pairing.allowed_cuts(&transcript.groups)[4], "{apart}");
             }
+        }
+    }
+
+    #[test]
+    fn a_cut_keeps_a_known_call_with_the_unknown_message_that_names_it() {
+        const CHAT: &str = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"hologram","tool_call_id":"c","content":"r"},{"role":"user","content":"v"}]"#;
+        const BLOCKS: &str = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},{"role":"user","content":[{"type":"text","text":"t"},{"type":"hologram","tool_use_id":"c"}]},{"role":"user","content":"v"}]"#;
+        for source in [CHAT, BLOCKS] {
+            let document = read(source, None, None).expect("a transcript");
+            let transcript = &document.transcripts[0];
+            let cuts = transcript.pairing.allowed_cuts(&transcript.groups);
+            assert_eq!(cuts[1..], [true, true, false, true, true], "{source}");
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::json::{Json, JsonKind};
+use crate::json::{Json, JsonKind, Object};
 use crate::media;
-use crate::message::{Content, Part, PartKind};
+use crate::message::{Content, Message, Part, PartKind, RareFields};
 use crate::text::Text;
 
 /// Known kinds of parts without text: marks, and content that only its provider can read. Every other kind without a
@@ -18,6 +18,14 @@ const OPAQUE: &[&str] = &[
 /// A part of an unknown kind.
 pub(crate) fn part<'a>(json: Json<'a>) -> PartKind<'a> {
     value(json, PartKind::Foreign)
+}
+
+/// Reads a message of an unknown kind as it is spelled. Nobody is known to have said it.
+pub(crate) fn message<'a>(message: &Object<'a>) -> Message<'a> {
+    let part = Part { json: message.json, kind: part(message.json) };
+    let kind = ["role", "type", "kind", "from"].iter().find_map(|key| message.get_text(key));
+    let content = Content::Parts(Box::new([part]));
+    Message { content, rest: RareFields::of_role(kind), ..Message::empty(message.json) }
 }
 
 /// A value as it is spelled, of which `kind` is the kind of its text. Media in it are media, and its JSON around them is

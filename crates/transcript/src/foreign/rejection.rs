@@ -72,9 +72,10 @@ impl ForeignShare {
     }
 
     /// Whether the messages are rather of another format: more bytes are foreign than known, and they are not in a few
-    /// parts among many that are known. A file of another program has foreign parts throughout.
+    /// parts among many that are known. A file of another program has foreign parts throughout, and not one alone.
     pub fn is_of_other_format(self) -> bool {
-        self.is_large() && 2 * self.foreign_parts > self.known_parts
+        let is_alone = self.foreign_parts == 1 && self.known_parts > 0;
+        self.is_large() && !is_alone && 2 * self.foreign_parts > self.known_parts
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) static FORMAT: Format = Format {
     // Programs put it into the metadata, which have no fixed form. That of several steps is a sum over their requests.
     usage: &[UsageAt { step: Some("step-start"), ..UsageAt::path(&["metadata", "usage"]) }],
     // Version 4 repeats calls beside the parts.
-    call_copies: Some(CallCopies { lists: &[&["toolInvocations"]], ids: &["toolCallId"] }),
+    call_copies: Some(CallCopies { around: &[], lists: &[&["toolInvocations"]], ids: &["toolCallId"] }),
     // The user interface finds its messages by their ids.
     message_id: Some("id"),
     keeps_signatures: true,

@@ -131,8 +131,9 @@ fn parts<'a>(message: &Object<'a>) -> Option<Json<'a>> {
     message.get("parts").filter(|parts| parts.kind() == JsonKind::Array)
 }
 
+/// The role of a message. Parts without a role are the user's.
 fn role(message: &Object<'_>) -> Option<Role> {
-    let Some(role) = non_null(message, "role") else { return Some(Role::User) };
+    let Some(role) = non_null(message, "role") else { return parts(message).map(|_| Role::User) };
     let role = role.text()?;
     role_in(&[("user", Role::User), ("function", Role::User), ("model", Role::Assistant)], role)
 }

@@ -47,27 +47,18 @@ const USAGE: [UsageAt; 12] = [
 ];
 
 /// Where the provider's calls are beside those that `LangChain` parsed.
-const CALL_COPIES: [&[&str]; 12] = [
-    &["data", "additional_kwargs", "tool_calls"],
-    &["kwargs", "additional_kwargs", "tool_calls"],
-    &["additional_kwargs", "tool_calls"],
-    &["data", "tool_calls"],
-    &["kwargs", "tool_calls"],
-    &["tool_calls"],
-    &["data", "tool_call_chunks"],
-    &["kwargs", "tool_call_chunks"],
-    &["tool_call_chunks"],
-    &["data", "content"],
-    &["kwargs", "content"],
-    &["content"],
-];
+const CALL_COPIES: CallCopies = CallCopies {
+    around: &["kwargs", "data"],
+    lists: &[&["additional_kwargs", "tool_calls"], &["tool_calls"], &["tool_call_chunks"], &["content"]],
+    ids: &["call_id", "id"],
+};
 
 /// The format's row.
 pub(super) static FORMAT: Format = Format {
     name: "langchain",
     about: "messages_to_dict, model_dump and dumps of LangChain, LangGraph state and thread values",
     usage: &USAGE,
-    call_copies: Some(CallCopies { lists: &CALL_COPIES, ids: &["call_id", "id"] }),
+    call_copies: Some(CALL_COPIES),
     keeps_signatures: true,
     summary_roles: &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant],
     hooks: Hooks {

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
+use crate::foreign;
 use crate::format::{
     EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, SummaryRole,
     TextBlock, Transcript,
@@ -46,13 +47,7 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         // The input of a request may be a string.
         (JsonKind::String, _) => MatchScore::Neutral,
         // It says nothing for or against the format.
-        (_, None) if items::is_of_unknown_type(message) => {
-            if items::has_member_of_others(message) {
-                MatchScore::Doubtful
-            } else {
-                MatchScore::Neutral
-            }
-        }
+        (_, None) if items::is_of_unknown_type(message) && !items::has_member_of_others(message) => MatchScore::Neutral,
         (_, None) => MatchScore::Mismatch,
         (_, Some(Item::Message)) => score_of_message(message),
         (_, Some(Item::Reference)) if non_null(message, "type").is_none() => MatchScore::Neutral,
@@ -65,7 +60,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     if let Some(text) = message.json.text() {
         return Ok(items::message_of(message.json, Role::User, Content::Text(text)));
     }
-    if items::is_of_unknown_type(message) { Ok(items::unknown(message)) } else { items::item(message) }
+    if items::is_of_unknown_type(message) { Ok(foreign::message(message)) } else { items::item(message) }
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -136,18 +131,22 @@ fn match_envelope(envelope: &Object<'_>) -> EnvelopeScore {
     }
 }
 
-/// Whether the elements of a list can be items, and some surely are if some are doubtful.
+/// Whether the elements of a list can be items, and some surely are if others have members of other programs.
 fn are_items(list: Json<'_>) -> bool {
-    let mut has_doubtful = false;
+    let mut has_unknown = false;
     let mut has_message = false;
     for item in list.items() {
-        match match_score(&Object::of(item)) {
-            MatchScore::Mismatch => return false,
-            MatchScore::Doubtful => has_doubtful = true,
-            score => has_message |= score.is_message(),
+        let item = Object::of(item);
+        let score = match_score(&item);
+        has_message |= score.is_message();
+        if score == MatchScore::Mismatch {
+            if !items::is_of_unknown_type(&item) {
+                return false;
+            }
+            has_unknown = true;
         }
     }
-    has_message || !has_doubtful
+    has_message || !has_unknown
 }
 
 fn order(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {

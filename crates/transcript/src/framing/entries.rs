@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::compaction::SummarizationEvent;
 use crate::format::{EntryKind, Format, MatchScore, Note, Retention, Transcript};
 use crate::framing::{Found, ReadError, message, refused};
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonKind, Object};
 use crate::list::List;
 use crate::message::Message;
 use crate::pairing::PairFinder;
@@ -98,7 +98,11 @@ impl<'a> List<'a> {
                     if unsent.is_none() && unsent::is_tagged(&object) {
                         return Ok(None);
                     }
-                    let mut message = message(source, &object, format, read.messages.len())?;
+                    let mut message = match message(source, &object, format, read.messages.len()) {
+                        Ok(message) => message,
+                        Err(error) if is_of_unknown_kind(&object, format) => read.unknown_message(&object, error),
+                        Err(error) => return Err(error),
+                    };
                     if let Some(EntryKind::Edited { by }) = entries.get(index) {
                         format.session.read_edit(&mut message, values[*by]);
                     }
@@ -122,6 +126,7 @@ impl<'a> List<'a> {
         format: &'static Format,
         mut read: Entries<'a>,
     ) -> Result<Transcript<'a>, ReadError> {
+        read.check_most_are_known()?;
         let tied = read.refer_to_messages();
         let Entries { messages, notes, compactions, pairs, .. } = read;
         if messages.is_empty() {
@@ -157,7 +162,7 @@ impl<'a> List<'a> {
     fn check_not_foreign(&self, source: &str, format: &Format) -> Result<(), ReadError> {
         let is_foreign = |value: Json<'a>| {
             let score = format.match_score(&Object::of(value));
-            matches!(score, MatchScore::Mismatch | MatchScore::Doubtful | MatchScore::Skipped)
+            matches!(score, MatchScore::Mismatch | MatchScore::Skipped)
         };
         match self.values.clone().next() {
             Some(first) if self.values.clone().all(is_foreign) => {
@@ -196,12 +201,35 @@ struct Entries<'a> {
     tied: Vec<(usize, usize)>,
     /// For each entry, the index of its message; `None` for a note.
     indices: Vec<Option<usize>>,
+    /// The number of messages of a kind that the format does not know, and why the first of them cannot be read.
+    unknown: usize,
+    first_unknown: Option<ReadError>,
+}
+
+/// Whether an entry is an object that the format does not know.
+fn is_of_unknown_kind(entry: &Object<'_>, format: &Format) -> bool {
+    entry.json.kind() == JsonKind::Object && format.match_score(entry) == MatchScore::Mismatch
 }
 
 impl<'a> Entries<'a> {
     fn add_note(&mut self, json: Json<'a>, retention: Retention) {
         self.indices.push(None);
         self.notes.push(Note { json, before: self.messages.len(), retention });
+    }
+
+    /// Reads an entry as a message of an unknown kind, and remembers why it cannot be read.
+    fn unknown_message(&mut self, entry: &Object<'a>, error: ReadError) -> Message<'a> {
+        self.unknown += 1;
+        self.first_unknown.get_or_insert(error);
+        foreign::message(entry)
+    }
+
+    /// Rejects a conversation if half of its messages or more are of unknown kinds: it is of another format.
+    fn check_most_are_known(&mut self) -> Result<(), ReadError> {
+        if 2 * self.unknown < self.messages.len() {
+            return Ok(());
+        }
+        self.first_unknown.take().map_or(Ok(()), Err)
     }
 
     fn add_message(&mut self, message: Message<'a>) {

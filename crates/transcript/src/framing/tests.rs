@@ -1,4 +1,5 @@
 mod unknown_lines;
+mod unknown_messages;
 
 use super::*;
 use crate::framing::read_for_test as read;

@@ -196,13 +196,6 @@ pub(crate) fn unpaired_type<'a>(items: &[Json<'a>]) -> Option<Cow<'a, str>> {
     None
 }
 
-/// Reads an item of an unknown type as it is spelled.
-pub(crate) fn unknown<'a>(item: &Object<'a>) -> Message<'a> {
-    let part = Part { json: item.json, kind: foreign::part(item.json) };
-    let rest = RareFields::of_role(item.get_text("type"));
-    Message { rest, ..message_of(item.json, Role::Other, Content::Parts(Box::new([part]))) }
-}
-
 /// Whether a tool search is run by the server.
 fn is_hosted(item: &Object<'_>) -> bool {
     item.member_is("execution", "server") || non_null(item, "call_id").is_none()
