@@ -142,31 +142,42 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
             return Err(of_program);
         }
     }
-    if candidates.iter().any(Candidate::fits) {
-        candidates.retain(Candidate::fits);
-    }
-    if let Some(marked) = candidates.iter().find(|candidate| candidate.is_marked && candidate.fits()) {
-        return Ok(marked.format);
+    let fitting: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| candidate.fits()).collect();
+    if !fitting.is_empty() {
+        return choose(&fitting, messages);
     }
     let evident: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| candidate.evidence.is_some()).collect();
-    match evident.as_slice() {
-        [one] if one.mismatch.is_none() => return Ok(one.format),
-        // A plainer format would read all messages and ignore the evidence.
-        [_] => return Err(unknown(&candidates, envelope.as_ref(), first, messages)),
-        [_, _, ..] => {
-            if let Some(of_program) = of_unread_program(messages) {
-                return Err(of_program);
-            }
-            let with_name = |one: &&Candidate<'_>| one.evidence.map(|(at, what)| (one.format.name, at, what));
-            let candidates = evident.iter().filter_map(with_name).collect();
-            return Err(Problem::Ambiguous(Ambiguity { candidates }));
-        }
-        _ => {}
+    if evident.len() > 1 {
+        return Err(ambiguous(&evident, messages));
     }
-    let fitting = || candidates.iter().filter(|candidate| candidate.fits());
-    let likely = fitting().find(|candidate| candidate.envelope != EnvelopeScore::Unknown);
-    let found = likely.or_else(|| fitting().next()).map(|candidate| candidate.format);
-    found.ok_or_else(|| unknown(&candidates, envelope.as_ref(), first, messages))
+    Err(unknown(&candidates, envelope.as_ref(), first, messages))
+}
+
+/// The one of several fitting formats that a mark, the messages or the envelope speak for, or the first in the table.
+fn choose<'a>(fitting: &[&Candidate<'a>], messages: &Items<'a>) -> Result<&'static Format, Problem<'a>> {
+    if let Some(marked) = fitting.iter().find(|candidate| candidate.is_marked) {
+        return Ok(marked.format);
+    }
+    let evident: Vec<&Candidate<'a>> =
+        fitting.iter().copied().filter(|candidate| candidate.evidence.is_some()).collect();
+    match evident.as_slice() {
+        [] => {}
+        [one] => return Ok(one.format),
+        several => return Err(ambiguous(several, messages)),
+    }
+    let likely = fitting.iter().find(|candidate| candidate.envelope != EnvelopeScore::Unknown);
+    Ok(likely.unwrap_or(&fitting[0]).format)
+}
+
+fn ambiguous<'a>(evident: &[&Candidate<'a>], messages: &Items<'a>) -> Problem<'a> {
+    if let Some(of_program) = of_unread_program(messages) {
+        return of_program;
+    }
+    let mut candidates = Vec::new();
+    for candidate in evident {
+        candidates.extend(candidate.evidence.map(|(at, what)| (candidate.format.name, at, what)));
+    }
+    Problem::Ambiguous(Ambiguity { candidates })
 }
 
 /// The formats that the envelope allows.
