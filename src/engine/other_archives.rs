@@ -9,7 +9,7 @@ use anyhow::Result;
 use crate::engine::archive::Archive;
 use crate::engine::large_text::LargeText;
 use crate::engine::restore_ranges::RangeRestorer;
-use crate::engine::restorer::Restorer;
+use crate::engine::restorer::{Restored, Restorer};
 use crate::events::RestoredRounds;
 use crate::exit::Failure;
 use crate::files::output;
@@ -38,6 +38,44 @@ pub(super) fn refuse_before_later_archive(
     text: GivenText<'_>,
     done: &RestoredRounds,
 ) -> Result<()> {
+    for OtherArchive { file, archive } in other_archives(path, used, done) {
+        if has_later_run(&archive, &file, text, done)? {
+            let (given, other) = (path.map_or("-".into(), Path::to_string_lossy), archive.display());
+            let message = format!("{given}: a later run on it is in {other}; restore by that archive first");
+            return Err(Failure::unreadable(message).into());
+        }
+    }
+    Ok(())
+}
+
+/// Another archive that proves a run on what was put back: the `used` archive goes on before that run. It is looked for in the
+/// same places.
+pub(super) fn archive_of_run_before(
+    path: Option<&Path>,
+    used: &Path,
+    restored: &mut Restored<'_>,
+    done: &RestoredRounds,
+) -> Option<PathBuf> {
+    restored.join();
+    for OtherArchive { file, archive: other } in other_archives(path, used, done) {
+        let Ok(mut archive) = Archive::open(&other) else { continue };
+        let name = file.display().to_string();
+        let mut restorer = Restorer::new(&mut archive, &name, &name, Some(1));
+        if let Ok(Some(_)) = restorer.restore_if_any(&restored.text) {
+            return Some(other);
+        }
+    }
+    None
+}
+
+/// An archive that a file may have.
+struct OtherArchive {
+    file: PathBuf,
+    archive: PathBuf,
+}
+
+/// The archives beside the `used` one that the file of a text may have, and the files that the records name.
+fn other_archives(path: Option<&Path>, used: &Path, done: &RestoredRounds) -> Vec<OtherArchive> {
     let mut files = BTreeSet::new();
     if let Some(path) = path {
         // The path can be a link to the file.
@@ -48,16 +86,15 @@ pub(super) fn refuse_before_later_archive(
         files.extend(file.file_name().map(|name| folder(used).join(name)));
         files.insert(file);
     }
+    let mut others = Vec::new();
     for file in files {
-        for other in archives_beside(&file) {
-            if other.is_file() && !output::same_place(&other, used) && has_later_run(&other, &file, text, done)? {
-                let (given, other) = (path.map_or("-".into(), Path::to_string_lossy), other.display());
-                let message = format!("{given}: a later run on it is in {other}; restore by that archive first");
-                return Err(Failure::unreadable(message).into());
+        for archive in archives_beside(&file) {
+            if archive.is_file() && !output::same_place(&archive, used) {
+                others.push(OtherArchive { file: file.clone(), archive });
             }
         }
     }
-    Ok(())
+    others
 }
 
 /// The archives that a file may have.

@@ -65,10 +65,10 @@ impl UnreadableLines {
         match number {
             0 => None,
             1 => Some(format!(
-                "{file}: line {first} is damaged, as its hash shows; take it from a backup of the archive"
+                "{file}: line {first} was changed or damaged, as its hash shows; take it from a backup of the archive"
             )),
             _ => Some(format!(
-                "{file}: {number} lines are damaged, as their hashes show; the first is line {first}; take them from a \
+                "{file}: {number} lines were changed or damaged, as their hashes show; the first is line {first}; take them from a \
                  backup of the archive"
             )),
         }
