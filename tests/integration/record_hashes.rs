@@ -135,7 +135,7 @@ fn every_command_writes_hashes() {
         &["--keep", "messages:1"][..],
         &["--keep", "messages:1", "--redact"],
         &["--keep", "messages:1", "--repair", "drop"],
-        &["--prune", "results", "-m", "none", "--keep", "messages:2"],
+        &["--prune", "results:messages:2", "-m", "none", "--keep", "messages:2"],
         &["--fit", "tokens:150"],
         &["repair", "drop"],
         &["redact"],
