@@ -14,6 +14,7 @@ use crate::events::RestoredRounds;
 use crate::exit::Failure;
 use crate::files::output;
 use crate::files::paths::folder;
+use crate::hash::sha256;
 
 /// What `slim` and the examples of the documentation put behind the name of a file, or in the place of its extension, for the
 /// name of its archive.
@@ -74,7 +75,8 @@ struct OtherArchive {
     archive: PathBuf,
 }
 
-/// The archives beside the `used` one that the file of a text may have, and the files that the records name.
+/// The archives that may be of a text, without the `used` one: those beside its file, and beside the files that the records
+/// name.
 fn other_archives(path: Option<&Path>, used: &Path, done: &RestoredRounds) -> Vec<OtherArchive> {
     let mut files = BTreeSet::new();
     if let Some(path) = path {
@@ -113,6 +115,15 @@ fn archives_beside(file: &Path) -> Vec<PathBuf> {
 fn has_later_run(other: &Path, file: &Path, text: GivenText<'_>, done: &RestoredRounds) -> Result<bool> {
     let Ok(mut archive) = Archive::open(other) else { return Ok(false) };
     let name = file.display().to_string();
+    if let GivenText::InMemory(bytes) = text
+        && !archive.broken.is_empty()
+    {
+        // Nothing can have been written behind a run that left exactly this text.
+        let hash = sha256(bytes);
+        if archive.broken.iter().any(|broken| broken.left(&hash)) {
+            return Ok(true);
+        }
+    }
     let in_memory = match text {
         GivenText::InMemory(bytes) if archive.range_runs.is_empty() => bytes,
         GivenText::InMemory(bytes) => {

@@ -16,7 +16,7 @@ use crate::files::input::{InputPiece, LineReader};
 use crate::files::record_hash::has_wrong_hash;
 use crate::hash::Hasher;
 use crate::transcript::record_id::RecordId;
-use crate::wording::counted;
+use crate::wording::{counted, counted_and};
 
 use crate::engine::broken_records::{BrokenRecord, RECORD_START};
 
@@ -68,8 +68,9 @@ impl UnreadableLines {
                 "{file}: line {first} was changed or damaged, as its hash shows; take it from a backup of the archive"
             )),
             _ => Some(format!(
-                "{file}: {number} lines were changed or damaged, as their hashes show; the first is line {first}; take them from a \
-                 backup of the archive"
+                "{file}: {} changed or damaged, as their hashes show; the first is line {first}; take them from a backup of \
+                 the archive",
+                counted_and(number as u64, "line", ["was", "were"])
             )),
         }
     }

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use crate::all_cases::one_in;
 use crate::program::{path, run, tcompact, with};
 use crate::restoring::{pack, records, rehashed};
-use crate::restoring_runs::{Session, assert_refused, assert_restored, assistant, long, messages, orphan, user, write};
+use crate::restoring_runs::{
+    Session, assert_refused, assert_restored, assistant, long, messages, orphan, run_on, user, write,
+};
 
 const NAMES: [&str; 2] = ["s.json", "s.jsonl"];
 
@@ -116,6 +118,22 @@ fn a_damaged_record_is_named_and_not_shown() {
         write(&session.file(), &left);
         assert_refused(&restore(&[]), "line 1 was changed or damaged", end);
         write(&session.file(), &all_left);
+    }
+}
+
+#[test]
+fn a_later_run_in_another_archive_is_told_by_a_damaged_record() {
+    for name in NAMES {
+        let session = Session::new(name, &said());
+        session.run(&["--keep", "messages:1"]);
+        session.grow(&grown(1));
+        let other = session.file() + ".cut.jsonl";
+        run_on(&other, &session.file(), &["redact"]);
+        let text = fs::read_to_string(&other).expect("an archive");
+        fs::write(&other, text.replacen("\"round\":1", "\"round\":2", 1)).expect("written");
+        assert_refused(&session.restore(), "a later run on it is in ", name);
+        let back = with(&["restore", &other, &session.file()]);
+        assert_refused(&back, "line 1 was changed or damaged, as its hash shows", name);
     }
 }
 
