@@ -130,7 +130,7 @@ fn a_later_run_in_another_archive_is_told_by_a_damaged_record() {
         let other = session.file() + ".cut.jsonl";
         run_on(&other, &session.file(), &["redact"]);
         let text = fs::read_to_string(&other).expect("an archive");
-        fs::write(&other, text.replacen("\"round\":1", "\"round\":2", 1)).expect("written");
+        fs::write(&other, text.replacen("\"source\":\"", "\"source\":\"x", 1)).expect("written");
         assert_refused(&session.restore(), "a later run on it is in ", name);
         let back = with(&["restore", &other, &session.file()]);
         assert_refused(&back, "line 1 was changed or damaged, as its hash shows", name);
