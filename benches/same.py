@@ -35,8 +35,8 @@ RUNS = [
     ["-m", "none", "--trigger", "messages:1", "--keep", "messages:2", "--thinking", "drop", "{path}"],
     ["-m", "none", "--preset", "deerflow", "--trigger", "messages:1", "--emit", "update", "{path}"],
 ]
-# An archive says when it was written.
-TIME = re.compile(rb'"summarized_at":"[^"]*"')
+# An archive says when it was written, and its hashes cover that.
+TIME = re.compile(rb'("hash":"[^"]*",)?"summarized_at":"[^"]*"')
 NAMES = [["count", "--json", "{path}"]]
 
 

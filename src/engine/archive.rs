@@ -13,6 +13,7 @@ use serde::de::IgnoredAny;
 use crate::exit::Failure;
 use crate::files::input::LineReader;
 use crate::files::paths::folder;
+use crate::files::record_hash::has_wrong_hash;
 use crate::hash::sha256;
 use crate::rewrite::ranges::{RangePlace, RangeTotals};
 use crate::rewrite::restoring::{Record, file_of_source, path_components};
@@ -121,6 +122,11 @@ impl<'p> Archive<'p> {
         let mut lines = RecordLines::new(lines);
         while let Some((line, mut place)) = lines.next_line()? {
             let head = serde_json::from_str(line).ok().filter(Head::is_consistent);
+            if head.is_some() && has_wrong_hash(line.as_bytes()) {
+                archive.add_broken(BrokenRecord::read_changed(line, place.line));
+                lines.changed.add(place.line);
+                continue;
+            }
             let Some(head) = head else {
                 if BrokenRecord::is_left_of_record(line) {
                     archive.add_broken(BrokenRecord::read(line, place.line));

@@ -25,6 +25,9 @@ pub(super) struct BrokenRecord {
     /// Whether the line has no end, as a run that was killed leaves it.
     #[serde(skip)]
     is_cut: bool,
+    /// Whether the line is whole, but its hash is not that of the line: any member can be what changed.
+    #[serde(skip)]
+    is_changed: bool,
     source: Option<String>,
     /// The first digits of the hash of the text that the run found.
     id: Option<String>,
@@ -72,8 +75,16 @@ impl BrokenRecord {
         BrokenRecord { number, is_cut, ..BrokenRecord::default() }
     }
 
+    /// Reads a whole record whose hash is not that of its line.
+    pub(super) fn read_changed(line: &str, number: usize) -> Self {
+        BrokenRecord { is_cut: false, is_changed: true, ..BrokenRecord::read(line, number) }
+    }
+
     /// The run on a large file, if all that proves it can be read.
     pub(super) fn range_run(&self) -> Option<RangeRun> {
+        if self.is_changed {
+            return None;
+        }
         Some(RangeRun {
             first: 0,
             totals: self.ranges?,

@@ -13,6 +13,7 @@ use crate::compact::CompactionPolicy;
 use crate::events::OtherFiles;
 use crate::exit::{Failure, OtherFile};
 use crate::files::input::{self, Input, LineReader, Opened, ReadOptions};
+use crate::files::record_hash::has_wrong_hash;
 use crate::plan::size::Size;
 use crate::redact::Redactor;
 use crate::sanitize::Shown;
@@ -211,6 +212,11 @@ impl<'s> Lookup<'s> {
         while let Some((line, place)) = lines.next_line()? {
             let is_read = if let Ok(record) = serde_json::from_str(line) {
                 let record: RecordMessages<'_> = record;
+                if has_wrong_hash(line.as_bytes()) {
+                    contents.is_archive = true;
+                    lines.changed.add(place.line);
+                    continue;
+                }
                 let is_copy = !self.seen.insert(record.hash_of_cut());
                 contents.is_archive = true;
                 if let Some(redactor) = self.masks.0.as_mut().filter(|redactor| !redactor.is_looked_through()) {

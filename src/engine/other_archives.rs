@@ -9,11 +9,12 @@ use anyhow::Result;
 use crate::engine::archive::Archive;
 use crate::engine::large_text::LargeText;
 use crate::engine::restore_ranges::RangeRestorer;
-use crate::engine::restorer::Restorer;
+use crate::engine::restorer::{Restored, Restorer};
 use crate::events::RestoredRounds;
 use crate::exit::Failure;
 use crate::files::output;
 use crate::files::paths::folder;
+use crate::hash::sha256;
 
 /// What `slim` and the examples of the documentation put behind the name of a file, or in the place of its extension, for the
 /// name of its archive.
@@ -38,6 +39,45 @@ pub(super) fn refuse_before_later_archive(
     text: GivenText<'_>,
     done: &RestoredRounds,
 ) -> Result<()> {
+    for OtherArchive { file, archive } in other_archives(path, used, done) {
+        if has_later_run(&archive, &file, text, done)? {
+            let (given, other) = (path.map_or("-".into(), Path::to_string_lossy), archive.display());
+            let message = format!("{given}: a later run on it is in {other}; restore by that archive first");
+            return Err(Failure::unreadable(message).into());
+        }
+    }
+    Ok(())
+}
+
+/// Another archive that proves a run on what was put back: the `used` archive goes on before that run. It is looked for in the
+/// same places.
+pub(super) fn archive_of_run_before(
+    path: Option<&Path>,
+    used: &Path,
+    restored: &mut Restored<'_>,
+    done: &RestoredRounds,
+) -> Option<PathBuf> {
+    restored.join();
+    for OtherArchive { file, archive: other } in other_archives(path, used, done) {
+        let Ok(mut archive) = Archive::open(&other) else { continue };
+        let name = file.display().to_string();
+        let mut restorer = Restorer::new(&mut archive, &name, &name, Some(1));
+        if let Ok(Some(_)) = restorer.restore_if_any(&restored.text) {
+            return Some(other);
+        }
+    }
+    None
+}
+
+/// An archive that a file may have.
+struct OtherArchive {
+    file: PathBuf,
+    archive: PathBuf,
+}
+
+/// The archives that may be of a text, without the `used` one: those beside its file, and beside the files that the records
+/// name.
+fn other_archives(path: Option<&Path>, used: &Path, done: &RestoredRounds) -> Vec<OtherArchive> {
     let mut files = BTreeSet::new();
     if let Some(path) = path {
         // The path can be a link to the file.
@@ -48,16 +88,15 @@ pub(super) fn refuse_before_later_archive(
         files.extend(file.file_name().map(|name| folder(used).join(name)));
         files.insert(file);
     }
+    let mut others = Vec::new();
     for file in files {
-        for other in archives_beside(&file) {
-            if other.is_file() && !output::same_place(&other, used) && has_later_run(&other, &file, text, done)? {
-                let (given, other) = (path.map_or("-".into(), Path::to_string_lossy), other.display());
-                let message = format!("{given}: a later run on it is in {other}; restore by that archive first");
-                return Err(Failure::unreadable(message).into());
+        for archive in archives_beside(&file) {
+            if archive.is_file() && !output::same_place(&archive, used) {
+                others.push(OtherArchive { file: file.clone(), archive });
             }
         }
     }
-    Ok(())
+    others
 }
 
 /// The archives that a file may have.
@@ -76,6 +115,15 @@ fn archives_beside(file: &Path) -> Vec<PathBuf> {
 fn has_later_run(other: &Path, file: &Path, text: GivenText<'_>, done: &RestoredRounds) -> Result<bool> {
     let Ok(mut archive) = Archive::open(other) else { return Ok(false) };
     let name = file.display().to_string();
+    if let GivenText::InMemory(bytes) = text
+        && !archive.broken.is_empty()
+    {
+        // Nothing can have been written behind a run that left exactly this text.
+        let hash = sha256(bytes);
+        if archive.broken.iter().any(|broken| broken.left(&hash)) {
+            return Ok(true);
+        }
+    }
     let in_memory = match text {
         GivenText::InMemory(bytes) if archive.range_runs.is_empty() => bytes,
         GivenText::InMemory(bytes) => {

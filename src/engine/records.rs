@@ -13,9 +13,10 @@ use serde_json::Value;
 use crate::compact::is_lines;
 use crate::exit::Failure;
 use crate::files::input::{InputPiece, LineReader};
+use crate::files::record_hash::has_wrong_hash;
 use crate::hash::Hasher;
 use crate::transcript::record_id::RecordId;
-use crate::wording::counted;
+use crate::wording::{counted, counted_and};
 
 use crate::engine::broken_records::{BrokenRecord, RECORD_START};
 
@@ -28,6 +29,8 @@ pub(super) struct RecordLines {
     /// The next line.
     next: RecordPlace,
     pub(super) unreadable: UnreadableLines,
+    /// Records whose hash is not that of their line.
+    pub(super) changed: UnreadableLines,
     /// What can be read of lines that are not text, and of the one that damaged compressed data cuts off.
     pub(super) broken: Vec<BrokenRecord>,
 }
@@ -55,6 +58,22 @@ impl UnreadableLines {
             _ => Some(format!("{file}: {lines} of it are not {what}s; the first is line {first}")),
         }
     }
+
+    /// Describes records whose hash is not that of their line; nothing where there are none.
+    fn sentence_of_changed(self, file: impl Display) -> Option<String> {
+        let UnreadableLines { number, first } = self;
+        match number {
+            0 => None,
+            1 => Some(format!(
+                "{file}: line {first} was changed or damaged, as its hash shows; take it from a backup of the archive"
+            )),
+            _ => Some(format!(
+                "{file}: {} changed or damaged, as their hashes show; the first is line {first}; take them from a backup of \
+                 the archive",
+                counted_and(number as u64, "line", ["was", "were"])
+            )),
+        }
+    }
 }
 
 impl RecordLines {
@@ -66,6 +85,7 @@ impl RecordLines {
             done: 0,
             next,
             unreadable: UnreadableLines::default(),
+            changed: UnreadableLines::default(),
             broken: Vec::new(),
         }
     }
@@ -111,13 +131,14 @@ impl RecordLines {
     }
 
     /// The next record, and its place; nothing at the end. Lines that are not one are counted, such as half a record of
-    /// a run that was killed.
+    /// a run that was killed, and so are records that were damaged.
     ///
     /// # Errors
     /// The file cannot be read.
     pub(super) fn next<T: DeserializeOwned>(&mut self) -> Result<Option<(T, RecordPlace)>> {
         while let Some((line, place)) = self.next_line()? {
             match serde_json::from_str(line) {
+                Ok(_) if has_wrong_hash(line.as_bytes()) => self.changed.add(place.line),
                 Ok(record) => return Ok(Some((record, place))),
                 Err(_) => self.unreadable.add(place.line),
             }
@@ -127,10 +148,13 @@ impl RecordLines {
 
     /// Describes what cannot be read; nothing where all can. `what` each line should be.
     pub(super) fn damaged(&self, file: impl Display, what: &str) -> Option<String> {
-        let lines = self.unreadable.sentence(&file, what);
-        let Some(damage) = &self.lines.damage else { return lines };
-        let damage = format!("{file} cannot be read from line {} on: {damage}", self.next.line);
-        Some(lines.map_or(damage.clone(), |lines| format!("{lines}; {damage}")))
+        let mut sentences = Vec::new();
+        sentences.extend(self.unreadable.sentence(&file, what));
+        sentences.extend(self.changed.sentence_of_changed(&file));
+        if let Some(damage) = &self.lines.damage {
+            sentences.push(format!("{file} cannot be read from line {} on: {damage}", self.next.line));
+        }
+        (!sentences.is_empty()).then(|| sentences.join("; "))
     }
 }
 

@@ -29,7 +29,7 @@ use crate::engine::archive::Archive;
 use crate::engine::inputs::copy_of;
 use crate::engine::large_text::{LargeText, Unfinished, copy};
 use crate::engine::lookup::files;
-use crate::engine::other_archives::{GivenText, refuse_before_later_archive};
+use crate::engine::other_archives::{GivenText, archive_of_run_before, refuse_before_later_archive};
 use crate::engine::records::is_archive;
 use crate::engine::restore_ranges::RangeRestorer;
 use crate::engine::restorer::{Restored, Restorer, lines_that_set_all_messages};
@@ -184,10 +184,17 @@ fn restore_text(
     let mut restorer = Restorer::new(archive, &input.name, &name, settings.rounds);
     let restored = restorer.restore_all(input.bytes());
     let mut done = restorer.done;
-    if restored.is_err() || done.grown > 0 {
+    if restored.is_err() || done.grown > 0 || done.unproved.is_some() {
         refuse_before_later_archive(path, archive.path, GivenText::InMemory(input.bytes()), &done)?;
     }
     let mut restored = restored?;
+    if let Some(why) = done.unproved.take() {
+        done.goes_on_in = archive_of_run_before(path, archive.path, &mut restored, &done);
+        done.missing = None;
+        if done.goes_on_in.is_none() {
+            return Err(Failure::unreadable(why).into());
+        }
+    }
     if done.grown > 0 {
         done.lines_setting_messages = lines_that_set_all_messages(input.bytes(), &mut restored);
     }

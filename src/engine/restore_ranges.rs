@@ -193,14 +193,22 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     fn refuse_missing_ranges(&self, text: &LargeText, beginnings: &Beginnings) -> Result<()> {
         let runs = &self.archive.range_runs;
         if runs.incomplete.iter().any(|run| beginnings.is_left(run) && !beginnings.is_original(run)) {
-            return Err(self.refused("a run on this text lacks some of the ranges"));
+            return Err(self.refused_as_missing("a run on this text lacks some of the ranges"));
         }
         for ranges in &runs.unclosed {
             if has_all(ranges, text)? {
-                return Err(self.refused("a run on this text lacks the record behind the ranges"));
+                return Err(self.refused_as_missing("a run on this text lacks the record behind the ranges"));
             }
         }
         Ok(())
+    }
+
+    /// Refuses a text because the archive lacks something, which can be what is damaged in it.
+    fn refused_as_missing(&self, what: &str) -> anyhow::Error {
+        match self.archive.damaged() {
+            Some(damaged) => self.refused(&format!("{what}; {damaged}")),
+            None => self.refused(what),
+        }
     }
 
     /// Refuses to put back a run where the text has grown since, and a later run on the text has only a broken record.
@@ -209,7 +217,11 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     /// There is such a run, or nothing tells that there is none.
     fn refuse_broken_run(&self, next: Option<&RangeRun>, beginnings: &Beginnings) -> Result<()> {
         for broken in &self.archive.broken {
-            if next.is_some_and(|next| broken.found(&next.original_sha256)) || self.archive.has_repeated(broken) {
+            // The run was killed, and repeated; or it was before the next one, which is put back without it.
+            let is_repeated =
+                next.is_some_and(|next| broken.found(&next.original_sha256)) || self.archive.has_repeated(broken);
+            let is_before = next.is_some_and(|next| broken.id().is_some() && broken.id() == next.previous.as_deref());
+            if is_repeated || is_before {
                 continue;
             }
             let told = match broken.told_of(&beginnings.known_lines, None) {

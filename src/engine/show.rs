@@ -72,17 +72,26 @@ pub(super) fn show(settings: &ShowSettings) -> Result<Exit> {
     }
     // A person is shown those of several places that are there, and a program all or none.
     if !failures.is_empty() && (out.is_empty() || settings.json) {
+        // A message can be missing because its record is damaged.
+        report(&notices, settings.volume);
         return Err(failures.swap_remove(0).into());
     }
     notices.extend(failures.iter().map(ToString::to_string));
     let shown = if settings.json { format!("[{}]\n", out.join(",\n")) } else { out.concat() };
     let is_for_a_person = settings.json && io::stdout().is_terminal();
     output::print(&if is_for_a_person { sanitize_json(&shown) } else { shown })?;
-    if settings.volume > Volume::Quiet {
-        let reporter = Reporter::new(settings.volume);
-        notices.iter().for_each(|sentence| reporter.handle(&Event::Notice(sentence)));
-    }
+    report(&notices, settings.volume);
     Ok(if failures.is_empty() { Exit::Success } else { Exit::SomeFailed })
+}
+
+/// Reports some sentences on standard error.
+fn report(notices: &[String], volume: Volume) {
+    if volume > Volume::Quiet {
+        let reporter = Reporter::new(volume);
+        for notice in notices {
+            reporter.handle(&Event::Notice(notice));
+        }
+    }
 }
 
 /// Whether a place can name messages of a part.

@@ -7,7 +7,7 @@ mod totals;
 
 use std::collections::HashSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::compact::{CompactionEvent, EarlierSummary, Fitted};
 use crate::fault::Fault;
@@ -123,6 +123,10 @@ pub(crate) struct RestoredRounds {
     pub(crate) rounds: usize,
     /// The last round that is not in the archive, where one stands before those.
     pub(crate) missing: Option<u32>,
+    /// Why that round is not proved, where the archive has it.
+    pub(crate) unproved: Option<String>,
+    /// Another archive, which has the run before those.
+    pub(crate) goes_on_in: Option<PathBuf>,
     /// The id of the record before those, where the archive had it once.
     pub(crate) lost: Option<String>,
     /// The lines that are conversations of their own.

@@ -15,6 +15,7 @@ use crate::files::compression::Compression;
 use crate::files::file_kind::MARKDOWN_ARCHIVE;
 use crate::files::output;
 use crate::files::paths::{FileId, folder};
+use crate::files::record_hash::write_record;
 use crate::transcript::time;
 
 pub(crate) use crate::compact::{Section, is_lines};
@@ -157,14 +158,11 @@ impl Appended {
     }
 }
 
-/// Writes a section with the time. A record can be as large as the input, so it is not copied.
+/// Writes a section with the time.
 pub fn write_section(out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
     match section {
         Section::Text(text) => write!(out, "{MARKDOWN_ARCHIVE}{now}\n\n{text}\n\n"),
-        Section::Record(record) => {
-            let record = record.strip_suffix('}').unwrap_or(record);
-            writeln!(out, "{record},\"summarized_at\":\"{now}\"}}")
-        }
+        Section::Record(record) => write_record(out, record, now),
     }
 }
 

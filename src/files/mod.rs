@@ -17,6 +17,7 @@ pub(crate) mod input;
 pub(crate) mod open_files;
 pub(crate) mod output;
 pub(crate) mod paths;
+pub(crate) mod record_hash;
 pub(crate) mod replacing;
 pub(crate) mod spool;
 pub(crate) mod written;

@@ -37,7 +37,8 @@ fn contents(archive: &str) -> Vec<Value> {
     for record in &mut records {
         let record = record.as_object_mut().expect("an object");
         record.retain(|key, _| {
-            !key.ends_with("_sha256") && !["summarized_at", "put_back", "left", "before"].contains(&key.as_str())
+            !key.ends_with("_sha256")
+                && !["hash", "summarized_at", "put_back", "left", "before"].contains(&key.as_str())
         });
     }
     records

@@ -56,6 +56,7 @@ mod reading_again;
 mod readme;
 mod reasoning;
 mod recipes;
+mod record_hashes;
 mod record_ids;
 mod redaction;
 mod rejected_parameters;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::program::{FIXTURES, Run, path, run, shell, tcompact};
-use crate::restoring::records;
+use crate::restoring::{records, rehashed};
 
 /// A session with long results of tools, which name it.
 fn session(name: &str, calls: usize) -> Value {
@@ -262,7 +262,7 @@ fn equal_ids_are_of_one_text() {
     assert!(found.contains("\"index\":\"#1:2\"") && found.contains("\"index\":\"#2:2\""), "{found}");
     let text = fs::read_to_string(folder.join("h.jsonl")).expect("an archive");
     let (one, two) = text.split_once('\n').expect("two records");
-    fs::write(folder.join("h.jsonl"), format!("{}\n{two}", one.replace("file 0", "file X"))).expect("written");
+    fs::write(folder.join("h.jsonl"), format!("{}{two}", rehashed(&one.replace("file 0", "file X")))).expect("written");
     let refused = shown(&format!("{id}:2"));
     assert!(refused.code == 2 && refused.stderr.contains("2 records with this id; name one: #1:2 of "), "{refused:?}");
     for (place, why) in [("00000000:2", "there is no such message"), (&*format!("{id}:99"), "it was not cut then")] {

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::all_cases::{Sample, one_in};
+use crate::archives::sha256;
 use crate::fixtures;
 use crate::program::{FIXTURES, Run, path, run, tcompact, with};
 
@@ -14,6 +15,24 @@ pub(crate) fn records(archive: &str) -> Vec<Value> {
     let ending = Path::new(archive).extension().expect("an extension").to_str().expect("UTF-8");
     let text = unpack(&fs::read(archive).expect("an archive"), ending);
     text.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
+}
+
+/// The text of an archive that somebody changed, with a hash in each record that fits the record.
+pub(crate) fn rehashed(text: &str) -> String {
+    const BEFORE: &str = ",\"hash\":\"";
+    const DIGITS: usize = 16;
+    let mut done = String::new();
+    for line in text.lines() {
+        if let Some(at) = line.rfind(BEFORE) {
+            let (before, rest) = line.split_at(at + BEFORE.len());
+            let time = &rest[DIGITS..];
+            let hash = sha256(&format!("{before}{time}"));
+            done += &format!("{before}{}{time}\n", &hash[..DIGITS]);
+        } else {
+            done += &format!("{line}\n");
+        }
+    }
+    done
 }
 
 /// Compacts a file with an archive and returns the result.
@@ -171,6 +190,7 @@ fn lines_go_back_one_by_one() {
             "indices",
             "messages",
             "summary_sha256",
+            "hash",
             "summarized_at"
         ]
     );

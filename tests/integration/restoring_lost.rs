@@ -89,7 +89,7 @@ fn what_a_run_wrote_is_not_growth_where_its_record_is_gone() {
             }
             // Without the member, as older versions wrote it, the runs are undone as far as they are there.
             let mut old: Value = serde_json::from_str(&records[2]).expect("a record");
-            old.as_object_mut().expect("an object").remove("previous");
+            old.as_object_mut().expect("an object").retain(|key, _| !["previous", "hash"].contains(&key.as_str()));
             fs::write(session.archive(), format!("{}\n{}\n{old}\n", records[0], records[1])).expect("written");
             assert_restored(&session.restore(), &first, &what);
         }

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::program::{Run, path, run, tcompact, with};
-use crate::restoring::{compacted, records};
+use crate::restoring::{compacted, records, rehashed};
 use crate::support::turns;
 
 const ROUNDS: usize = 3;
@@ -288,7 +288,7 @@ fn a_changed_record_breaks_no_document() {
         serde_json::from_str(&compacted(&archive, &["--keep", "messages:4"], &file)).expect("JSON");
     said.extend(messages("Mia", 12..14));
     let text = fs::read_to_string(&archive).expect("an archive");
-    fs::write(&archive, text.replacen("[\"{", "[\"garbage {", 1)).expect("written");
+    fs::write(&archive, rehashed(&text.replacen("[\"{", "[\"garbage {", 1))).expect("written");
     let back = restore(&archive, &[], &Value::from(said).to_string());
     assert_eq!((back.code, back.stdout.as_str()), (1, ""), "{back:?}");
 }

@@ -313,6 +313,42 @@ fn a_round_that_leaves_what_slim_left_comes_back_with_it() {
     assert_eq!((rest.code, rest.stdout), (0, whole));
 }
 
+/// A compaction between two runs of `slim` has an archive of its own.
+#[test]
+fn runs_of_two_archives_come_back_newest_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, of_compaction) = (folder.path().join("s.jsonl"), path(folder.path(), "s.jsonl.cut.jsonl"));
+    let whole = fs::read_to_string(fixture("claude-code.jsonl")).expect("a fixture");
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let (first, rest) = lines.split_at(lines.len() / 3);
+    let (second, third) = rest.split_at(rest.len() / 2);
+    let append = |more: &[&str]| {
+        let text = fs::read_to_string(&file).unwrap_or_default() + &more.concat();
+        fs::write(&file, &text).expect("written");
+        text
+    };
+    append(first);
+    assert_eq!(slim(&[], &file).code, 0);
+    let slimmed = append(second);
+    let compacted = ["--keep", "messages:2", "-i", "--archive", &of_compaction];
+    assert_eq!(run(tcompact().args(compacted).arg(&file), b"").code, 0);
+    let left = append(third);
+    assert_eq!(slim(&[], &file).code, 0);
+    let restore = |archive: &str| run(tcompact().args(["restore", "-i", archive]).arg(&file), b"");
+    let of_slim = archive_of(&file).display().to_string();
+    for (archive, expected, next) in [
+        (&of_slim, left, Some(&of_compaction)),
+        (&of_compaction, slimmed + &third.concat(), None),
+        (&of_slim, whole.clone(), None),
+    ] {
+        let back = restore(archive);
+        assert_eq!((back.code, fs::read_to_string(&file).expect("a file")), (0, expected), "{back:?}");
+        let sentence = next.map(|next| format!("the run before is in {next}; restore by that archive next"));
+        assert_eq!(sentence.is_some(), back.stderr.contains("restore by that archive next"), "{back:?}");
+        assert!(sentence.is_none_or(|sentence| back.stderr.contains(&sentence)), "{back:?}");
+    }
+}
+
 #[test]
 fn a_file_that_would_not_be_read_any_more_stays() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -66,9 +66,10 @@ pub(in crate::engine) fn why_refused(archive: &Archive<'_>, broken: &BrokenRecor
     let number = broken.number;
     match told {
         BrokenRun::LeftNothing => None,
-        BrokenRun::LeftText => {
-            Some(format!("a later run changed this text, and line {number} with its record is cut off or damaged"))
-        }
+        BrokenRun::LeftText => Some(format!(
+            "a later run changed this text, and line {number} with its record is cut off or damaged; take the line from a \
+                 backup of the archive"
+        )),
         // The run was killed, and repeated.
         BrokenRun::Unknown if broken.id().is_some_and(|id| !archive.with_id(id).is_empty()) => None,
         BrokenRun::Unknown => Some(format!(

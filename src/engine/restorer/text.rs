@@ -86,7 +86,7 @@ impl<'t> Restored<'t> {
     }
 
     /// Makes the result the text.
-    pub(super) fn join(&mut self) {
+    pub(in crate::engine) fn join(&mut self) {
         if !self.edits.is_empty() {
             self.text = pieces(&self.text, &self.edits).collect::<Vec<_>>().concat().into();
             self.edits.clear();

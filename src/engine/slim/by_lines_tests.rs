@@ -12,6 +12,7 @@ use crate::cli::retry::Typed;
 use crate::compact::CompactionPolicy;
 use crate::engine::restore::restore;
 use crate::files::agent_homes::AgentHomes;
+use crate::files::append::{Section, write_section};
 use crate::files::blocks::BlockSizes;
 use crate::files::open_files::OpenFiles;
 use crate::plan::size::Size;
@@ -382,7 +383,17 @@ fn a_changed_text_or_archive_is_not_put_back() {
     let mut lines: Vec<&str> = records.lines().collect();
     let forged = records.replacen("line 0 of a log", "line 1 of a log", 1);
     lines.remove(1);
-    for (records, why) in [(forged, "the archive was changed"), (lines.join("\n") + "\n", "lacks some of the ranges")] {
+    let mut rehashed = Vec::new();
+    for line in forged.lines() {
+        let record = line.split(",\"hash\":\"").next().expect("a record");
+        write_section(&mut rehashed, &Section::Record(format!("{record}}}")), "2026").expect("written");
+    }
+    let rehashed = String::from_utf8(rehashed).expect("text");
+    for (records, why) in [
+        (rehashed, "the archive was changed"),
+        (forged, "line 1 was changed or damaged, as its hash shows"),
+        (lines.join("\n") + "\n", "lacks some of the ranges"),
+    ] {
         let plain = file.path.with_extension("plain.jsonl");
         fs::write(&plain, records).expect("written");
         pack(&plain, "s.jsonl.cut.jsonl.zst");
@@ -392,6 +403,46 @@ fn a_changed_text_or_archive_is_not_put_back() {
         assert!(file.text() == left);
     }
     assert_eq!(file.unfinished_files(), 0);
+}
+
+/// What grew behind the first run could be taken for what the second one left.
+#[test]
+fn a_changed_byte_in_the_record_of_a_range_gives_no_wrong_text() {
+    let file = TestFile::new("s.jsonl", turns(0, 6).as_bytes());
+    assert!(file.slimmed(SMALL) > 0);
+    file.append(&turns(6, 6));
+    assert!(file.slimmed(SMALL) > 0);
+    let left = file.text();
+    let records = crate::files::input::read(Some(&file.archive())).expect("an archive").text;
+    let archive = file.path.with_extension("plain.jsonl");
+    // A large text is in the middle of each record; their ends are where the numbers are.
+    let mut places: Vec<usize> = (0..records.len()).step_by(1009).collect();
+    let mut start = 0;
+    for line in records.split_inclusive('\n') {
+        places.extend((start..start + line.len().min(500)).step_by(17));
+        places.extend((start + line.len().saturating_sub(160)..start + line.len()).step_by(17));
+        start += line.len();
+    }
+    let whole = turns(0, 12) + "{}\n";
+    let of_first = TestFile::new("s.jsonl", turns(0, 6).as_bytes());
+    of_first.slimmed(SMALL);
+    let found = [of_first.text(), turns(6, 6).into_bytes(), b"{}\n".to_vec()].concat();
+    let mut restored = 0;
+    for at in places {
+        let mut changed = records.clone().into_bytes();
+        changed[at] = if changed[at] == b'4' { b'5' } else { b'4' };
+        fs::write(&archive, &changed).expect("written");
+        fs::write(&file.path, &left).expect("written");
+        file.append("{}\n");
+        match file.restore_by(archive.clone(), None) {
+            Ok(()) => {
+                restored += 1;
+                assert!(file.text() == whole.as_bytes() || file.text() == found, "{at}");
+            }
+            Err(_) => assert!(file.text() == [&*left, b"{}\n"].concat(), "{at}"),
+        }
+    }
+    assert!(restored > 0, "what is damaged in the first run leaves the second");
 }
 
 /// The most memory that this process had since it was last asked, in bytes.

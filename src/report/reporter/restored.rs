@@ -25,6 +25,9 @@ pub(super) fn lines(archive: &Path, done: &RestoredRounds, all: usize, damaged: 
     } else if let Some(id) = &done.lost {
         said.push(format!("{archive} lacks the record {id} of the run before"));
     }
+    if let Some(other) = &done.goes_on_in {
+        said.push(format!("the run before is in {}; restore by that archive next", other.display()));
+    }
     if done.notes_left > 0 {
         let notes = counted(done.notes_left as u64, "note");
         said.push(format!("{notes} of pruned content still in the text: {archive} has nothing of it"));
