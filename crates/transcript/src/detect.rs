@@ -47,6 +47,8 @@ struct Candidate<'a> {
     is_plain: bool,
     /// The number of messages that the format can read and that say so themselves.
     read: usize,
+    /// The number of entries that the format's agent skips.
+    skipped: usize,
     /// The number of messages that the format does not know, and no other format either, and the first of them.
     unknown: usize,
     first_unknown: Option<(usize, Json<'a>)>,
@@ -63,6 +65,7 @@ impl<'a> Candidate<'a> {
             is_marked: false,
             is_plain: false,
             read: 0,
+            skipped: 0,
             unknown: 0,
             first_unknown: None,
             mismatch: None,
@@ -80,7 +83,8 @@ impl<'a> Candidate<'a> {
         self.is_marked |= matches!(fit, MatchScore::Marked(_));
         self.read += usize::from(fit.is_message());
         match fit {
-            MatchScore::Neutral | MatchScore::Skipped => {}
+            MatchScore::Neutral => {}
+            MatchScore::Skipped => self.skipped += 1,
             MatchScore::Own(what) | MatchScore::Marked(what) | MatchScore::Variant(what) => {
                 self.evidence = self.evidence.or(Some((index, what)))
             }
@@ -97,9 +101,11 @@ impl<'a> Candidate<'a> {
         self.first_unknown = self.first_unknown.or(Some((index, message)));
     }
 
-    /// Lets unknown messages rule out the format, unless its envelope or most other messages speak for it.
+    /// Lets unknown messages rule out the format, unless its envelope or most other messages speak for it. An agent skips
+    /// lines of its sessions that it does not know, however many they are.
     fn judge_unknown(&mut self) {
-        if self.unknown >= self.read && self.envelope != EnvelopeScore::Sure {
+        let skips_unknown = self.format.session_files.is_some() && self.evidence.is_some();
+        if self.unknown >= self.read && self.envelope != EnvelopeScore::Sure && !skips_unknown {
             let first = [self.first_unknown, self.mismatch].into_iter().flatten().min_by_key(|(index, _)| *index);
             self.mismatch = first;
         }
@@ -130,7 +136,8 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
     if let Some(misread) = collect_evidence(&mut candidates, messages.clone()) {
         return Err(misread);
     }
-    if !candidates.iter().any(Candidate::fits) {
+    let skips_most = |candidate: &Candidate<'_>| candidate.fits() && candidate.skipped > candidate.read;
+    if !candidates.iter().any(Candidate::fits) || candidates.iter().any(skips_most) {
         candidates = candidates_of(envelope.as_ref());
         collect_all_evidence(&mut candidates, messages.clone());
         for candidate in &mut candidates {
@@ -231,22 +238,26 @@ fn collect_all_evidence<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a
         let scores: Vec<MatchScore> =
             candidates.iter().map(|candidate| candidate.format.match_score(&message)).collect();
         let is_variant = scores.iter().any(|score| matches!(score, MatchScore::Variant(_)));
-        let mut can_be_unknown = json.kind() == JsonKind::Object;
-        for (candidate, score) in candidates.iter().zip(&scores) {
-            let is_known = match score {
-                MatchScore::Plain => is_wholly_known(&message, candidate.format),
-                score => score.is_message(),
-            };
-            can_be_unknown &= !is_known;
-        }
+        // An envelope can leave one candidate.
+        let can_be_unknown = json.kind() == JsonKind::Object && !is_known_to_any(&message);
         for (candidate, score) in candidates.iter_mut().zip(scores) {
             if can_be_unknown && score == MatchScore::Mismatch {
                 candidate.add_unknown(index, json);
+            } else if !can_be_unknown && score == MatchScore::Skipped {
+                candidate.mismatch = candidate.mismatch.or(Some((index, json)));
             } else {
                 candidate.add(index, json, score, is_variant);
             }
         }
     }
+}
+
+/// Whether a format knows a message.
+fn is_known_to_any(message: &Object<'_>) -> bool {
+    FORMATS.iter().any(|format| match format.match_score(message) {
+        MatchScore::Plain => is_wholly_known(message, format),
+        score => score.is_message(),
+    })
 }
 
 /// Whether a message without traits of a format is one that the format reads, and not one that is a little like it. No

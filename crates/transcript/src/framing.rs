@@ -8,8 +8,8 @@ mod lines;
 
 use std::ops::Range;
 
-use crate::format::{EnvelopeScore, Format, Transcript};
-use crate::json::{Json, Object};
+use crate::format::{EnvelopeScore, Format, MatchScore, Transcript};
+use crate::json::{Json, JsonKind, Object};
 use crate::list::{LineCounter, List};
 use crate::message::Message;
 use crate::read_error::{no_transcript, position};
@@ -205,13 +205,25 @@ fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadEr
     ReadError::Foreign { line, column, unknown: Box::new(unknown), known_by }
 }
 
-/// Reads a list that has nothing but messages.
+/// Reads a list that has nothing but messages of a conversation that was read before, unknown ones too.
 ///
 /// # Errors
 /// A value is not a message of this format.
 pub fn messages<'a>(list: &'a Source<'a>, format: &Format) -> Result<Vec<Message<'a>>, ReadError> {
-    let values = list.first().into_iter().flat_map(|list| list.items());
-    values.enumerate().map(|(index, json)| message(&list.text, &Object::of(json), format, index)).collect()
+    let mut messages = Vec::new();
+    for (index, json) in list.first().into_iter().flat_map(|list| list.items()).enumerate() {
+        let object = Object::of(json);
+        messages.push(match message(&list.text, &object, format, index) {
+            Err(_) if is_of_unknown_kind(&object, format) => foreign::message(&object),
+            read => read?,
+        });
+    }
+    Ok(messages)
+}
+
+/// Whether an entry is an object that the format does not know.
+fn is_of_unknown_kind(entry: &Object<'_>, format: &Format) -> bool {
+    entry.json.kind() == JsonKind::Object && format.match_score(entry) == MatchScore::Mismatch
 }
 
 /// Reads a message, which errors call by its `index`.

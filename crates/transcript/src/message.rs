@@ -11,6 +11,7 @@ use crate::media::MediaKind;
 use crate::status::Denial;
 use crate::text::Text;
 use crate::thin_list::ThinList;
+use crate::unknown_pairs::names_its_call;
 
 /// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -232,14 +233,18 @@ impl<'a> Message<'a> {
         self.json.get("role").and_then(|_| self.json.get_text("action"))
     }
 
-    /// Whether this is a turn of the user: a user message with more than tool results.
+    /// Whether this is a turn of the user: a user message with more than what tools gave back.
     pub fn is_user_turn(&self) -> bool {
-        let is_users = |part: &Part<'_>| !matches!(part.kind, PartKind::Result(_) | PartKind::SaidBy(..));
-        self.role == Role::User
-            && match &self.content {
-                Content::Text(_) => true,
-                Content::Parts(parts) => parts.is_empty() || parts.iter().any(is_users),
-            }
+        if self.role != Role::User {
+            return false;
+        }
+        let parts = self.content.parts();
+        parts.is_empty() || parts.iter().any(Part::is_speakers)
+    }
+
+    /// Whether a part of an unknown kind names a call.
+    pub fn has_unknown_answer(&self) -> bool {
+        self.content.parts().iter().any(names_its_call)
     }
 
     /// What another speaker than its own says in it.
@@ -266,6 +271,13 @@ pub struct Part<'a> {
     /// The part in the source.
     pub json: Json<'a>,
     pub kind: PartKind<'a>,
+}
+
+impl Part<'_> {
+    /// Whether the speaker of the message says it, and not a tool or somebody else.
+    fn is_speakers(&self) -> bool {
+        !matches!(self.kind, PartKind::Result(_) | PartKind::SaidBy(..)) && !names_its_call(self)
+    }
 }
 
 /// The kind of a part, with its text.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::json::{Json, JsonKind};
 use crate::message::{Content, Message, Part, PartKind, Role};
 
-/// An id that more parts have names something else than a call.
+/// An id that more parts have names something else than a call, unless its keys say so.
 const MOST_PARTS: usize = 8;
 
 /// Two parts that stay together.
@@ -50,36 +50,66 @@ pub fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     groups
 }
 
-/// Adds each call with the message behind it that names the call and that is of an unknown kind or has such a part.
+/// Adds each call with the messages behind it that hold its id somewhere and are of an unknown kind, or have such a part.
 fn add_unknown_answers(messages: &[Message<'_>], groups: &mut Vec<(usize, usize)>) {
-    let mut answers: BTreeMap<Cow<'_, str>, Vec<usize>> = BTreeMap::new();
+    let mut unknown: Vec<(usize, Json<'_>)> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
-        let place = PartPlace { message: index, start: message.span().start };
-        let mut ids = Vec::new();
         if message.role == Role::Other {
-            ids.extend(id_members(message.json, place));
+            unknown.push((index, message.json));
         }
         for part in message.content.parts() {
             if matches!(part.kind, PartKind::Foreign(_)) {
-                ids.extend(id_members(part.json, place));
-            }
-        }
-        for (id, member) in ids {
-            if names_call(member.key) {
-                answers.entry(id).or_default().push(index);
+                unknown.push((index, part.json));
             }
         }
     }
-    if answers.is_empty() {
+    if unknown.is_empty() {
         return;
     }
+    let mut calls: BTreeMap<Cow<'_, str>, Vec<usize>> = BTreeMap::new();
     for (index, message) in messages.iter().enumerate() {
         for id in message.calls.iter().filter_map(|call| call.id) {
-            let named = answers.get(&id.decode()).map_or(&[][..], Vec::as_slice);
-            let behind = named.iter().filter(|answer| **answer > index);
-            groups.extend(behind.map(|answer| (index, *answer)));
+            calls.entry(id.decode()).or_default().push(index);
         }
     }
+    for (answer, json) in unknown {
+        for text in short_texts(json) {
+            for call in calls.get(&text).map_or(&[][..], Vec::as_slice) {
+                if *call < answer {
+                    groups.push((*call, answer));
+                }
+            }
+        }
+    }
+}
+
+/// All texts in a value that are no longer than an id.
+fn short_texts(json: Json<'_>) -> Vec<Cow<'_, str>> {
+    const LONGEST_ID: usize = 256;
+    let mut texts = Vec::new();
+    let mut rest = vec![json];
+    while let Some(value) = rest.pop() {
+        match value.kind() {
+            JsonKind::Object => rest.extend(value.entries().map(|(_, member)| member)),
+            JsonKind::Array => rest.extend(value.items()),
+            _ => {}
+        }
+        if let Some(text) = value.text()
+            && text.raw().len() <= LONGEST_ID
+        {
+            texts.push(text.decode());
+        }
+    }
+    texts
+}
+
+/// Whether a part of an unknown kind names a call: it is rather a program's than the user's.
+pub(crate) fn names_its_call(part: &Part<'_>) -> bool {
+    if !matches!(part.kind, PartKind::Foreign(_)) {
+        return false;
+    }
+    let place = PartPlace { message: 0, start: 0 };
+    id_members(part.json, place).iter().any(|(_, member)| names_call(member.key))
 }
 
 /// All pairs, also those inside of one message.
@@ -95,7 +125,11 @@ pub(crate) fn find(messages: &[Message<'_>]) -> Vec<UnknownPair> {
         }
     }
     let mut pairs = Vec::new();
-    for of_one_id in members.values().filter(|of_one_id| of_one_id.len() <= MOST_PARTS) {
+    for of_one_id in members.values() {
+        if of_one_id.len() > MOST_PARTS {
+            add_chain(of_one_id, &mut pairs);
+            continue;
+        }
         for (index, second) in of_one_id.iter().enumerate() {
             for first in &of_one_id[..index] {
                 if first.part != second.part && are_paired(first, second) {
@@ -105,6 +139,21 @@ pub(crate) fn find(messages: &[Message<'_>]) -> Vec<UnknownPair> {
         }
     }
     pairs
+}
+
+/// Ties the many parts of one call, such as pieces of its output: each to the next one.
+fn add_chain(of_one_id: &[IdMember<'_>], pairs: &mut Vec<UnknownPair>) {
+    let mut of_call: Vec<&IdMember<'_>> = Vec::new();
+    for member in of_one_id {
+        if names_call(member.key) || of_call.is_empty() && member.key == "id" {
+            of_call.push(member);
+        }
+    }
+    for two in of_call.windows(2) {
+        if two[0].part != two[1].part {
+            pairs.push(UnknownPair { first: two[0].part, second: two[1].part });
+        }
+    }
 }
 
 /// Whether a part is of a kind whose calls and results the format does not pair: an unknown one, one of the provider's
@@ -147,9 +196,17 @@ fn own_id_members<'a>(json: Json<'a>, part: PartPlace, around: &'a str) -> Vec<(
     let kind = named.map_or(around, |kind| kind.raw());
     let mut found = Vec::new();
     for (key, value) in json.entries() {
-        let id = if is_id(key.raw()) { value.text() } else { None };
-        if let Some(id) = id.filter(|id| !id.is_empty()) {
-            found.push((id.decode(), IdMember { part, kind, key: key.raw() }));
+        if !is_id(key.raw()) {
+            continue;
+        }
+        let member = IdMember { part, kind, key: key.raw() };
+        match value.text() {
+            Some(id) if !id.is_empty() => found.push((id.decode(), member)),
+            // A number under another key counts something.
+            None if value.kind() == JsonKind::Number && names_call(member.key) => {
+                found.push((Cow::Borrowed(value.raw()), member));
+            }
+            _ => {}
         }
     }
     found
@@ -181,7 +238,7 @@ mod tests {
     use crate::message::Message;
 
     /// Conversations around a call of an unknown kind and its result, `@A` and `@B` in them, with the format of each.
-    const PAIRS: [(&str, &str, &str, &str); 10] = [
+    const PAIRS: [(&str, &str, &str, &str); 12] = [
         (
             "ai-sdk",
             r#"[{"role":"user","content":"u"},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k","toolName":"f","input":{}}]},{"role":"tool","content":[{"type":"tool-result","toolCallId":"k","toolName":"f","output":{"type":"text","value":"r"}}]},{"role":"assistant","content":[@A]},{"role":"tool","content":[@B]}]"#,
@@ -242,6 +299,18 @@ mod tests {
             r#"{"xUse":{"toolUseId":"z","name":"f","input":{}}}"#,
             r#"{"xResult":{"toolUseId":"z","content":[{"text":"r"}]}}"#,
         ),
+        (
+            "bedrock",
+            r#"[{"role":"user","content":[{"text":"u"}]},{"role":"assistant","content":[{"text":"t"}]},{"role":"user","content":[{"text":"u"}]},{"role":"assistant","content":[@A]},{"role":"user","content":[@B]}]"#,
+            r#"{"xToolUse":{"toolUseId":"z","name":"f","input":{}}}"#,
+            r#"{"xToolResult":{"toolUseId":"z","content":[{"text":"r"}]}}"#,
+        ),
+        (
+            "gemini",
+            r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model","parts":[{"text":"t"}]},{"role":"user","parts":[{"text":"u"}]},@A,@B]"#,
+            r#"{"type":"x_tool_call","tool_call_id":"z","name":"f","input":{}}"#,
+            r#"{"type":"x_tool_return","tool_call_id":"z","content":"r"}"#,
+        ),
     ];
 
     #[test]
@@ -266,7 +335,11 @@ mod tests {
     fn a_cut_keeps_a_known_call_with_the_unknown_message_that_names_it() {
         const CHAT: &str = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"hologram","tool_call_id":"c","content":"r"},{"role":"user","content":"v"}]"#;
         const BLOCKS: &str = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},{"role":"user","content":[{"type":"text","text":"t"},{"type":"hologram","tool_use_id":"c"}]},{"role":"user","content":"v"}]"#;
-        for source in [CHAT, BLOCKS] {
+        // The id stands anywhere in the message.
+        let nested = CHAT
+            .replace(r#""role":"hologram","tool_call_id":"c""#, r#""type":"hologram","id":"h","items":[{"of":"c"}]"#);
+        let deep = CHAT.replace(r#""role":"hologram","tool_call_id":"c""#, r#""kind":"hologram","parentId":"c""#);
+        for source in [CHAT, BLOCKS, &nested, &deep] {
             let document = read(source, None, None).expect("a transcript");
             let transcript = &document.transcripts[0];
             let cuts = transcript.pairing.allowed_cuts(&transcript.groups);
@@ -277,7 +350,7 @@ mod tests {
     #[test]
     fn a_lone_call_is_refused_only_where_its_name_says_so() {
         for (format, around, call, result) in PAIRS {
-            let is_named = call.contains("tool-x") || call.contains("x-tool");
+            let is_named = ["tool-x", "x-tool", "xTool", "x_tool_call"].iter().any(|name| call.contains(name));
             for (part, other) in [("@A", call), ("@B", result)] {
                 let text = match format {
                     "openai-responses" => r#"{"role":"user","content":"v"}"#,
@@ -321,11 +394,17 @@ mod tests {
             messages.push(message(&part("x", id)));
             messages.push(message(&part("y", id)));
         }
-        // Many parts with one id are of something else.
-        messages.extend((0..20).map(|index| message(&part(if index % 2 == 0 { "x" } else { "y" }, 9))));
+        // Many parts with one id are of something else, unless the key names a call.
+        for index in 0..20 {
+            let kind = if index % 2 == 0 { "x" } else { "y" };
+            messages.push(message(&part(kind, 9).replace("call_id", "id")));
+        }
+        messages.extend((0..10).map(|index| message(&part(if index == 0 { "x" } else { "y" }, 10))));
         let source = format!("[{}]", messages.join(","));
         let document = read(&source, None, None).expect("a transcript");
         let read: &[Message<'_>] = &document.transcripts[0].messages;
-        assert_eq!(super::groups(read), [(0, 1), (2, 3), (4, 5)]);
+        let mut expected = vec![(0, 1), (2, 3), (4, 5)];
+        expected.extend((26..35).map(|index| (index, index + 1)));
+        assert_eq!(super::groups(read), expected);
     }
 }

@@ -156,7 +156,8 @@ impl<'a> HistoryReader<'a, '_> {
             Role::User if message.is_user_turn() => {
                 // A part that nobody knows beside a result is rather the tool's than the user's, and what a
                 // program adds to recorded words is the program's.
-                if message.results.is_empty() && message.rare_fields().typed.is_none() {
+                let has_answers = !message.results.is_empty() || message.has_unknown_answer();
+                if !has_answers && message.rare_fields().typed.is_none() {
                     self.read_user(message, place, &LazyText::Message(message), follows_summary, next);
                 } else {
                     self.read_user(message, place, &said_texts(message), follows_summary, next);

@@ -49,10 +49,7 @@ pub(super) static FORMAT: Format = Format {
 
 fn match_score(message: &Object<'_>) -> MatchScore {
     let Some(parts) = parts(message) else {
-        // An empty message of the model has no parts; its role decides.
-        let lacks_content = non_null(message, "parts").is_none() && non_null(message, "content").is_none();
-        let is_model = message.member_is("role", "model");
-        return if lacks_content && is_model { MatchScore::Plain } else { MatchScore::Mismatch };
+        return if is_empty_answer(message) { MatchScore::Plain } else { MatchScore::Mismatch };
     };
     if role(message).is_none() || !parts.items().all(|part| is_part(part) || is_of_unknown_kind(part)) {
         MatchScore::Mismatch
@@ -66,6 +63,12 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     }
 }
 
+/// Whether a message of the model has no parts, as an empty one has none; its role tells.
+fn is_empty_answer(message: &Object<'_>) -> bool {
+    let lacks_content = non_null(message, "parts").is_none() && non_null(message, "content").is_none();
+    lacks_content && message.member_is("role", "model")
+}
+
 /// Whether a part has members that are not known, and that name neither a call nor a result.
 fn is_of_unknown_kind(part: Json<'_>) -> bool {
     let is_typed = ["type", "kind"].iter().any(|key| part.get(key).is_some());
@@ -75,7 +78,7 @@ fn is_of_unknown_kind(part: Json<'_>) -> bool {
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let json = message.json;
     check_object(json, "an object with parts")?;
-    if parts(message).is_none() && non_null(message, "parts").is_some() {
+    if parts(message).is_none() && !is_empty_answer(message) {
         return Err("has no list of parts".to_owned());
     }
     let parts: Vec<Json<'a>> = parts(message).into_iter().flat_map(|parts| parts.items()).collect();
@@ -131,9 +134,13 @@ fn parts<'a>(message: &Object<'a>) -> Option<Json<'a>> {
     message.get("parts").filter(|parts| parts.kind() == JsonKind::Array)
 }
 
-/// The role of a message. Parts without a role are the user's.
+/// The role of a message. Parts are the user's where nothing else is with them.
 fn role(message: &Object<'_>) -> Option<Role> {
-    let Some(role) = non_null(message, "role") else { return parts(message).map(|_| Role::User) };
+    let Some(role) = non_null(message, "role") else {
+        let are_alone =
+            parts(message).is_some() && message.json.entries().all(|(key, _)| key.is("parts") || key.is("role"));
+        return are_alone.then_some(Role::User);
+    };
     let role = role.text()?;
     role_in(&[("user", Role::User), ("function", Role::User), ("model", Role::Assistant)], role)
 }

@@ -58,6 +58,9 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
+/// Who can say something or act. Other programs have other names.
+const SOURCES: [&str; 3] = ["agent", "environment", "user"];
+
 #[derive(Debug)]
 struct OpenHands;
 
@@ -78,7 +81,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         JsonKind::Object => vec![message.clone()],
         kind => return Err(format!("is {}, not an event", kind.noun())),
     };
-    let Some(first) = events.first().filter(|event| event.get("action").or(event.get("observation")).is_some()) else {
+    let Some(first) = events.first().filter(|event| is_event(event)) else {
         return Err("is neither an action nor an observation".to_owned());
     };
     let mut read = event(json, first);
@@ -207,7 +210,8 @@ fn action(message: Json<'_>) -> Option<Json<'_>> {
 fn is_event(event: &Object<'_>) -> bool {
     let has = |key| event.get_text(key).is_some();
     // Other programs write the action and the observation into one object.
-    has("action") != has("observation") && (has("source") || event.get("cause").is_some())
+    let is_by_known = event.get_text("source").is_some_and(|source| source.is_in(&SOURCES));
+    has("action") != has("observation") && (is_by_known || !has("source") && event.get("cause").is_some())
 }
 
 fn is_kind(event: &Object<'_>, kind: &str) -> bool {
@@ -258,10 +262,12 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
         let pictures = elements(argument(event, "image_urls"), JsonKind::String);
         let pictures = pictures.map(|json| Part { json, kind: PartKind::Media(MediaKind::Picture) });
         read.content = with_parts(text(own), own, pictures.collect());
-        read.role = match is_by_agent {
-            _ if action.is("system") => Role::System,
-            true if !read.earlier => Role::Assistant,
-            _ => Role::User,
+        read.role = if action.is("system") {
+            Role::System
+        } else if is_by_agent && !read.earlier {
+            Role::Assistant
+        } else {
+            Role::User
         };
         return read;
     }

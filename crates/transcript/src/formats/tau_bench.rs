@@ -36,7 +36,7 @@ pub(super) static FORMAT: Format = Format {
 };
 
 fn match_score(message: &Object<'_>) -> MatchScore {
-    if message.get("role").is_none() {
+    if message.get_text("role").is_none() {
         MatchScore::Mismatch
     } else if is_of_tau2(message) {
         MatchScore::Variant("a requestor")

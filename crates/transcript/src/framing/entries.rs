@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use crate::compaction::SummarizationEvent;
 use crate::format::{EntryKind, Format, MatchScore, Note, Retention, Transcript};
-use crate::framing::{Found, ReadError, message, refused};
-use crate::json::{Json, JsonKind, Object};
+use crate::framing::{Found, ReadError, is_of_unknown_kind, message, refused};
+use crate::json::{Json, Object};
 use crate::list::List;
 use crate::message::Message;
 use crate::pairing::PairFinder;
@@ -204,11 +204,6 @@ struct Entries<'a> {
     /// The number of messages of a kind that the format does not know, and why the first of them cannot be read.
     unknown: usize,
     first_unknown: Option<ReadError>,
-}
-
-/// Whether an entry is an object that the format does not know.
-fn is_of_unknown_kind(entry: &Object<'_>, format: &Format) -> bool {
-    entry.json.kind() == JsonKind::Object && format.match_score(entry) == MatchScore::Mismatch
 }
 
 impl<'a> Entries<'a> {
