@@ -91,4 +91,5 @@ mod system_calls;
 #[cfg(unix)]
 mod terminal;
 mod thinking;
+mod unknown_messages;
 mod wording;

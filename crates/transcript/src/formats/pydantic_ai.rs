@@ -47,9 +47,15 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     if is_response(message).is_none() {
         return MatchScore::Mismatch;
     }
-    let parts = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array);
-    let known = |parts: Json<'_>| parts.items().all(|part| part.get_text("part_kind").is_some());
-    if parts.is_some_and(known) { MatchScore::Own("kind and parts") } else { MatchScore::Mismatch }
+    let Some(parts) = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array) else {
+        return MatchScore::Mismatch;
+    };
+    let is_empty = parts.items().next().is_none();
+    if is_empty || parts.items().any(|part| part.get_text("part_kind").is_some()) {
+        MatchScore::Own("kind and parts")
+    } else {
+        MatchScore::Mismatch
+    }
 }
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
