@@ -19,6 +19,7 @@ mod extents;
 mod kinds;
 mod known;
 mod letters;
+mod lines;
 mod manifests;
 mod names;
 mod operators;
@@ -355,7 +356,8 @@ fn secrets_in(text: &str, member: Member<'_>, placeholders: &[Range<usize>]) -> 
         assignments::find(text, placeholders, &mut found);
         places::find(text, &mut found);
         places::find_logins(text, &mut found);
-        sentences::find(text, &mut found);
+        let lines = lines::naming(text);
+        sentences::find(text, &lines, &mut found);
         tables::find_inserted(text, &mut found);
         manifests::find(text, &mut found);
     }

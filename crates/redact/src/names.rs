@@ -53,7 +53,7 @@ static KEYS: LazyLock<Regex> = LazyLock::new(|| {
     let keys = "(?:api|secret|access|private|auth|master|sign(?:ing)?|encryption|account|client|service|shared|license|\
         app|subscription)_?keys?";
     ending(&format!(
-        "{keys}|(?:unseal|activation)_?key|recovery_?code|_token|_bearer|signing_salt|(?:api|access|auth|bot|bearer|refresh|identity)token|dockerconfigjson|_pass|_pw"
+        "{keys}|(?:unseal|activation)_?key|(?:recovery|backup)_?codes?|_token|_bearer|signing_salt|(?:api|access|auth|bot|bearer|refresh|identity)token|dockerconfigjson|_pass|_pw"
     ))
 });
 /// Names of environment variables that end in a word which means a secret only there.

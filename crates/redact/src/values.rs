@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::Redactor;
-use crate::extents::varied;
+use crate::extents::{Class, varied};
 use crate::letters::{is_noise, is_scrambled};
 use crate::names::{self, NameClass};
 use crate::pattern::pattern;
@@ -48,6 +48,8 @@ pub(super) enum ValuePlace {
     Command,
     /// Behind words of a sentence that announce it: `the password is …`.
     Sentence,
+    /// Behind words that announce nothing else, so that an id is a key too: `the API key is …`.
+    Announced,
     /// Beside the word for a password, where a sentence may go on as well: `password …`.
     Beside,
     /// In a sentence or in code.
@@ -73,6 +75,7 @@ impl SecretCandidate<'_> {
             NameClass::Cookie => value.contains('=') && !is_code(value),
             NameClass::Authorization => self.is_credential(),
             _ if place == ValuePlace::Sentence => is_told(class, value),
+            _ if place == ValuePlace::Announced => is_announced(class, value),
             _ if place == ValuePlace::Beside => is_told(class, value) && is_no_word_with_number(value),
             _ if !is_variable && is_own_name(name, value) => false,
             _ if !is_in_quotes && is_code_here() => false,
@@ -148,8 +151,10 @@ static OF_SENTENCES: LazyLock<Regex> = LazyLock::new(|| {
         "[0-9]+[-+]?(?:char|bit|byte|digit|letter|word|day|hour|h\\b|m\\b|min|s\\b|sec|week|month|year|time|x\\b)";
     let versions = r"(?:[0-9]+:)?v?[0-9]+(?:\.[0-9]+)+|v[0-9]";
     let things = "(?:auth|column|field|file|hash|hint|input|level|line|option|policy|prompt|reset|rule|step|table|test|type|user)[a-z]*[_-]?[0-9]{1,2}[a-z]*$";
+    let types =
+        "(?:(?:var)?char|string|text|u?int|float|number|min|max)[_-]?[0-9]{1,4}(?:[a-z]|chars?)?$|at-least-[0-9]";
     let places = r"[\w./:-]*/[\w./:-]*$|[\w-]+(?:\.[\w-]+)*\.[a-z]{1,5}$";
-    pattern(&format!("^(?i-u:{names}|{lengths}|{versions}|{things}|{places})"))
+    pattern(&format!("^(?i-u:{names}|{lengths}|{versions}|{things}|{types}|{places})"))
 });
 
 /// Whether a value that a sentence announces, or that a secret is compared with, is one: letters and digits, of which a key
@@ -157,6 +162,9 @@ static OF_SENTENCES: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn is_told(class: NameClass, value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
     let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
+    if class == NameClass::Password && is_passphrase(value) {
+        return true;
+    }
     if !has_digit
         || !has_letter
         || value.contains(char::is_whitespace)
@@ -167,8 +175,42 @@ pub(super) fn is_told(class: NameClass, value: &str) -> bool {
     }
     match class {
         NameClass::Password => value.chars().count() >= 6,
-        _ => value.len() >= 20 && is_dense(value, 16),
+        _ => value.len() >= 20 && (is_dense(value, 16) || is_scrambled_base64(value)),
     }
+}
+
+/// Whether a value is told, or a key as an id or a short run of letters, where nothing but a key can be.
+pub(super) fn is_announced(class: NameClass, value: &str) -> bool {
+    is_told(class, value) || class != NameClass::Password && is_short_key(value)
+}
+
+/// Whether a value is four words or more that hyphens join, as generators of passphrases write them, and not an adjective
+/// such as `end-to-end-encrypted`.
+fn is_passphrase(value: &str) -> bool {
+    const OF_SECRETS: [&str; 6] = ["auth", "keys", "pass", "password", "secret", "token"];
+    const ENDS_OF_ADJECTIVES: [&str; 6] = ["able", "based", "ed", "ing", "ly", "only"];
+    let is_word = |word: &str| {
+        (4..=10).contains(&word.len())
+            && word.bytes().all(|byte| byte.is_ascii_lowercase())
+            && !OF_SECRETS.contains(&word)
+            && !is_of_sentences(word)
+    };
+    value.split('-').count() >= 4
+        && value.split('-').all(is_word)
+        && !ENDS_OF_ADJECTIVES.iter().any(|end| value.ends_with(end))
+}
+
+/// Whether a value is Base64 whose letters follow each other as in no path.
+fn is_scrambled_base64(value: &str) -> bool {
+    value.bytes().all(|byte| Class::Encoded.has(byte)) && varied(value) && is_scrambled(value)
+}
+
+/// Whether a value is an id in groups, or a run of letters of both cases and digits, as short keys are.
+fn is_short_key(value: &str) -> bool {
+    let groups = value.split('-').map(str::len);
+    let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let is_id = is_hex && value.contains(['1', '2', '3', '4']) && groups.eq([8, 4, 4, 4, 12]);
+    is_id || value.len() >= 16 && is_dense(value, 16) && varied(value) && !OF_SENTENCES.is_match(value)
 }
 
 /// Whether a value is more than a word in small letters with a number behind it.
@@ -214,7 +256,9 @@ static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
         r"enc\[|op://|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
     let others =
         r"file:/|sops:|ssm:|https?://[^@]*$|your[-_ ]|your(?:api)?(?:key|token|password)|insert[-_]|replace[-_]";
-    pattern(&format!(r"^(?i:[*x.•…_?\#=-]*$|{variables}|{templates}|{places}|{others})"))
+    // What a form checks.
+    let rules = r"(?:required|nullable|sometimes|bail|confirmed|string)\||(?:min|max|size|same|between):[\w,]+$";
+    pattern(&format!(r"^(?i:[*x.•…_?\#=-]*$|{variables}|{templates}|{places}|{others}|{rules})"))
 });
 /// Parts of such values, and marks of a cut.
 static STAND_INS: LazyLock<Regex> =
@@ -252,15 +296,93 @@ pub(super) fn begins_otherwise(value: &str) -> bool {
     value.starts_with(':') || value.starts_with(['-', '/']) && !is_random_key()
 }
 
+/// Words of sentences about passwords, which passwords of several words lack.
+const WORDS_OF_SENTENCES: &[&str] = &[
+    "a",
+    "an",
+    "and",
+    "any",
+    "are",
+    "as",
+    "at",
+    "be",
+    "been",
+    "by",
+    "can",
+    "cannot",
+    "could",
+    "did",
+    "do",
+    "does",
+    "else",
+    "enter",
+    "field",
+    "file",
+    "for",
+    "from",
+    "has",
+    "have",
+    "here",
+    "if",
+    "in",
+    "incorrect",
+    "invalid",
+    "is",
+    "it",
+    "its",
+    "key",
+    "match",
+    "must",
+    "need",
+    "needs",
+    "new",
+    "no",
+    "not",
+    "of",
+    "on",
+    "one",
+    "optional",
+    "or",
+    "our",
+    "password",
+    "passwords",
+    "please",
+    "required",
+    "secret",
+    "should",
+    "so",
+    "that",
+    "the",
+    "their",
+    "then",
+    "this",
+    "to",
+    "token",
+    "use",
+    "used",
+    "user",
+    "uses",
+    "value",
+    "was",
+    "we",
+    "were",
+    "when",
+    "which",
+    "will",
+    "with",
+    "you",
+    "your",
+];
+
+fn is_of_sentences(word: &str) -> bool {
+    WORDS_OF_SENTENCES.contains(&word)
+}
+
 /// Whether several words can be a secret: none of them is of a sentence.
 pub(super) fn is_phrase(value: &str) -> bool {
-    const OF_SENTENCES: &str = "a an and any are as at be been by can cannot could did do does else enter field file for \
-        from has have here if in incorrect invalid is it its key match must need needs new no not of on one optional or \
-        our password passwords please required secret should so that the their then this to token use used user uses \
-        value was we were when which will with you your";
     let words: Vec<&str> = value.split_whitespace().collect();
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    let is_of_sentence = |word: &&str| OF_SENTENCES.split(' ').any(|of| of == bare(word));
+    let is_of_sentence = |word: &&str| is_of_sentences(&bare(word));
     let is_assignment = |word: &&str| word.len() < 3 && !word.contains(char::is_alphanumeric);
     value.chars().count() >= 3
         && words.len() <= 12
@@ -348,9 +470,14 @@ fn is_random_in_brackets(value: &str) -> bool {
     is_mixed || (marks > 1 && !is_macro && !value.contains(['"', '\'']))
 }
 
+/// Words that end in `key` and name none. Passwords have them.
+const WITHOUT_KEYS: [&str; 6] = ["monkey", "donkey", "turkey", "hockey", "jockey", "whiskey"];
+
 /// Whether an unquoted value is code: a call, or a variable with the name of a secret.
 pub(super) fn is_code(value: &str) -> bool {
-    is_call(value) || VARIABLES.is_match(value.trim_end_matches([',', ';', ')', '}']))
+    let is_variable = VARIABLES.is_match(value.trim_end_matches([',', ';', ')', '}']));
+    let begins = |word: &&str| value.get(..word.len()).is_some_and(|first| first.eq_ignore_ascii_case(word));
+    is_call(value) || is_variable && !WITHOUT_KEYS.iter().any(|word| begins(&word))
 }
 
 /// Whether a value has a run of at least `least` letters and digits, with both in it.
