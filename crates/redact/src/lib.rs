@@ -16,6 +16,7 @@
 mod assignments;
 mod elements;
 mod extents;
+mod headings;
 mod kinds;
 mod known;
 mod letters;
@@ -358,6 +359,7 @@ fn secrets_in(text: &str, member: Member<'_>, placeholders: &[Range<usize>]) -> 
         places::find_logins(text, &mut found);
         let lines = lines::naming(text);
         sentences::find(text, &lines, &mut found);
+        headings::find(text, &lines, &mut found);
         tables::find_inserted(text, &mut found);
         manifests::find(text, &mut found);
     }
