@@ -17,14 +17,14 @@ use crate::names::{self, NameClass};
 use crate::operators::{self, Operator};
 use crate::pattern::pattern;
 use crate::values::{self, SecretCandidate, ValuePlace};
-use crate::{SecretSpan, elements, tables};
+use crate::{SecretSpan, elements, loose, tables};
 
 /// The most bytes between a value and its name in another member.
 const LONGEST_LABEL: usize = 200;
 
 /// Matches a part of every name for a secret.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|pw|psw|mdp|dockerconfig|_pat|_pin|salt|dsn|psk|mnemonic|phrase|value|pepper|recovery";
+    let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|pw|psw|mdp|dockerconfig|_pat|_pin|salt|dsn|psk|mnemonic|phrase|value|pepper|recovery|backup_?code";
     pattern(&format!("(?-u:(?i:{words}))"))
 });
 
@@ -190,7 +190,10 @@ impl<'t> Assignment<'t> {
         // Most names have no operator.
         let (operator, end) = match operators::element_text(text, name.start, at) {
             Some(end) => (Operator::Element, end),
-            None => operators::operator(&text[..name.start], bytes, at, quoted_name)?,
+            None => match loose::operator(text, name.start, at) {
+                Some(found) => found,
+                None => operators::operator(&text[..name.start], bytes, at, quoted_name)?,
+            },
         };
         // In a shell, what to say or to use instead if a variable is missing: `${NAME:?…}`.
         if text[..name.start].ends_with("${") && matches!(&bytes[at..], [b':', b'?' | b'+', ..]) {
@@ -258,6 +261,7 @@ impl<'t> Assignment<'t> {
             // A JSON value without quotes is not a string.
             _ if self.quoted_name && self.operator == Operator::Colon && self.value.quote.is_none() => None,
             _ if self.operator == Operator::Compare => self.secret(),
+            _ if self.operator == Operator::Loose => self.told(),
             NameClass::Authorization if is_in_header => self.credential(),
             NameClass::Authorization => Assignment { class: NameClass::Key, ..*self }.secret(),
             NameClass::Cookie if self.operator == Operator::Colon => self.cookies(),
@@ -267,9 +271,25 @@ impl<'t> Assignment<'t> {
         secret.into_iter().collect()
     }
 
+    /// The value, if it looks like a secret whatever is between it and its name.
+    fn told(&self) -> Option<SecretSpan> {
+        let class = match self.class {
+            NameClass::Password => NameClass::Password,
+            NameClass::Key | NameClass::Ambiguous => NameClass::Key,
+            NameClass::Authorization | NameClass::Cookie => return None,
+        };
+        let range = self.value.in_quotes().unwrap_or_else(|| {
+            let end = self.value.bare_end(false, |byte| byte == b'<' || is_delimiter(byte));
+            let value = self.value.text[self.value.start..end].trim_end_matches(['.', ',', ';', ':', ')', ']']);
+            self.value.start..self.value.start + value.len()
+        });
+        Assignment { class, ..*self }.verdict(range, ValuePlace::Announced)
+    }
+
     /// The value, if it is secret.
     fn secret(&self) -> Option<SecretSpan> {
         let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
+        let range = self.in_raw_string(range);
         let value = &self.value.text[range.clone()];
         if value.starts_with('{') && value.ends_with('}') && self.has_secrets_inside(range.clone()) {
             return None;
@@ -278,14 +298,22 @@ impl<'t> Assignment<'t> {
         let is_command = self.operator == Operator::Tight && self.value.quote.is_some_and(|quote| quote.mark == b'`');
         let may_be = match self.operator {
             _ if self.is_pattern && !values::is_plain(value) => false,
+            _ if self.value.quote.is_some_and(|quote| quote.mark == b'`') && value.contains("${") => false,
             _ if is_command => values::is_told(self.class, value),
             Operator::Pair => values::is_told(self.class, value) && values::is_no_numbered_word(value),
-            Operator::Compare => values::is_told(self.class, value),
+            Operator::Compare => values::is_announced(self.class, value),
             Operator::Beside => self.label == "PASSWORD" || values::is_no_identifier(value),
-            Operator::Call => self.is_setter() && values::is_random(value, 6) && !value.ends_with([':', '?']),
+            Operator::Call => self.is_setter() && self.is_handed_over(value),
             _ => true,
         };
         self.verdict(range, ValuePlace::Quotes).filter(|_| may_be)
+    }
+
+    /// The text between the brackets of a raw string of C++: `R"(…)"`.
+    fn in_raw_string(&self, range: Range<usize>) -> Range<usize> {
+        let value = &self.value.text[range.clone()];
+        let is_raw = self.is_pattern && value.len() > 2 && value.starts_with('(') && value.ends_with(')');
+        if is_raw { range.start + 1..range.end - 1 } else { range }
     }
 
     /// Whether a part of the text is an object one of whose own members tells the secret.
@@ -305,6 +333,14 @@ impl<'t> Assignment<'t> {
         let is_method = name.len() < self.label.len() || self.value.text[..self.name].ends_with(['.', ':', '>']);
         let asks = ASKING.iter().any(|verb| name.starts_with(verb));
         ["set", "with"].iter().any(|verb| name.starts_with(verb)) || is_method && !asks
+    }
+
+    /// Whether the argument of a setter is the secret. A password can be any word where the name says so.
+    fn is_handed_over(&self, value: &str) -> bool {
+        let name = self.label.rsplit('.').next().unwrap_or(self.label).to_ascii_lowercase();
+        let sets_password = (name.starts_with("set") || name.starts_with("with")) && name.ends_with("password");
+        let may_be_word = sets_password && value.len() >= 6 && !value.contains(char::is_whitespace);
+        (values::is_random(value, 6) || may_be_word) && !value.ends_with([':', '?'])
     }
 
     /// A part of the text, if it is secret.

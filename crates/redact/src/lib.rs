@@ -21,6 +21,7 @@ mod kinds;
 mod known;
 mod letters;
 mod lines;
+mod loose;
 mod manifests;
 mod names;
 mod operators;
@@ -454,6 +455,7 @@ pub fn patterns() -> Vec<&'static Regex> {
     let rest = [
         assignments::patterns(),
         elements::patterns(),
+        loose::patterns(),
         manifests::patterns(),
         places::patterns(),
         names::patterns(),
