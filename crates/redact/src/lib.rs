@@ -15,6 +15,7 @@
 
 mod assignments;
 mod elements;
+mod escapes;
 mod extents;
 mod headings;
 mod kinds;
@@ -45,6 +46,7 @@ use std::sync::{Arc, LazyLock};
 use regex::Regex;
 use serde_json::Value;
 
+use crate::escapes::Unescaped;
 use crate::extents::{Class, escape_letters, is_file};
 use crate::known::KnownValues;
 use crate::pattern::pattern;
@@ -361,6 +363,17 @@ fn secrets_in(text: &str, member: Member<'_>, placeholders: &[Range<usize>]) -> 
         let lines = lines::naming(text);
         sentences::find(text, &lines, &mut found);
         headings::find(text, &lines, &mut found);
+        if let Some(read) = Unescaped::new(text, &lines) {
+            let mut secrets = Vec::new();
+            assignments::find(
+                &read.text,
+                &PLACEHOLDERS.find_iter(&read.text).map(|mask| mask.range()).collect::<Vec<_>>(),
+                &mut secrets,
+            );
+            found.extend(
+                secrets.into_iter().map(|secret| SecretSpan { range: read.in_source(&secret.range), ..secret }),
+            );
+        }
         tables::find_inserted(text, &mut found);
         manifests::find(text, &mut found);
     }
