@@ -24,7 +24,7 @@ const LONGEST_LABEL: usize = 200;
 
 /// Matches a part of every name for a secret.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|pw|psw|mdp|dockerconfig|_pat|_pin|salt|dsn|psk|mnemonic|phrase|value|pepper|recovery|backup_?code";
+    let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|pw|psw|mdp|dockerconfig|_pat|_pin|salt|dsn|psk|mnemonic|phrase|value|pepper|recovery|backup_?code|phpsessid|jsessionid";
     pattern(&format!("(?-u:(?i:{words}))"))
 });
 

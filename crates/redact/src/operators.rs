@@ -90,6 +90,12 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
         [b'=', ..] => (Operator::Equals, 1),
         [b',', ..] if is_quoted && is_first_argument(before) || before.ends_with("-define(") => (Operator::Equals, 1),
+        // The arguments of a command in a list.
+        [b',', ..]
+            if is_quoted && before.ends_with("--") && Quote::at(bytes, skip_spaces(bytes, spaced + 1)).is_some() =>
+        {
+            (Operator::Pair, 1)
+        }
         [b',', ..] if begins_pair(before, is_quoted) && Quote::at(bytes, skip_spaces(bytes, spaced + 1)).is_some() => {
             (Operator::Pair, 1)
         }

@@ -20,7 +20,7 @@ use crate::{SecretSpan, elements, values};
 #[rustfmt::skip]
 const SENTENCES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Anywhere, r#"(?:§)\\*["']?[ \t]*(?:[:=]|：)"#),
-    (PASSWORD, Sentence, r"(?:§)(?:[ \t]+(?:für|pour|para|per|de|del|do|di|voor|dla|för|для)[ \t]+~(?:[ \t]*:|[ \t]+(?:ist|lautet|est|es|é|è|is|to|är|это))|[ \t]*(?:ist|lautet|est|es|é|è|is|to|jest|это|är|er|on|je|este|là|adalah|هي|है|είναι|היא|คือ|是|为|為|は|는|은|—|-))?"),
+    (PASSWORD, Sentence, r"(?:§)(?:[ \t]+(?:für|pour|para|per|de|del|do|di|voor|dla|för|для)[ \t]+~(?:[ \t]*:|[ \t]+(?:ist|lautet|est|es|é|è|is|to|är|это))|[ \t]*(?:ist|lautet|est|es|é|è|is|to|jest|это|är|er|on|je|este|là|adalah|هي|है|είναι|היא|คือ|是|为|為|は|는|은|—|-)[ \t]*:?)?"),
     (PASSWORD, Sentence, r"\b(?i:pass(?:word|phrase|code|wd)|pw)(?:[ \t]+(?:for|of|on|to)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was|(?:re)?set to|changed to)[ \t]*:?)|(?:[ \t]+(?:I|we|you)[ \t]+\w{1,16})?[ \t]+(?:is|was|will be|should be|has been|è|ist)(?:[ \t]+(?:now|still|(?:re)?set to|changed to))?[ \t]*:?|[ \t]+\w{1,32}[ \t]+=|[ \t]+(?:(?:changed|set|reset|rotated|updated|back)[ \t]+(?:to|from)|from))[ \t]"),
     (PASSWORD, Sentence, r"\b(?i:use|using|with|try|enter|type|temporary|temp|initial|default|generated|new|root|admin)[ \t]+(?:the[ \t]+)?(?:\w{1,32}[ \t]+)?(?i:pass(?:word|phrase|code))[ \t]"),
     (SECRET, Announced, r"(?:^|[^\w.-])¤(?:[ \t]+(?:for|of)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was))|[ \t]+(?:is|was|ist|lautet|est|es|è|é)(?:[ \t]+now)?[ \t]*:?|[ \t]+(?:(?:(?:re)?set|changed)[ \t]+)?to|[ \t]+(?:provided|created)[ \t]*:)[ \t]"),
