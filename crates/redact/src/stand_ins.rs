@@ -102,9 +102,12 @@ const WITHOUT_KEYS: [&str; 6] = ["monkey", "donkey", "turkey", "hockey", "jockey
 
 /// Whether an unquoted value is code: a call, or a variable with the name of a secret.
 pub(super) fn is_code(value: &str) -> bool {
-    let is_variable = VARIABLES.is_match(value.trim_end_matches([',', ';', ')', '}']));
-    let begins = |word: &&str| value.get(..word.len()).is_some_and(|first| first.eq_ignore_ascii_case(word));
-    is_call(value) || is_variable && !WITHOUT_KEYS.iter().any(|word| begins(&word))
+    if is_call(value) {
+        return true;
+    }
+    let is_named =
+        WITHOUT_KEYS.iter().any(|word| value.get(..word.len()).is_some_and(|first| first.eq_ignore_ascii_case(word)));
+    !is_named && VARIABLES.is_match(value.trim_end_matches([',', ';', ')', '}']))
 }
 
 /// Builds the patterns of this file.
