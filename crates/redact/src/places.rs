@@ -64,7 +64,7 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Line, r#"(?:(?i:passw(?:or)?d|secret|token|_key)(?:["'\])]*\s*(?:\|\||\?\?)|["'\])]+(?:\s*(?:or\b|\{)|\.(?:unwrap_or|or|orElse|getOrElse|or_else)\()|[ \t]+by[ \t]+lazy[ \t]*\{)\s*|ConvertTo-SecureString\s+(?:-String\s+)?)<>"#),
     (PASSWORD, Line, r#"(?:["']--?[\w-]*(?i:passw(?:or)?d|passphrase|secret|token|key)["'][^()\n]*?|(?i:passw(?:or)?d|secret|token|key)[ \t]*(?::[^=\n"'()]{1,40})?=[ \t]*[\w.]+\([^()\n"']{0,80}?)\bdefault\s*=\s*<>"#),
     (PASSWORD, Line, r"\b(?i:replace)[ \t]+<>[ \t]*(?:;|$)"),
-    (PASSWORD, Setting, r"^[ \t]*(?:(?:admin|auth|bind|cert|client|db|http|imap|key|ldap|mail|proxy|root|server|smtp|ssl|tls)[\w.-]*[_.-](?:password|passphrase|secret|pw)|[\w.-]+\.(?:\w*P|p)assword|auth_pass|[\w ]*plain-text-password-value|rootpw|bindpw|r[ow]community)[ \t]+<>"),
+    (PASSWORD, Setting, r"^[ \t]*(?:(?:admin|auth|bind|cert|client|db|hibernate|http|imap|javax|jdbc|key|ldap|mail|proxy|root|server|smtp|spark|spring|ssl|tls)[\w.-]*[_.-](?:password|passphrase|secret|pw|keyPassword)|auth_pass|[\w ]*plain-text-password-value|rootpw|bindpw|r[ow]community)[ \t]+<>"),
     (PASSWORD, Setting, r"\b(?:input|owner)_pw[ \t]+<>"),
     (PASSWORD, Setting, r"(?:temporary password is generated for \S+:|^New value:)[ \t]+<>"),
     // Devices: what says how a password is written may precede it.
