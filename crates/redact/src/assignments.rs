@@ -17,14 +17,14 @@ use crate::names::{self, NameClass};
 use crate::operators::{self, Operator};
 use crate::pattern::pattern;
 use crate::values::{self, SecretCandidate, ValuePlace};
-use crate::{SecretSpan, elements, tables};
+use crate::{SecretSpan, loose, tables};
 
 /// The most bytes between a value and its name in another member.
 const LONGEST_LABEL: usize = 200;
 
 /// Matches a part of every name for a secret.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|pw|psw|mdp|dockerconfig|_pat|_pin|salt|dsn|psk|mnemonic|phrase|value|pepper|recovery";
+    let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|pw|psw|mdp|dockerconfig|_pat|_pin|salt|dsn|psk|mnemonic|phrase|value|pepper|recovery|backup_?code|phpsessid|jsessionid";
     pattern(&format!("(?-u:(?i:{words}))"))
 });
 
@@ -40,14 +40,6 @@ static NAME_BEHIND: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r#"^\\*["']?(?:[\s,;-]|\\+[nrt]){{1,40}}\\*["']?{LABEL}"#)));
 /// The member with the name of the variable whose value another member has.
 const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_/][\w./-]{1,63})"#;
-
-/// Values of several words that need no quotes: a password in groups of four letters, and the words of a wallet.
-static GROUPS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern("^([a-z]{4}(?:[ -][a-z]{4}){3}|[a-z]{3,8}(?: [a-z]{3,8}){11,23})[ \\t]{0,16}(?:[^a-zA-Z \\t]|$)")
-});
-
-/// What precedes a variable or a flag.
-const EXPORTS: [&str; 9] = ["--", "export ", "set ", "setx ", "-e ", "--env ", "ENV ", "ARG ", "env "];
 
 /// How the names of methods begin whose argument is not the secret but says which, or is one to check.
 const ASKING: [&str; 18] = [
@@ -65,7 +57,7 @@ pub(super) struct Assignment<'t> {
     pub(super) class: NameClass,
     pub(super) operator: Operator,
     /// Whether the name is in quotes.
-    quoted_name: bool,
+    pub(super) quoted_name: bool,
     /// Whether the value is a raw string or a template.
     is_pattern: bool,
     pub(super) value: ValueStart<'t>,
@@ -190,7 +182,10 @@ impl<'t> Assignment<'t> {
         // Most names have no operator.
         let (operator, end) = match operators::element_text(text, name.start, at) {
             Some(end) => (Operator::Element, end),
-            None => operators::operator(&text[..name.start], bytes, at, quoted_name)?,
+            None => match loose::operator(text, name.start, at) {
+                Some(found) => found,
+                None => operators::operator(&text[..name.start], bytes, at, quoted_name)?,
+            },
         };
         // In a shell, what to say or to use instead if a variable is missing: `${NAME:?…}`.
         if text[..name.start].ends_with("${") && matches!(&bytes[at..], [b':', b'?' | b'+', ..]) {
@@ -258,6 +253,7 @@ impl<'t> Assignment<'t> {
             // A JSON value without quotes is not a string.
             _ if self.quoted_name && self.operator == Operator::Colon && self.value.quote.is_none() => None,
             _ if self.operator == Operator::Compare => self.secret(),
+            _ if self.operator == Operator::Loose => self.told(),
             NameClass::Authorization if is_in_header => self.credential(),
             NameClass::Authorization => Assignment { class: NameClass::Key, ..*self }.secret(),
             NameClass::Cookie if self.operator == Operator::Colon => self.cookies(),
@@ -267,9 +263,25 @@ impl<'t> Assignment<'t> {
         secret.into_iter().collect()
     }
 
+    /// The value, if it looks like a secret whatever is between it and its name.
+    fn told(&self) -> Option<SecretSpan> {
+        let class = match self.class {
+            NameClass::Password => NameClass::Password,
+            NameClass::Key | NameClass::Ambiguous => NameClass::Key,
+            NameClass::Authorization | NameClass::Cookie => return None,
+        };
+        let range = self.value.in_quotes().unwrap_or_else(|| {
+            let end = self.value.bare_end(false, |byte| byte == b'<' || is_delimiter(byte));
+            let value = self.value.text[self.value.start..end].trim_end_matches(['.', ',', ';', ':', ')', ']']);
+            self.value.start..self.value.start + value.len()
+        });
+        Assignment { class, ..*self }.verdict(range, ValuePlace::Announced)
+    }
+
     /// The value, if it is secret.
     fn secret(&self) -> Option<SecretSpan> {
         let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
+        let range = self.in_raw_string(range);
         let value = &self.value.text[range.clone()];
         if value.starts_with('{') && value.ends_with('}') && self.has_secrets_inside(range.clone()) {
             return None;
@@ -278,14 +290,22 @@ impl<'t> Assignment<'t> {
         let is_command = self.operator == Operator::Tight && self.value.quote.is_some_and(|quote| quote.mark == b'`');
         let may_be = match self.operator {
             _ if self.is_pattern && !values::is_plain(value) => false,
+            _ if self.value.quote.is_some_and(|quote| quote.mark == b'`') && value.contains("${") => false,
             _ if is_command => values::is_told(self.class, value),
             Operator::Pair => values::is_told(self.class, value) && values::is_no_numbered_word(value),
-            Operator::Compare => values::is_told(self.class, value),
+            Operator::Compare => values::is_announced(self.class, value),
             Operator::Beside => self.label == "PASSWORD" || values::is_no_identifier(value),
-            Operator::Call => self.is_setter() && values::is_random(value, 6) && !value.ends_with([':', '?']),
+            Operator::Call => self.is_setter() && self.is_handed_over(value),
             _ => true,
         };
         self.verdict(range, ValuePlace::Quotes).filter(|_| may_be)
+    }
+
+    /// The text between the brackets of a raw string of C++: `R"(…)"`.
+    fn in_raw_string(&self, range: Range<usize>) -> Range<usize> {
+        let value = &self.value.text[range.clone()];
+        let is_raw = self.is_pattern && value.len() > 2 && value.starts_with('(') && value.ends_with(')');
+        if is_raw { range.start + 1..range.end - 1 } else { range }
     }
 
     /// Whether a part of the text is an object one of whose own members tells the secret.
@@ -307,124 +327,19 @@ impl<'t> Assignment<'t> {
         ["set", "with"].iter().any(|verb| name.starts_with(verb)) || is_method && !asks
     }
 
+    /// Whether the argument of a setter is the secret. A password can be any word where the name says so.
+    fn is_handed_over(&self, value: &str) -> bool {
+        let name = self.label.rsplit('.').next().unwrap_or(self.label).to_ascii_lowercase();
+        let sets_password = (name.starts_with("set") || name.starts_with("with")) && name.ends_with("password");
+        let may_be_word = sets_password && value.len() >= 6 && !value.contains(char::is_whitespace);
+        (values::is_random(value, 6) || may_be_word) && !value.ends_with([':', '?'])
+    }
+
     /// A part of the text, if it is secret.
     pub(super) fn verdict(&self, range: Range<usize>, place: ValuePlace) -> Option<SecretSpan> {
         let value = self.value.text.get(range.clone())?;
         let candidate = SecretCandidate { class: self.class, name: self.label, value, place };
         candidate.is_secret().then(|| SecretSpan { range, kind: names::kind(self.class, self.label) })
-    }
-
-    /// The value without quotes, if it is secret.
-    pub(super) fn bare(&self) -> Option<SecretSpan> {
-        // `PASS: …` is the output of a passing test.
-        if self.operator == Operator::Colon && self.label == "PASS" {
-            return None;
-        }
-        let ValueStart { text, start, .. } = self.value;
-        let is_setting = self.is_setting();
-        let is_connection = self.is_connection();
-        let begins_tag = text.as_bytes().get(start) == Some(&b'<');
-        let is_property = self.is_line_start() && !self.value.line().contains(['=', ' ']);
-        // In the address of a page, `&amp;` begins the next parameter.
-        let is_parameter = ["?", "&", "&amp;"].iter().any(|mark| text[..self.name].ends_with(mark));
-        let end = self.value.bare_end(is_parameter, |byte| match byte {
-            b' ' => !is_connection,
-            b'<' => !is_setting && !begins_tag,
-            b'>' => !is_setting,
-            // These end a value in a URL, a form, a connection string or a command, but not in a sentence.
-            b'&' | b'|' if is_connection => false,
-            b';' | b'&' | b'|' => !is_setting && self.operator != Operator::Colon && !is_property,
-            _ => is_delimiter(byte),
-        });
-        let end = if is_setting { elements::before_tag(text, start..end) } else { end };
-        let mut value = text.get(start..end)?;
-        if text[..start].ends_with("%3D") || text[..start].ends_with("%3d") {
-            value = &value[..value.find("%26").unwrap_or(value.len())];
-        }
-        let punctuation = if is_setting { &[',', ';'][..] } else { &['.', ',', ':', ';', ')', ']', '}'] };
-        let mut last = value.trim_end_matches(punctuation).len();
-        // A bracket that the value opens belongs to it.
-        let opens = [('(', ')'), ('[', ']'), ('{', '}')].into_iter().find(|(open, _)| value[..last].contains(*open));
-        last += usize::from(opens.is_some_and(|(_, close)| value[last..].starts_with(close)));
-        let place = self.place(start + last);
-        self.verdict(start..start + last, place)
-    }
-
-    /// Where an unquoted value stands that ends at `end`.
-    pub(super) fn place(&self, end: usize) -> ValuePlace {
-        let bytes = self.value.text.as_bytes();
-        let is_in_form = matches!(bytes[..self.name].last(), Some(b'?' | b'&' | b';' | b'<'))
-            || matches!(bytes.get(end), Some(b'&' | b';'));
-        if self.is_setting() {
-            ValuePlace::Setting
-        } else if matches!(self.operator, Operator::Tight | Operator::Element) && is_in_form {
-            ValuePlace::Form
-        } else if matches!(self.operator, Operator::Colon | Operator::Tight | Operator::Element) && self.is_alone(end) {
-            ValuePlace::Line
-        } else {
-            ValuePlace::Anywhere
-        }
-    }
-
-    /// The rest of the line, if it is a value of several words: behind a command that sets a variable, and in YAML.
-    fn words(&self) -> Option<SecretSpan> {
-        let is_line = match self.operator {
-            Operator::Command => true,
-            Operator::Colon => self.is_line_start() && !self.is_setting() && !self.quoted_name,
-            _ => false,
-        };
-        if self.class != NameClass::Password {
-            return None;
-        }
-        let line = self.value.line();
-        // An object or a list has values of its own.
-        if line.starts_with(['{', '[']) {
-            return None;
-        }
-        if !is_line {
-            let groups = GROUPS.captures(line).and_then(|captures| captures.get(1))?;
-            return self.verdict(self.value.start..self.value.start + groups.end(), ValuePlace::Quotes);
-        }
-        let ends = [" #", " //", " &&", " ||", " | ", "; ", "\\n"];
-        let end = ends.iter().filter_map(|end| line.find(end)).chain(end_of_string(line)).min();
-        let value = line[..end.unwrap_or(line.len())].trim_end();
-        let range = self.value.start..self.value.start + value.len();
-        self.verdict(range, ValuePlace::Quotes).filter(|_| value.contains(' '))
-    }
-
-    /// Whether the value is that of an environment variable or a flag, so that it is not code.
-    fn is_setting(&self) -> bool {
-        let is_variable = names::is_environment(self.label);
-        let before = &self.value.text[..self.name];
-        match self.operator {
-            Operator::Tight => is_variable || EXPORTS.iter().any(|word| before.ends_with(word)),
-            Operator::Colon => is_variable && self.is_line_start(),
-            Operator::Make => is_variable,
-            Operator::Command => true,
-            _ => false,
-        }
-    }
-
-    /// Whether it is part of a connection string, `Password=…;`, whose values may have spaces.
-    fn is_connection(&self) -> bool {
-        let mut rest = self.value.text.as_bytes()[self.value.start..].iter().take(LONGEST_NAME);
-        let end = rest.find(|byte| matches!(byte, b';' | b'=' | b'\\') || (**byte != b' ' && is_delimiter(**byte)));
-        let is_capital = self.label.starts_with(|c: char| c.is_ascii_uppercase()) && !names::is_environment(self.label);
-        self.operator == Operator::Tight && is_capital && end == Some(&b';')
-    }
-
-    /// Whether nothing else is on the line of a value that ends at `end`.
-    pub(super) fn is_alone(&self, end: usize) -> bool {
-        let bytes = self.value.text.as_bytes();
-        let behind = &bytes[skip_spaces(bytes, end)..];
-        let is_end =
-            matches!(behind, [] | [b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'#', ..] | [b'\\', b'n' | b'r' | b'"', ..]);
-        is_end && self.is_line_start()
-    }
-
-    /// Whether the name is the first on its line, except for marks of items and changes.
-    fn is_line_start(&self) -> bool {
-        is_line_start(&self.value.text.as_bytes()[..self.name])
     }
 
     /// Whether the value is an alias of YAML, `*name`, or the anchor of what is below, `&name`. One with a digit
@@ -443,7 +358,7 @@ impl<'t> Assignment<'t> {
 }
 
 /// Whether a name is the first on its line that `before` ends in front of, except for marks of items and changes.
-fn is_line_start(before: &[u8]) -> bool {
+pub(super) fn is_line_start(before: &[u8]) -> bool {
     let near = before.iter().rev().take(LONGEST_NAME);
     let mut rest = near.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'+' | b'>' | b'*'));
     match rest.next() {
@@ -451,16 +366,6 @@ fn is_line_start(before: &[u8]) -> bool {
         Some(b'n') => rest.next() == Some(&b'\\'),
         _ => false,
     }
-}
-
-/// Where a string of JSON ends that the line may be in.
-fn end_of_string(line: &str) -> Option<usize> {
-    let is_end = |(at, _): &(usize, &str)| {
-        let rest = line[at + 1..].trim_start();
-        rest.is_empty() || rest.starts_with([',', '}', ']', ':'])
-    };
-    let (at, _) = line.match_indices('"').find(is_end)?;
-    Some(line[..at].trim_end_matches('\\').len())
 }
 
 /// The secret after the word `bearer`, which ends at `at`, outside a named header.
@@ -479,5 +384,5 @@ fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
 /// Builds the patterns of this file.
 #[cfg(any(test, feature = "tests"))]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![&*NAMES, &*GROUPS, &*crate::extents::TEXT_BLOCK, &*NAME_BEFORE, &*NAME_BEHIND]
+    vec![&*NAMES, &*crate::extents::TEXT_BLOCK, &*NAME_BEFORE, &*NAME_BEHIND]
 }

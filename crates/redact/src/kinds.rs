@@ -194,6 +194,7 @@ const SMALL: &[&str] = &[
     "alcht_", "nyk_v0_", "tmprl_", "depot_", "gitpod_pat_", "vtwn_", "tpuf_", "PMAT-", "phs_", "hcbik_", "hcalk_", "hcamk_",
     "xnd_production_", "APP_USR-", "cal_live_", "KGAT_", "odt_", "signkey-prod-", "m0-", "snyk_uat.", "snyk_sat.",
     "apk_", "cog_", "sktsec_", "dvc_server_", "flp_", "hbp_", "shptka_",
+    "msy_", "ck-", "dtn_", "hl_sk_", "mlsn.", "vercel_blob_rw_", "pdl_sdbx_apikey_", "ddo_", "bfl_", "lmnt_", "sk_org_live_", "sk_org_test_",
 ];
 /// The prefixes of shorter keys, with which no word begins.
 #[rustfmt::skip]
@@ -276,7 +277,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("github-token", &["github_pat_"], Word, 40),
     // The id of an app and a JSON web token.
     shape("github-token", &["ghs_", "ghu_"], Parts(r"[0-9]+_eyJ[\w-]+\.[\w-]+\.[\w-]+")),
-    row("gitlab-token", &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-", "glffct-", "glft-", "glimt-", "glagent-", "GR1348941"], Dotted, 20),
+    row("gitlab-token", &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-", "glffct-", "glft-", "glimt-", "glagent-", "glwt-", "GR1348941"], Dotted, 20),
     behind("gitlab-cookie", &["_gitlab_session="], Alphanumeric, 32),
     row("sourcegraph-token", &["sgp_"], Word, 40),
     row("npm-token", &["npm_"], Alphanumeric, 36),
@@ -290,7 +291,7 @@ pub(super) const SHAPES: &[Shape] = &[
     exactly("octopus-key", &["API-"], Capitals, 26),
     row("postman-key", &["PMAK-"], Word, 59),
     row("atlassian-token", &["ATATT3", "ATCTT3"], Encoded, 60),
-    row("sentry-token", &["sntrys_", "sntryu_"], Encoded, 40),
+    row("sentry-token", &["sntrys_", "sntryu_", "sntrya_", "sntryi_"], Encoded, 40),
     row("grafana-token", &["glsa_", "glc_"], Encoded, 32),
     // The Base64 of `{"k":"`.
     row("grafana-token", &["eyJrIjoi"], Encoded, 70),
@@ -318,7 +319,7 @@ pub(super) const SHAPES: &[Shape] = &[
     between("square-token", &["EAAA", "sq0atp-"], Word, 22, 60),
     row("flutterwave-key", &["FLWSECK_TEST-", "FLWPUBK_TEST-", "FLWSECK-", "FLWPUBK-"], Word, 12),
     row("freemius-key", &["sk_"], Alphanumeric, 28).needs(dense),
-    row("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], Hex, 32),
+    row("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_", "shpua_"], Hex, 32),
     row("duffel-token", &["duffel_test_", "duffel_live_"], Padded, 43),
     row("settlemint-token", &["sm_aat_", "sm_pat_", "sm_sat_"], Alphanumeric, 16),
     row("frameio-token", &["fio-u-"], Padded, 64),
@@ -345,7 +346,7 @@ pub(super) const SHAPES: &[Shape] = &[
     exactly("neon-key", &["napi_"], Alphanumeric, 64),
     exactly("nuget-key", &["oy2"], Alphanumeric, 43),
     shape("resend-key", &["re_"], Parts("[0-9A-Za-z]{8,9}_[0-9A-Za-z]{22,26}")).needs(random),
-    shape(SECRET, &["pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-", "access-production-", "access-development-", "access-sandbox-", "sdk-", "api-", "rh-api-", "waka_", "amzn.mws."], Parts("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
+    shape(SECRET, &["pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-", "access-production-", "access-development-", "access-sandbox-", "sdk-", "api-", "rh-api-", "waka_", "amzn.mws.", "ctx7sk-", "vapi_"], Parts("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
     shape("discord-token", DISCORD, Parts(r"[\w-]{21,24}\.[\w-]{6}\.[\w-]{27,40}")),
     row("bitbucket-token", &["ATBB"], Alphanumeric, 28).needs(varied),
     exactly("trello-token", &["ATTA"], Hex, 64),
@@ -386,6 +387,21 @@ pub(super) const SHAPES: &[Shape] = &[
     row(SECRET, &["NRII-", "NRIQ-", "CFPAT-"], Word, 32),
     // A token in Base64.
     row(JWT, &["ZXlKaGJHY2lPaU", "ZXlKMGVYQWlPaU"], Encoded, 40),
+    // The Base64 of `tok:`; the id of an organization.
+    between("intercom-token", &["dG9rO"], Encoded, 40, 100).needs(varied),
+    row("salesforce-token", &["!AQ", "!AR"], Dotted, 80).after(Alphanumeric, 15, 18),
+    // The Base64 of `{"a":"`, of the id of an account, and of `,"t":"`.
+    shape("cloudflare-key", &["eyJhIjoi"], Parts("[0-9A-Za-z]{44}LCJ0Ijoi[0-9A-Za-z+/=]{60,400}")),
+    shape(SECRET, &["luma-"], Parts("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
+    shape(SECRET, &["bce-v3/ALTAK-"], Parts("[0-9A-Za-z]{21}/[0-9a-f]{40}")),
+    shape(SECRET, &["access_token$production$", "access_token$sandbox$"], Parts(r"[0-9a-z]{16}\$[0-9a-f]{32}")),
+    row(SECRET, &["t1.9euel"], Dotted, 60),
+    between(SECRET, &["BSA"], Word, 27, 29).needs(varied),
+    exactly(SECRET, &["oauth:"], Alphanumeric, 30).needs(dense),
+    between(SECRET, &["secret-"], Alphanumeric, 32, 60).needs(varied),
+    behind(SECRET, &["bot/v2/hook/", "webhook/send?key="], Word, 32),
+    behind(SECRET, &["/with/key/"], Word, 20).needs(varied),
+    behind(SECRET, &[".make.com/"], Alphanumeric, 30),
     row(SECRET, SMALL, Dotted, 26).needs(dense_or_mixed),
     row(SECRET, SHORT, Word, 16).needs(varied),
 ];

@@ -1,5 +1,7 @@
 //! Tells letters and marks that a generator has chosen from words, names in code and patterns.
 
+use crate::extents::varied;
+
 /// The letters that follow `a`, `b` and so on in words and in names of code; nineteen of twenty pairs are among them.
 #[rustfmt::skip]
 const FOLLOWERS: [&str; 26] = [
@@ -82,6 +84,25 @@ pub(super) fn is_noise(value: &str) -> bool {
     // In code and its abbreviations, a run of letters has more than these on average.
     let is_short = marks.len() >= MANY_MARKS && longest <= LONGEST_RUN && letters * 2 <= runs * 5 + 4;
     marks.len() >= FEWEST_MARKS && (is_short || is_scrambled(value))
+}
+
+/// Whether a value has a run of at least `least` letters and digits, with both in it.
+pub(super) fn is_dense(value: &str, least: usize) -> bool {
+    value.split(|c: char| !c.is_ascii_alphanumeric()).any(|run| run.len() >= least && is_random(run, least))
+}
+
+/// Whether a value mixes letters with digits or marks, as no word does, or has letters in an order that no word has.
+pub(super) fn is_random(value: &str, least: usize) -> bool {
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
+    let letters = has(u8::is_ascii_alphabetic) || !value.is_ascii();
+    let marks = has(|byte| byte.is_ascii_punctuation() && !matches!(byte, b'_' | b'-' | b'.' | b'\'' | b','));
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_' | b'e'));
+    value.chars().count() >= least && !is_number && letters && (has(u8::is_ascii_digit) || marks || is_scrambled(value))
+}
+
+/// Whether a word is as random as a key, so that the words beside it are a part of the secret.
+pub(super) fn is_key_in_phrase(word: &&str) -> bool {
+    is_dense(word, 12) && varied(word)
 }
 
 #[cfg(test)]

@@ -5,27 +5,39 @@
 //! modules decide when to mask, and what is then sent or written.
 //!
 //! Spellings are rows of the table in `kinds.rs`, which `shapes.rs` walks; `whole_keys.rs` finds what is more than a prefix
-//! and a run of characters. Names are read by `assignments.rs`, and in JSON by `values.rs`: `names.rs` says which are those
-//! of secrets, `operators.rs` what stands between name and value, `extents.rs` where the value ends, `several.rs` how
-//! headers, lists and blocks are read, and `values.rs` whether a value is secret. `tables.rs` reads columns, `manifests.rs`
-//! Kubernetes Secrets, `places.rs` has the places where a secret has no name, and `sentences.rs` the sentences that tell
-//! one. `elements.rs` finds entities and tags, `letters.rs` tells what is random from words. `known.rs` finds what one of these found elsewhere.
+//! and a run of characters. Names are read by `assignments.rs`, and in JSON by `members.rs`: `names.rs` says which are those
+//! of secrets, `operators.rs` and `loose.rs` what stands between name and value, `extents.rs` and `bare.rs` where the value
+//! ends, `several.rs` how headers, lists and blocks are read, `values.rs` and `phrases.rs` whether a value is secret, and
+//! `stand_ins.rs` what stands in the place of one.
+//! `tables.rs` reads columns, `manifests.rs` Kubernetes Secrets, `escapes.rs` the source of pages, `places.rs` has the places
+//! where a secret has no name. In the lines that `lines.rs` finds, `sentences.rs` reads sentences, and below them
+//! `headings.rs` what a heading names. `elements.rs` finds entities and tags, `letters.rs` tells what is random from words.
+//! `known.rs` finds what one of these found elsewhere, and `spans.rs` makes one list of all.
 //!
 //! No cut of a text splits a mask: half of `[github-token-1]` names nothing, and looks like text of the source.
 
 mod assignments;
+mod bare;
 mod elements;
+mod escapes;
 mod extents;
+mod headings;
 mod kinds;
 mod known;
 mod letters;
+mod lines;
+mod loose;
 mod manifests;
+mod members;
 mod names;
 mod operators;
+mod phrases;
 mod places;
 mod sentences;
 mod several;
 mod shapes;
+mod spans;
+mod stand_ins;
 mod tables;
 mod values;
 mod whole_keys;
@@ -42,19 +54,22 @@ use std::sync::{Arc, LazyLock};
 use regex::Regex;
 use serde_json::Value;
 
+use crate::escapes::Unescaped;
 use crate::extents::{Class, escape_letters, is_file};
 use crate::known::KnownValues;
+use crate::members::Member;
 use crate::pattern::pattern;
 use crate::sanitize::Shown;
+use crate::spans::{merge, without_brackets};
 use crate::transcript::Transcript;
 use crate::transcript::edit::{Edit, apply, sort};
 use crate::transcript::json::Json;
 use crate::transcript::pieces::{all_tool_data, tool_data};
 use crate::transcript::source::Source;
-use crate::values::Member;
 
 pub use kinds::secrets;
 pub use names::is_secret_name;
+pub use spans::{beginning, cut_before, cut_behind};
 
 /// Placeholders with a higher number are ordinary text: no conversation has so many secrets.
 const HIGHEST_NUMBER: u64 = 1_000_000;
@@ -64,9 +79,6 @@ const MOST_ROUNDS: usize = 8;
 const DEEPEST: usize = 4;
 /// The most bytes of an envelope that is looked through whatever its conversation is.
 const SHARED_ENVELOPE: usize = 1 << 16;
-/// The most bytes of a mask.
-const LONGEST_MASK: usize = 48;
-
 /// Matches candidates for placeholders.
 static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)\]"));
 
@@ -355,87 +367,21 @@ fn secrets_in(text: &str, member: Member<'_>, placeholders: &[Range<usize>]) -> 
         assignments::find(text, placeholders, &mut found);
         places::find(text, &mut found);
         places::find_logins(text, &mut found);
-        sentences::find(text, &mut found);
+        let lines = lines::naming(text);
+        sentences::find(text, &lines, &mut found);
+        headings::find(text, &lines, &mut found);
+        if let Some(read) = Unescaped::new(text, &lines) {
+            let masks: Vec<Range<usize>> = PLACEHOLDERS.find_iter(&read.text).map(|mask| mask.range()).collect();
+            let mut secrets = Vec::new();
+            assignments::find(&read.text, &masks, &mut secrets);
+            for SecretSpan { range, kind } in secrets {
+                found.push(SecretSpan { range: read.in_source(&range), kind });
+            }
+        }
         tables::find_inserted(text, &mut found);
         manifests::find(text, &mut found);
     }
     found
-}
-
-/// The range of a secret without the brackets that a sentence puts around it: `the token (…)`.
-fn without_brackets(text: &str, range: Range<usize>) -> Range<usize> {
-    let value = &text[range.clone()];
-    for (open, close) in [('(', ')'), ('[', ']'), ('<', '>')] {
-        let Some(inside) = value.strip_prefix(open) else { continue };
-        let closed = inside.strip_suffix(close);
-        let is_closed = closed.is_some() || text[range.end..].starts_with(close);
-        let inside = closed.unwrap_or(inside);
-        let is_in_quotes = text[..range.start].ends_with(['"', '\'', '`']);
-        if is_closed && !is_in_quotes && !inside.is_empty() && !inside.contains([open, close]) {
-            return range.start + 1..range.start + 1 + inside.len();
-        }
-    }
-    range
-}
-
-/// Sorts and merges secrets. Overlapping ones become one, of the kind of the larger. Placeholders stay unchanged.
-fn merge(text: &str, mut found: Vec<SecretSpan>, placeholders: &[Range<usize>]) -> Vec<SecretSpan> {
-    found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
-    let mut joined: Vec<SecretSpan> = Vec::new();
-    for next in found {
-        match joined.last_mut() {
-            Some(last) if next.range.start < last.range.end => {
-                if next.range.len() > last.range.len() {
-                    last.kind = next.kind;
-                }
-                last.range.end = last.range.end.max(next.range.end);
-            }
-            _ => joined.push(next),
-        }
-    }
-    joined.into_iter().flat_map(|secret| around_placeholders(text, secret, placeholders)).collect()
-}
-
-/// The pieces of a secret between the placeholders inside it, if they have something to mask.
-fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usize>]) -> Vec<SecretSpan> {
-    let first = placeholders.partition_point(|range| range.end <= secret.range.start);
-    let inside = placeholders[first..].iter().take_while(|range| range.start < secret.range.end);
-    let mut pieces = Vec::new();
-    let mut start = secret.range.start;
-    for placeholder in inside {
-        pieces.push(start..placeholder.start.max(start));
-        start = placeholder.end;
-    }
-    pieces.push(start..secret.range.end.max(start));
-    let has_something = |range: &Range<usize>| text[range.clone()].chars().any(char::is_alphanumeric);
-    pieces.into_iter().filter(has_something).map(|range| SecretSpan { range, kind: secret.kind }).collect()
-}
-
-/// The place of the mask around an offset, if it is inside one.
-fn mask_around(text: &str, at: usize) -> Option<Range<usize>> {
-    let first = text.ceil_char_boundary(at.saturating_sub(LONGEST_MASK));
-    let start = first + text.get(first..at)?.rfind('[')?;
-    let rest = &text[start..text.floor_char_boundary(start + LONGEST_MASK)];
-    let captures = PLACEHOLDERS.captures(rest)?;
-    let mask = captures.get(0).filter(|mask| mask.start() == 0 && start + mask.end() > at)?;
-    kinds::named(&captures[1]).map(|_| start..start + mask.end())
-}
-
-/// The last place at or before an offset where a text can be cut: between two characters, outside of a mask.
-pub fn cut_before(text: &str, at: usize) -> usize {
-    let at = text.floor_char_boundary(at);
-    mask_around(text, at).map_or(at, |mask| mask.start)
-}
-
-/// The first place at or behind an offset where a text can be cut.
-pub fn cut_behind(text: &str, at: usize) -> usize {
-    let at = text.ceil_char_boundary(at);
-    mask_around(text, at).map_or(at, |mask| mask.end)
-}
-
-/// The beginning of a text of at most so many characters.
-pub fn beginning(text: &str, chars: usize) -> &str {
-    text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..cut_before(text, at)])
 }
 
 /// The number of patterns that are not statics of their own: one of all prefixes, and those of rows with parts.
@@ -449,13 +395,16 @@ pub fn patterns_of_rows() -> usize {
 pub fn patterns() -> Vec<&'static Regex> {
     let rest = [
         assignments::patterns(),
+        bare::patterns(),
         elements::patterns(),
+        loose::patterns(),
         manifests::patterns(),
         places::patterns(),
         names::patterns(),
         operators::patterns(),
         several::patterns(),
         shapes::patterns(),
+        stand_ins::patterns(),
         tables::patterns(),
         values::patterns(),
         whole_keys::patterns(),

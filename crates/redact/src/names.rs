@@ -53,16 +53,16 @@ static KEYS: LazyLock<Regex> = LazyLock::new(|| {
     let keys = "(?:api|secret|access|private|auth|master|sign(?:ing)?|encryption|account|client|service|shared|license|\
         app|subscription)_?keys?";
     ending(&format!(
-        "{keys}|(?:unseal|activation)_?key|recovery_?code|_token|_bearer|signing_salt|(?:api|access|auth|bot|bearer|refresh|identity)token|dockerconfigjson|_pass|_pw"
+        "{keys}|(?:unseal|activation|wpa|wifi)_?key|(?:recovery|backup)_?codes?|_token|_bearer|signing_salt|(?:api|access|auth|bot|bearer|refresh|identity)token|dockerconfigjson|_pass|_pw"
     ))
 });
 /// Names of environment variables that end in a word which means a secret only there.
 static VARIABLES: LazyLock<Regex> =
-    LazyLock::new(|| ending("(?:^|_)(?:pass|token)|_(?:key|pat|salt|pin|dsn|auth|pw)|pass|apikey|pepper"));
+    LazyLock::new(|| ending("(?:^|_)(?:pass|token|salt)|_(?:key|pat|pin|dsn|auth|pw)|pass|apikey|pepper"));
 /// Names that may mean a secret.
 static AMBIGUOUS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        "(?:^|_)(?:token|auth|pass|pw|secret|cookies)(?:_|$)|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
+        "(?:^|_)(?:token|auth|pass|pw|secret|cookies)(?:_|$)|^(?:phpsessid|jsessionid)$|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
     )
 });
 /// The names of headers with a secret, in their own spelling.

@@ -43,6 +43,8 @@ pub(super) enum Operator {
     Command,
     /// A bracket before a quote: `.password("…")`, `setApiKey("…")`.
     Call,
+    /// A note, an arrow or tags between a name and what looks like its value: `password (prod): …`, `token → …`.
+    Loose,
     /// Between two texts that may be a pair: `{password, "…"}`, `"password" to "…"`, `setattr(config, "password", "…")`.
     Pair,
 }
@@ -87,7 +89,13 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [0xef, 0xbc, 0x9a, ..] => (Operator::Colon, 3),
         [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
         [b'=', ..] => (Operator::Equals, 1),
-        [b',', ..] if is_quoted && is_first_argument(before) => (Operator::Equals, 1),
+        [b',', ..] if is_quoted && is_first_argument(before) || before.ends_with("-define(") => (Operator::Equals, 1),
+        // The arguments of a command in a list.
+        [b',', ..]
+            if is_quoted && before.ends_with("--") && Quote::at(bytes, skip_spaces(bytes, spaced + 1)).is_some() =>
+        {
+            (Operator::Pair, 1)
+        }
         [b',', ..] if begins_pair(before, is_quoted) && Quote::at(bytes, skip_spaces(bytes, spaced + 1)).is_some() => {
             (Operator::Pair, 1)
         }
@@ -95,6 +103,8 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [_, ..] if (before.ends_with("--") || before.ends_with(" -")) && spaced > at => (Operator::Equals, 0),
         [_, ..] if is_command() => (Operator::Command, 0),
         [b'(', b'"' | b'\'' | b'`', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
+        // The members of a variable of C++.
+        [b'{', b'"', ..] if spaced == at && !is_quoted => (Operator::Loose, 1),
         [b'(', rest @ ..] if spaced == at && !is_quoted && string_prefix(rest) > 0 => (Operator::Call, 1),
         [b'(', b'\\', b'"', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
         [b'"' | b'\'', ..] if spaced > at && !is_quoted => (Operator::Beside, 0),

@@ -3,6 +3,7 @@
 //! A sentence has more to say about passwords than what they are, so a value has a letter and a digit, and is nothing that
 //! such sentences are about ([`crate::values`]).
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::bytes;
@@ -11,38 +12,63 @@ use crate::kinds::{PASSWORD, SECRET};
 use crate::names::NameClass;
 use crate::pattern::ascii_pattern;
 use crate::places::is_stand_in;
-use crate::values::ValuePlace::{self, Anywhere, Beside, Sentence};
+use crate::values::ValuePlace::{self, Announced, Anywhere, Beside, Sentence};
 use crate::{SecretSpan, elements, values};
 
-/// The kind, the place, and the words before the value. `§` is the word for a password in other languages, and `~` some words
-/// that say whose it is.
+/// The kind, the place, and the words before the value; words behind it follow `<>`. `§` is the word for a password in other
+/// languages, `¤` the name of a key, and `~` some words that say whose it is.
 #[rustfmt::skip]
 const SENTENCES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Anywhere, r#"(?:§)\\*["']?[ \t]*(?:[:=]|：)"#),
-    (PASSWORD, Sentence, r"(?:§)(?:[ \t]+(?:für|pour|para|per|de|del|do|di|voor|dla|för|для)[ \t]+~(?:[ \t]*:|[ \t]+(?:ist|lautet|est|es|é|è|is|to|är|это))|[ \t]*(?:ist|lautet|est|es|é|è|is|to|jest|это|är|er|on|je|este|là|adalah|هي|है|είναι|היא|คือ|是|为|為|は|는|은|—|-))?"),
-    (PASSWORD, Sentence, r"\b(?i:pass(?:word|phrase|code|wd))(?:[ \t]+(?:for|of|on|to)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was|(?:re)?set to|changed to)[ \t]*:?)|(?:[ \t]+(?:I|we|you)[ \t]+\w{1,16})?[ \t]+(?:is|was|will be|should be|has been|è|ist)(?:[ \t]+(?:now|still|(?:re)?set to|changed to))?[ \t]*:?|[ \t]+\w{1,32}[ \t]+=|[ \t]+(?:(?:changed|set|reset|rotated|updated|back)[ \t]+(?:to|from)|from))[ \t]"),
+    (PASSWORD, Sentence, r"(?:§)(?:[ \t]+(?:für|pour|para|per|de|del|do|di|voor|dla|för|для)[ \t]+~(?:[ \t]*:|[ \t]+(?:ist|lautet|est|es|é|è|is|to|är|это))|[ \t]*(?:ist|lautet|est|es|é|è|is|to|jest|это|är|er|on|je|este|là|adalah|هي|है|είναι|היא|คือ|是|为|為|は|는|은|—|-)[ \t]*:?)?"),
+    (PASSWORD, Sentence, r"\b(?i:pass(?:word|phrase|code|wd)|pw)(?:[ \t]+(?:for|of|on|to)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was|(?:re)?set to|changed to)[ \t]*:?)|(?:[ \t]+(?:I|we|you)[ \t]+\w{1,16})?[ \t]+(?:is|was|will be|should be|has been|è|ist)(?:[ \t]+(?:now|still|(?:re)?set to|changed to))?[ \t]*:?|[ \t]+\w{1,32}[ \t]+=|[ \t]+(?:(?:changed|set|reset|rotated|updated|back)[ \t]+(?:to|from)|from))[ \t]"),
     (PASSWORD, Sentence, r"\b(?i:use|using|with|try|enter|type|temporary|temp|initial|default|generated|new|root|admin)[ \t]+(?:the[ \t]+)?(?:\w{1,32}[ \t]+)?(?i:pass(?:word|phrase|code))[ \t]"),
-    (SECRET, Sentence, r"(?:^|[^\w.-])(?i:(?:api|secret|access|auth|private|signing|encryption|license)[ -]?key|(?:(?:access|api|auth|bot|bearer|refresh|session)[ -]?)?token|(?:client[ -])?secret)(?:[ \t]+(?:for|of)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was))|[ \t]+(?:is|was)(?:[ \t]+now)?[ \t]*:?|[ \t]+(?:(?:re)?set|changed)[ \t]+to)?[ \t]"),
-    (PASSWORD, Beside, r"(?:^|[^\w.])(?i:pass(?:word|phrase|code)|pw)(?: to)? \(?"),
-    (SECRET, Sentence, r"\b(?:my|your|our|the|this)[ \t]+key(?:[ \t]+is)?[ \t]"),
-    (SECRET, Sentence, r"(?:(?:[Cc]lé|[Cc]lef|[Cc]lave(?: de)?|[Cc]have(?: de)?|[Cc]hiave|[Kk]lucz) (?i:api)|[Ss]chlüssel|ключ|Ключ|токен|Токен|секрет|Секрет|密钥|令牌|秘密|キー|トークン|토큰|키)[ \t]*(?:[:=]|：)"),
+    (SECRET, Announced, r"(?:^|[^\w.-])¤(?:[ \t]+(?:for|of)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was))|[ \t]+(?:is|was|ist|lautet|est|es|è|é)(?:[ \t]+now)?[ \t]*:?|[ \t]+(?:(?:(?:re)?set|changed)[ \t]+)?to|[ \t]+(?:provided|created)[ \t]*:)[ \t]"),
+    (SECRET, Announced, r"¤[ \t]*(?:是|为|為|は|는|은)"),
+    (SECRET, Sentence, r"(?:^|[^\w.-])¤(?:[ \t]+-)?[ \t]"),
+    (SECRET, Announced, r"(?:\b(?i:use|using|with|try|enter|nimm|verwende|utilise[rz]?|usa)[ \t]|用[ \t]?)<>[ \t]+(?:(?i:as|als|comme|como|come)[ \t]+|作为[ \t]*)(?:(?i:the|your|my|our|an?)[ \t]+)?(?:\w{1,20}[ \t]+)?¤(?:[.,;!?)]|[ \t]*$|[ \t]+(?:for|to|in|on|and|of)\b)"),
+    (PASSWORD, Sentence, r"(?:\b(?i:use|using|with|try|enter|type|and|nimm|verwende|utilise[rz]?|usa)[ \t]|用[ \t]?)<>[ \t]+(?:(?i:as|als|comme|como|come)[ \t]+|作为[ \t]*)(?:(?i:the|your|my|our|an?|das|le|la)[ \t]+)?(?:\w{1,20}[ \t]+)?(?:(?i:pass(?:word|phrase|code))|§)(?:[.,;!?)]|[ \t]*$|[ \t]+(?:for|to|in|on|and|of)\b)"),
+    (PASSWORD, Sentence, r"\b(?i:(?:re)?set|changed?)[ \t]+(?:(?i:the|your|my|its|a)[ \t]+)?(?:\w{1,32}[ \t]+)?(?i:pass(?:word|phrase|code))[ \t]+to[ \t]"),
+    (PASSWORD, Sentence, r"\b(?i:recovery|backup)[ _-](?i:code|key)[ \t]*[:=]"),
+    (PASSWORD, Beside, r"(?:^|[^\w.])(?i:pass(?:word|phrase|code)|pw)(?: to| –| —)? \(?"),
+    (SECRET, Sentence, r"\b(?:my|your|our|the|this)[ \t]+(?:(?i:anthropic|aws|azure|claude|deploy|gemini|github|google|openai|stripe)[ \t]+)?key(?:[ \t]+is)?[ \t]"),
+    (SECRET, Announced, r"(?:(?:[Cc]lé|[Cc]lef|[Cc]lave(?: de)?|[Cc]have(?: de)?|[Cc]hiave|[Kk]lucz) (?i:api)|[Ss]chlüssel|ключ|Ключ|токен|Токен|секрет|Секрет|密钥|令牌|秘密|キー|トークン|토큰|키|[Jj]eton)[ \t]*(?:[:=]|：|[ \t](?:ist|lautet|est|es|é|è|to)[ \t]|是|为|為|は|는|은)"),
     (PASSWORD, Sentence, r"\b(?i:user(?:name)?[ \t]*/[ \t]*pass(?:word)?|log[- ]?in|credentials?|creds)[ \t]*[:=][ \t]*[`*]*[\w.@+-]{1,40}[ \t]*[/:|]"),
+    (PASSWORD, Beside, r"\b(?i:credentials?|creds|zugangsdaten|identifiants|credenciales)(?:[ \t]*[:=]|[ \t]+(?:are|is)[ \t]*:?)[ \t]*[`*]*[\w.@+-]{1,40}[ \t]*[/:|]"),
+    (PASSWORD, Beside, r"\b(?i:default[ \t]+(?:credentials?|log[- ]?in)|log[- ]?in[ \t]+(?:with|as|using))[ \t]+[`*]*[\w.@+-]{1,40}(?::|[ \t]/[ \t])"),
+    // A user and a password beside each other.
+    (PASSWORD, Sentence, r"\b(?i:user(?:name)?|login)[ \t]*[:=][ \t]*[`*]*[\w.@+-]{1,40}[`*]*[ \t]*[,;/|]?[ \t]*(?i:pass(?:word|wd)?|pwd?)[ \t]*[:=]"),
+    (PASSWORD, Sentence, r"\b(?i:user(?:name)?|login)[ \t]+[`*]*[\w.@+-]{1,40}[`*]*[ \t]*[,;/|][ \t]*(?:and[ \t]+)?(?i:pass(?:word|wd)?|pwd?)[ \t]<>[.,;)]*[ \t]*$"),
 ];
+/// The name of a key.
+pub(super) const KEY_WORDS: &str = "(?i:(?:api|secret|access|auth|private|signing|encryption|license)[ -]?key|(?:(?:access|api|auth|bot|bearer|refresh|session)[ -]?)?token|(?:client[ -])?secret)";
 /// The word for a password in languages other than English.
-const PASSWORD_WORDS: &str = "[Cc]ontraseña|\\b[Cc]lave|\\bmdp|[Mm]ot de passe|[Ss]enha|[Pp]alavra-passe|[Pp]asswort|[Kk]ennwort|[Ww]achtwoord|[Hh]asło|[Hh]eslo|\
+pub(super) const PASSWORD_WORDS: &str = "[Cc]ontraseña|\\b[Cc]lave|\\bmdp|[Mm]ot de passe|[Ss]enha|[Pp]alavra-passe|[Pp]asswort|[Kk]ennwort|[Ww]achtwoord|[Hh]asło|[Hh]eslo|\
     [Jj]elszó|[Pp]arola|şifre|Şifre|[Ll]ösenord|[Pp]assord|[Aa]dgangskode|[Kk]odeord|[Ss]alasana|[Mm]ật khẩu|[Kk]ata sandi|пароль|Пароль|\
     κωδικός|Κωδικός|סיסמה|كلمة (?:المرور|السر)|पासवर्ड|รหัสผ่าน|密码|密碼|口令|パスワード|비밀번호|비번|암호";
 static ALL: LazyLock<bytes::Regex> = LazyLock::new(|| {
     let value = r#"[ \t]*(?:`|\*|「|“|«)*\\*["']?([^\s"'`\\]+)"#;
-    let rows: Vec<String> = SENTENCES.iter().map(|(_, _, words)| format!("{words}{value}")).collect();
+    let mut rows = Vec::new();
+    for (_, _, words) in SENTENCES {
+        let (before, behind) = words.split_once("<>").unwrap_or((words, ""));
+        let end = if behind.is_empty() { "" } else { r#"[`*"'\\]*"# };
+        rows.push(format!("{before}{value}{end}{behind}"));
+    }
     let whose = r"(?:[^\s;:]{1,40}[ \t]+){0,5}?[^\s;:]{1,40}";
-    ascii_pattern(&format!("(?m:{})", rows.join("|").replace('§', PASSWORD_WORDS).replace('~', whose)))
+    let all = rows.join("|").replace('§', PASSWORD_WORDS).replace('¤', KEY_WORDS).replace('~', whose);
+    ascii_pattern(&format!("(?m:{all})"))
 });
 
-/// Finds all of them in a text.
-pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
-    let mut at = 0;
-    while let Some(captures) = ALL.captures_at(text.as_bytes(), at) {
+/// Finds all of them in the lines of a text that can name a secret.
+pub(super) fn find(text: &str, lines: &[Range<usize>], found: &mut Vec<SecretSpan>) {
+    for line in lines {
+        find_in_line(text, line.clone(), found);
+    }
+}
+
+fn find_in_line(text: &str, line: Range<usize>, found: &mut Vec<SecretSpan>) {
+    let mut at = line.start;
+    while let Some(captures) = ALL.captures_at(&text.as_bytes()[..line.end], at) {
         let Some(sentence) = captures.get(0) else { break };
         // In `the new password is …`, the words of one row hide those of another.
         at = sentence.start() + 1;

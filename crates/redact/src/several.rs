@@ -12,6 +12,7 @@ use crate::elements;
 use crate::extents::{LONGEST_NAME, LONGEST_VALUE, Quote, ValueStart, is_delimiter};
 use crate::operators::Operator;
 use crate::pattern::pattern;
+use crate::phrases;
 use crate::values::{self, ValuePlace};
 
 /// Schemes with a single secret, which ends at white space.
@@ -166,7 +167,7 @@ impl Assignment<'_> {
         // The text of a label is a sentence.
         let is_tag = text[..self.name].ends_with('<');
         let is_phrase =
-            values::is_phrase(value) && (is_tag || value.split(' ').any(|word| values::is_key_in_phrase(&word)));
+            phrases::is_phrase(value) && (is_tag || value.split(' ').any(|word| values::is_key_in_phrase(&word)));
         self.verdict(range, ValuePlace::Quotes).filter(|_| is_phrase)
     }
 }

@@ -1,0 +1,157 @@
+//! Finds secrets on the lines below a heading that names them: `### API key`, `**Token**`, `Password:`, `Backup codes:`.
+//!
+//! What follows a heading is mostly a sentence, so only a line with a single token that looks like a secret counts.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::bytes;
+
+use crate::SecretSpan;
+use crate::extents::varied;
+use crate::kinds::{PASSWORD, SECRET};
+use crate::names::NameClass;
+use crate::pattern::ascii_pattern;
+use crate::places::is_stand_in;
+use crate::sentences::{KEY_WORDS, PASSWORD_WORDS};
+use crate::values::{self, SecretCandidate, ValuePlace};
+
+/// The most bytes of a name and what marks it.
+const LONGEST_HEADING: usize = 64;
+/// The most bytes of a line with a value.
+const LONGEST_LINE: usize = 512;
+/// The most lines of a list.
+const MOST_LINES: usize = 32;
+/// The fewest characters of a code.
+const SHORTEST_CODE: usize = 6;
+
+/// A name at the end of a line: of a key, of codes, or of a password. What marks it as a heading is captured last.
+static HEADING: LazyLock<bytes::Regex> = LazyLock::new(|| {
+    let codes = "(?i:backup|recovery)[ _-]?(?i:codes)";
+    let passwords = format!("(?i:pass(?:word|phrase|code))|{PASSWORD_WORDS}");
+    let names = format!("({KEY_WORDS}s?)|({codes})|({passwords})");
+    ascii_pattern(&format!(r"(?:{names})(?:[ \t]+is)?((?:[*_`:]|：){{0,6}})[ \t\r]*$"))
+});
+
+/// Finds all of them below the lines of a text that can name a secret.
+pub(super) fn find(text: &str, lines: &[Range<usize>], found: &mut Vec<SecretSpan>) {
+    for line in lines {
+        let first = line.start.max(line.end.saturating_sub(LONGEST_HEADING));
+        let Some(heading) = HEADING.captures_at(&text.as_bytes()[..line.end], first) else { continue };
+        let (Some(whole), Some(mark)) = (heading.get(0), heading.get(4)) else { continue };
+        let Some(before) = text.get(line.start..whole.start()) else { continue };
+        let is_marked = !mark.is_empty() || before.trim_start().starts_with('#');
+        let is_alone = before.bytes().all(|byte| b" \t-*>".contains(&byte));
+        if line.end == text.len() || !is_marked && !is_alone {
+            continue;
+        }
+        let below = Lines { text, at: line.end + 1 };
+        if heading.get(2).is_some() {
+            below.codes(found);
+        } else if heading.get(1).is_some() {
+            below.keys(is_marked, found);
+        } else {
+            found.extend(below.password(is_marked));
+        }
+    }
+}
+
+/// Whether a value below a word alone is no other word: words stand below each other in lists of names.
+fn is_unmistakable(value: &str) -> bool {
+    let has_mark = value.contains(|c: char| c.is_ascii_punctuation() && !"_-./:()".contains(c));
+    value.len() >= 8 && (has_mark || values::is_dense(value, 16) && varied(value))
+}
+
+/// The lines below a heading.
+#[derive(Clone, Copy)]
+struct Lines<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+/// A line with a single token.
+struct TokenLine<'t> {
+    value: &'t str,
+    /// Whether something sets the token apart from the output of a program: an indent, a quote, a mark of a list.
+    is_set_apart: bool,
+    /// Where the next line begins.
+    next: usize,
+}
+
+impl<'t> Lines<'t> {
+    /// The line at an offset, if it has a single token.
+    fn token(&self, at: usize) -> Option<TokenLine<'t>> {
+        let rest = self.text.get(at..self.text.floor_char_boundary(at + LONGEST_LINE))?;
+        let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+        let numbered = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+        let item = numbered.strip_prefix(['.', ')']).filter(|item| item.starts_with(' ')).unwrap_or(line);
+        let item = item.trim_start().trim_start_matches(['>', '*', '-']).trim();
+        let value = item.trim_matches(['`', '"', '\'', '*']);
+        let is_one = !value.is_empty() && !value.contains(|c: char| c.is_whitespace() || "\"'`\\".contains(c));
+        let is_set_apart = value.len() < line.trim_end().len();
+        is_one.then_some(TokenLine { value, is_set_apart, next: at + line.len() + 1 })
+    }
+
+    /// The first token below an empty line and the beginning of a block of code.
+    fn first_token(&self) -> Option<TokenLine<'t>> {
+        let mut at = self.at;
+        for line in self.text[at..].split_inclusive('\n').take(3) {
+            if !line.trim().is_empty() && !line.trim_start().starts_with("```") {
+                break;
+            }
+            at += line.len();
+        }
+        let token = self.token(at)?;
+        Some(TokenLine { is_set_apart: token.is_set_apart || at > self.at, ..token })
+    }
+
+    /// The password below a heading. A prompt looks like one, and what follows it is the output of a program.
+    fn password(&self, is_marked: bool) -> Option<SecretSpan> {
+        let token = self.first_token()?;
+        let place = if token.is_set_apart { ValuePlace::Sentence } else { ValuePlace::Beside };
+        let is_prompt = token.value.contains(['@', '=']) && token.value.ends_with(['$', '#', '>', '%']);
+        let may_be = is_marked || is_unmistakable(token.value);
+        self.secret(token.value, NameClass::Password, place).filter(|_| may_be && !is_prompt)
+    }
+
+    /// The keys below a heading, one on each line.
+    fn keys(&self, is_marked: bool, found: &mut Vec<SecretSpan>) {
+        let mut next = self.first_token();
+        let place = if is_marked { ValuePlace::Announced } else { ValuePlace::Sentence };
+        for _ in 0..MOST_LINES {
+            let Some(token) = next else { return };
+            let Some(secret) = self.secret(token.value, NameClass::Key, place) else { return };
+            found.push(secret);
+            next = self.token(token.next);
+        }
+    }
+
+    /// The codes that replace a second factor, one on each line. Many are numbers.
+    fn codes(&self, found: &mut Vec<SecretSpan>) {
+        let mut next = self.first_token();
+        for _ in 0..MOST_LINES {
+            let Some(TokenLine { value, next: end, .. }) = next else { return };
+            let is_code = value.len() >= SHORTEST_CODE
+                && value.contains(|c: char| c.is_ascii_digit())
+                && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-+/=".contains(&byte));
+            if !is_code {
+                return;
+            }
+            let start = self.offset(value);
+            found.push(SecretSpan { range: start..start + value.len(), kind: SECRET });
+            next = self.token(end);
+        }
+    }
+
+    fn secret(&self, value: &'t str, class: NameClass, place: ValuePlace) -> Option<SecretSpan> {
+        let candidate = SecretCandidate { class, name: "", value, place };
+        let is_secret = candidate.is_secret() && !is_stand_in(value) && !values::begins_otherwise(value);
+        let start = self.offset(value);
+        let kind = if class == NameClass::Password { PASSWORD } else { SECRET };
+        (is_secret && !value.ends_with(':')).then(|| SecretSpan { range: start..start + value.len(), kind })
+    }
+
+    fn offset(&self, value: &str) -> usize {
+        value.as_ptr() as usize - self.text.as_ptr() as usize
+    }
+}
