@@ -32,12 +32,12 @@ fn an_unknown_message_is_found_shown_masked_and_restored() {
         let said = around(&unknown);
         let session = Session::new("s.json", &said);
         let shown = with(&["show", "3", &session.file()]).stdout;
-        assert!(shown.starts_with("[3] other") && shown.contains("a blue kettle"), "{shown}");
-        let masked = with(&["--redact", "--keep", "1", "-m", "none", "--emit", "removed", &session.file()]);
+        assert!(shown.starts_with("[3] ") && !shown.contains("user") && shown.contains("a blue kettle"), "{shown}");
+        let masked = with(&["--redact", "--keep", "1", "-m", "none", &session.file()]);
         assert_eq!(masked.code, 0, "{}", masked.stderr);
         session.run(&["--keep", "1"]);
         let found = with(&["search", "blue kettle", &session.archive()]);
-        assert!(found.stdout.contains("[3] other"), "{}{}", found.stdout, found.stderr);
+        assert!(found.stdout.contains("a blue kettle"), "{}{}", found.stdout, found.stderr);
         assert_restored(&session.restore(), &said, "an unknown message");
     }
 }

@@ -11,6 +11,7 @@ pub mod background;
 pub mod background_forms;
 pub mod beside;
 pub mod call_copies;
+mod call_ids;
 pub mod compaction;
 pub mod detect;
 pub mod entries;

@@ -95,10 +95,13 @@ pub fn excess<'a>(transcript: &Transcript<'a>) -> Excess<'a> {
 /// The mark that a summary takes over: the last one of the messages that it replaces, if there is room for one.
 /// `removed` tells where these begin, in order.
 pub fn taken_over<'a>(transcript: &Transcript<'a>, removed: impl FnOnce() -> Vec<usize>) -> Option<Json<'a>> {
-    let messages = transcript.messages.iter();
-    let mut marked: Vec<(usize, Vec<Json<'a>>)> =
-        messages.map(|message| (message.span().start, of_message(message))).collect();
-    marked.retain(|(_, marks)| !marks.is_empty());
+    let mut marked: Vec<(usize, Vec<Json<'a>>)> = Vec::new();
+    for message in &transcript.messages {
+        let marks = of_message(message);
+        if !marks.is_empty() {
+            marked.push((message.span().start, marks));
+        }
+    }
     if marked.is_empty() {
         return None;
     }

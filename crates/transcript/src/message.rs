@@ -5,13 +5,13 @@
 
 use std::ops::Range;
 
+use crate::call_ids::has_call_id;
 use crate::compaction::ProviderCompaction;
 use crate::json::Json;
 use crate::media::MediaKind;
 use crate::status::Denial;
 use crate::text::Text;
 use crate::thin_list::ThinList;
-use crate::unknown_pairs::names_its_call;
 
 /// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -244,7 +244,7 @@ impl<'a> Message<'a> {
 
     /// Whether a part of an unknown kind names a call.
     pub fn has_unknown_answer(&self) -> bool {
-        self.content.parts().iter().any(names_its_call)
+        self.content.parts().iter().any(Part::is_unknown_answer)
     }
 
     /// What another speaker than its own says in it.
@@ -276,7 +276,12 @@ pub struct Part<'a> {
 impl Part<'_> {
     /// Whether the speaker of the message says it, and not a tool or somebody else.
     fn is_speakers(&self) -> bool {
-        !matches!(self.kind, PartKind::Result(_) | PartKind::SaidBy(..)) && !names_its_call(self)
+        !matches!(self.kind, PartKind::Result(_) | PartKind::SaidBy(..)) && !self.is_unknown_answer()
+    }
+
+    /// Whether a part of an unknown kind names a call: it is rather a tool's than the speaker's.
+    fn is_unknown_answer(&self) -> bool {
+        matches!(self.kind, PartKind::Foreign(_)) && has_call_id(self.json)
     }
 }
 

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::call_ids::{is_id, names_call};
 use crate::json::{Json, JsonKind};
 use crate::message::{Content, Message, Part, PartKind, Role};
 
@@ -101,15 +102,6 @@ fn short_texts(json: Json<'_>) -> Vec<Cow<'_, str>> {
         }
     }
     texts
-}
-
-/// Whether a part of an unknown kind names a call: it is rather a program's than the user's.
-pub(crate) fn names_its_call(part: &Part<'_>) -> bool {
-    if !matches!(part.kind, PartKind::Foreign(_)) {
-        return false;
-    }
-    let place = PartPlace { message: 0, start: 0 };
-    id_members(part.json, place).iter().any(|(_, member)| names_call(member.key))
 }
 
 /// All pairs, also those inside of one message.
@@ -212,24 +204,12 @@ fn own_id_members<'a>(json: Json<'a>, part: PartPlace, around: &'a str) -> Vec<(
     found
 }
 
-fn is_id(key: &str) -> bool {
-    key == "id" || ["_id", "Id", "ID"].iter().any(|ending| key.ends_with(ending))
-}
-
 /// Whether two parts with the same id belong together. Parts of one kind may share the id of a session or a file, and so
 /// may parts that have it under the same key, unless the key names a call.
 fn are_paired(first: &IdMember<'_>, second: &IdMember<'_>) -> bool {
     let is_named = first.key == "id";
     let is_shared = first.key == second.key && names_call(second.key);
     first.kind != second.kind && (is_named || is_shared)
-}
-
-/// Whether a key holds the id of a call: `toolCallId`, `tool_use_id`, `approvalId`.
-fn names_call(key: &str) -> bool {
-    const CALLS: [&str; 6] = ["approval", "call", "execution", "invocation", "request", "use"];
-    let key = key.to_ascii_lowercase();
-    let name = key.trim_end_matches("id").trim_end_matches('_');
-    CALLS.iter().any(|call| name.ends_with(call))
 }
 
 #[cfg(test)]
