@@ -11,7 +11,7 @@ use crate::transcript::framing::{self, Document};
 use crate::transcript::json::named_strings;
 use crate::transcript::pieces::Piece;
 use crate::transcript::source::Source;
-use crate::transcript::{Arguments, Message, Transcript};
+use crate::transcript::{Arguments, Message, Role, Transcript};
 
 /// The members whose words say what a message or a part is.
 const WORDS: [&str; 10] =
@@ -152,9 +152,9 @@ fn lengthened(source: &str, inside: &Range<usize>, name: &str, before: &Document
     let longer = [&source[..inside.end], &"x".repeat(MORE), &source[inside.end..]].concat();
     let source = Source::of_file(&longer).ok()?;
     let after = framing::read(&source, by_name(name), None).ok()?;
-    let shape = |document: &Document<'_>| -> Vec<(usize, usize)> {
+    let shape = |document: &Document<'_>| -> Vec<(Role, usize, usize)> {
         let messages = document.transcripts.iter().flat_map(|transcript| &transcript.messages);
-        messages.map(|message| (message.calls.len(), message.results.len())).collect()
+        messages.map(|message| (message.role, message.calls.len(), message.results.len())).collect()
     };
     (shape(before) == shape(&after)).then(|| sum(&after))
 }

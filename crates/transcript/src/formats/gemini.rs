@@ -78,7 +78,8 @@ fn is_of_unknown_kind(part: Json<'_>) -> bool {
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let json = message.json;
     check_object(json, "an object with parts")?;
-    if parts(message).is_none() && !is_empty_answer(message) {
+    let has_other_parts = parts(message).is_none() && non_null(message, "parts").is_some();
+    if has_other_parts || parts(message).is_none() && role(message).is_none() {
         return Err("has no list of parts".to_owned());
     }
     let parts: Vec<Json<'a>> = parts(message).into_iter().flat_map(|parts| parts.items()).collect();
