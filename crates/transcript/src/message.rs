@@ -408,7 +408,7 @@ impl<'a> Content<'a> {
 pub(super) fn is_marked_as_programs(json: Json<'_>) -> bool {
     let origin = || json.at(&["origin", "kind"])?.text();
     let of_kimi = || json.at(&["message", "origin"]).is_some_and(is_origin_of_program);
-    json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true")
+    json.member_is_true("isMeta")
         || origin().is_some_and(|kind| !kind.is("human"))
         || json.member_is("promptSource", "system")
         || of_kimi()
@@ -435,7 +435,7 @@ fn is_origin_of_program(origin: Json<'_>) -> bool {
 
 /// Whether a message stands in place of messages that Roo Code truncated.
 pub(super) fn is_truncation_marker(message: Json<'_>) -> bool {
-    message.get("isTruncationMarker").is_some_and(|is_marker| is_marker.raw() == "true")
+    message.member_is_true("isTruncationMarker")
 }
 
 #[cfg(test)]

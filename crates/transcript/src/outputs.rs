@@ -93,10 +93,11 @@ impl<'a> CallOutput<'a> {
 
     /// Reads the output in the member `content` of an object, and whether the object has a usual mark of an error.
     pub fn in_content(holder: Json<'a>, block: &'static str) -> Option<Self> {
-        let is_true = |key: &str| holder.get(key).is_some_and(|value| value.raw() == "true");
-        let status = holder.member_is("status", "error");
-        let failed = is_true("is_error") || is_true("isError") || status;
-        CallOutput::of(holder.get("content"), OutputShape::Blocks(block)).map(|output| output.with_failure(failed))
+        let has_failed = holder.member_is_true("is_error")
+            || holder.member_is_true("isError")
+            || holder.member_is("status", "error");
+        let output = CallOutput::of(holder.get("content"), OutputShape::Blocks(block))?;
+        Some(output.with_failure(has_failed))
     }
 
     /// The ranges and replacements that put `text` in place of the output; none if that is impossible.

@@ -9,7 +9,7 @@ use crate::compaction::{Reset, ResetKind};
 use crate::edit::Edit;
 use crate::format::{Faults, InsertionPoint, Transcript};
 use crate::formats::claude_code::walk::{Place, Walk, leads};
-use crate::formats::claude_code::{KEYS, is_empty_line, is_sent, is_sidechain, is_true, parent};
+use crate::formats::claude_code::{KEYS, is_empty_line, is_sent, is_sidechain, parent};
 use crate::formats::shared::links::{LinkFault, LooseEntry, WalkStep};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::Message;
@@ -251,8 +251,8 @@ fn beside(walk: &Walk<'_, '_>, places: &[Place]) -> Vec<usize> {
         is_beside[index] = match places[index] {
             Place::Branch => parent.is_some_and(|parent| is_beside[parent]),
             Place::Outside => {
-                let is_summary = |parent: usize| is_true(walk.line(parent), "isCompactSummary");
-                is_empty_line(walk.line(index)) && parent.is_some_and(is_summary)
+                is_empty_line(walk.line(index))
+                    && parent.is_some_and(|parent| walk.line(parent).member_is_true("isCompactSummary"))
             }
             Place::Walked | Place::Compacted | Place::Copy(_) => false,
         };
@@ -278,10 +278,11 @@ pub(super) fn edits_without_copies(transcript: &Transcript<'_>) -> Vec<Edit> {
 
 /// The messages that stay together because the summary behind them comes first when they are sent.
 pub(super) fn group(messages: &[Message<'_>]) -> Option<(usize, usize)> {
-    let is_summary = |message: &Message<'_>| is_true(&Object::of(message.json), "isCompactSummary");
-    let summary = messages.iter().position(is_summary).filter(|summary| *summary > 0)?;
+    let summary = messages.iter().position(|message| message.json.member_is_true("isCompactSummary"))?;
+    if summary == 0 {
+        return None;
+    }
     // Behind a boundary, as no message is its parent.
     let boundary = parent(&Object::of(messages[summary].json))?;
-    let is_parent = |message: &Message<'_>| message.json.get_text("uuid").is_some_and(|id| id.is(&boundary));
-    (!messages.iter().any(is_parent)).then_some((0, summary))
+    if messages.iter().any(|message| has_id(message.json, &boundary)) { None } else { Some((0, summary)) }
 }

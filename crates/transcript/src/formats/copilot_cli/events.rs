@@ -135,7 +135,7 @@ fn said_by_user(data: Json<'_>) -> Content<'_> {
 
 /// Whether Copilot wrote a message in the user's place: a skill, another agent, or a loop that goes on by itself.
 fn is_by_program(data: Json<'_>) -> bool {
-    let goes_on = data.get("isAutopilotContinuation").is_some_and(|goes_on| goes_on.raw() == "true");
+    let goes_on = data.member_is_true("isAutopilotContinuation");
     goes_on || data.get_text("source").is_some_and(|source| !source.is_empty() && !source.is("user"))
 }
 
@@ -190,7 +190,7 @@ fn call(json: Json<'_>) -> Call<'_> {
 
 /// Whether the user ran a command: its output is sent without a call.
 pub(super) fn is_of_user(data: Json<'_>) -> bool {
-    data.get("isUserRequested").is_some_and(|is| is.raw() == "true")
+    data.member_is_true("isUserRequested")
 }
 
 /// Whether a call succeeded.

@@ -277,7 +277,7 @@ impl Replay {
     /// the messages behind those that it counts are sent behind it.
     fn compact(&mut self, index: usize, line: &Object<'_>) {
         let number = |key: &str| line.get(key).and_then(|value| value.raw().parse::<f64>().ok());
-        let is_true = line.get("legacyTail").is_some_and(|value| value.raw() == "true");
+        let is_true = line.member_is_true("legacyTail");
         let is_false = line.get("legacyTail").is_some_and(|value| value.raw() == "false");
         let has_tail = is_true || !is_false && number("keptUserMessageCount").is_none();
         let summary = Folded { lines: vec![index], kind: FoldedKind::Summary, ..Folded::default() };

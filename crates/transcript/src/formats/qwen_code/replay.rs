@@ -164,7 +164,7 @@ fn lose(lines: &[Object<'_>], kinds: &mut [EntryKind]) {
 /// Whether the answer of a command takes back what the user typed: the command, and nothing that was sent to the model.
 fn takes_back(answer: &Object<'_>, before: &Object<'_>) -> bool {
     let Some(payload) = answer.get("systemPayload").map(Object::of) else { return false };
-    let is_sent = payload.get("sentToModel").is_some_and(|sent| sent.raw() == "true");
+    let is_sent = payload.member_is_true("sentToModel");
     let shown: Vec<Json<'_>> = payload.get("outputHistoryItems").into_iter().flat_map(|list| list.items()).collect();
     let is_shown = !shown.is_empty() && shown.iter().all(|item| item.member_is("type", "assistant"));
     let parts: Vec<Json<'_>> = before.at(&["message", "parts"]).into_iter().flat_map(|parts| parts.items()).collect();

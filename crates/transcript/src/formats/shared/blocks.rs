@@ -185,7 +185,7 @@ pub(crate) fn reasoning_parts(block: Json<'_>) -> Vec<Part<'_>> {
     let inner = ["reasoningContent", "reasoning_content"].iter().find_map(|key| block.get(key));
     let inner = inner.filter(|inner| inner.kind() == JsonKind::Object).unwrap_or(block);
     let inner = inner.get("reasoningText").unwrap_or(inner);
-    let is_redacted = inner.get("redacted").is_some_and(|redacted| redacted.raw() == "true");
+    let is_redacted = inner.member_is_true("redacted");
     let may_read = |key: &&&str| !is_redacted || **key == "summary";
     let text = TEXTS.iter().filter(may_read).find_map(|key| inner.get_text(key).filter(|text| !text.is_empty()));
     if let Some(text) = text {

@@ -59,7 +59,7 @@ pub(crate) fn hosted<'a>(part: Json<'a>) -> Option<HostedResult<'a>> {
 
 pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
     if let Some(text) = json.get_text("text") {
-        let is_thought = json.get("thought").is_some_and(|thought| thought.raw() == "true");
+        let is_thought = json.member_is_true("thought");
         return if is_thought { PartKind::Reasoning(text) } else { PartKind::Text(text) };
     }
     if member(json, "functionCall").is_some() {
