@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use sent::is_of_openclaw;
-use written::{line, write_result, write_summary};
+use written::{Link, bridge, write_result, write_summary};
 
 use crate::edit::Edit;
 use crate::format::{
@@ -161,7 +161,7 @@ fn calls_in(blocks: Json<'_>) -> ThinList<Call<'_>> {
 fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
     let inner = message.json.get("message")?;
     if let Some(ContentEdit { sent, .. }) = message.content_edit() {
-        let has_failed = inner.get("isError").is_some_and(|value| value.raw() == "true");
+        let has_failed = inner.member_is_true("isError");
         return CallOutput::of(Some(sent), OutputShape::Blocks("text")).map(|output| output.with_failure(has_failed));
     }
     CallOutput::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
@@ -215,7 +215,7 @@ impl Session for Pi {
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
         let (id, parent) = (entry.get_text("id")?, entry.get("parentId")?.text().map(|parent| parent.decode()));
-        Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
+        Some(bridge(entry, Link { id: &id.decode(), parent: parent.as_deref() }))
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Faults<LooseEntry<'a>> {
