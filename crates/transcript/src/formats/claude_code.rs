@@ -198,9 +198,12 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Ne
     let result = tool_use::result(call, text)?;
     let id = calling.json.get_text("uuid");
     // Lines with one uuid are one message, so each of several equal calls takes its own.
-    let is_equal = |other: &&Call<'_>| other.json.raw() == call.json.raw();
-    let before = |other: &&Call<'_>| other.json.span().start < call.json.span().start;
-    let nth = calling.calls.iter().filter(is_equal).filter(before).count();
+    let mut nth = 0;
+    for other in &calling.calls {
+        if other.json.raw() == call.json.raw() && other.json.span().start < call.json.span().start {
+            nth += 1;
+        }
+    }
     let spelled = call.json.raw().to_owned() + &"again".repeat(nth);
     let new = id.map(|id| uuid(&["result", &id.decode(), &spelled]));
     let line = user_line(calling.json, json!({"role": "user", "content": [result]}), new, Map::new());

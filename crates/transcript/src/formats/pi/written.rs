@@ -27,7 +27,7 @@ pub(super) fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_
     let (before, behind) = links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < place));
     let behind_ids: HashSet<_> = behind.iter().filter_map(|entry| links.id(*entry)).collect();
     let gaps: Vec<Cow<'_, str>> = behind.iter().filter_map(|entry| links.removed_parent(*entry)).collect();
-    let new_id = match gaps.iter().find(|gap| kept_parent(&links, gap, &behind_ids).is_none()) {
+    let new_id = match gaps.iter().find(|gap| kept_parent(links, gap, &behind_ids).is_none()) {
         // An edit that stays would leave out, or change, whatever has the id that it names.
         Some(gap) if !context_edits::names(at.transcript, gap) => gap.clone(),
         _ => Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()),
@@ -66,7 +66,7 @@ pub(super) fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_
     lines.push(written);
     for gap in gaps {
         if bridged.insert(gap.clone()) {
-            let parent = kept_parent(&links, &gap, &behind_ids).unwrap_or_else(|| new_id.clone());
+            let parent = kept_parent(links, &gap, &behind_ids).unwrap_or_else(|| new_id.clone());
             lines.push(bridge(neighbour, Link { id: &gap, parent: Some(&parent) }));
         }
     }
