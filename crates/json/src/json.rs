@@ -169,6 +169,11 @@ impl<'a> Json<'a> {
         self.get_text(key).is_some_and(|own| own.is(text))
     }
 
+    /// Whether the member called `key` is `true`.
+    pub fn member_is_true(&self, key: &str) -> bool {
+        self.get(key).is_some_and(|value| value.raw() == "true")
+    }
+
     /// The member at the end of a path of keys.
     pub fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         path.iter().try_fold(*self, |value, key| value.get(key))
@@ -336,6 +341,11 @@ impl<'a> Object<'a> {
     /// Whether the member called `key` is this string.
     pub fn member_is(&self, key: &str, text: &str) -> bool {
         self.get_text(key).is_some_and(|own| own.is(text))
+    }
+
+    /// Whether the member called `key` is `true`.
+    pub fn member_is_true(&self, key: &str) -> bool {
+        self.get(key).is_some_and(|value| value.raw() == "true")
     }
 
     /// The member at the end of a path of keys.

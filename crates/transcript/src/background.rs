@@ -61,16 +61,20 @@ impl TaskRecord {
     fn new(id: &str, event: TaskEvent) -> Option<Self> {
         const LONGEST: usize = 128;
         let id = id.trim();
-        let is_part = |c: char| c.is_ascii_alphanumeric() || "-_/.@".contains(c);
-        let is_id = !id.is_empty() && id.len() <= LONGEST && id.chars().all(is_part);
-        is_id.then(|| TaskRecord { id: id.to_owned(), event, label: None, file: None })
+        let has_only_known = id.chars().all(|c| c.is_ascii_alphanumeric() || "-_/.@".contains(c));
+        if id.is_empty() || id.len() > LONGEST || !has_only_known {
+            return None;
+        }
+        Some(TaskRecord { id: id.to_owned(), event, label: None, file: None })
     }
 
     /// Creates one of a task that has ended; `None` where the status is of one that goes on.
     fn ended(id: &str, status: &str, is_look: bool) -> Option<Self> {
-        let status = status.trim().to_owned();
-        let has_ended = !status.is_empty() && !GOING_ON.contains(&status.to_lowercase().as_str());
-        TaskRecord::new(id, TaskEvent::Ended { status, is_look }).filter(|_| has_ended)
+        let status = status.trim();
+        if status.is_empty() || GOING_ON.contains(&status.to_lowercase().as_str()) {
+            return None;
+        }
+        TaskRecord::new(id, TaskEvent::Ended { status: status.to_owned(), is_look })
     }
 }
 
@@ -86,9 +90,8 @@ pub fn notices(message: &Message<'_>) -> Vec<TaskRecord> {
     /// Characters at the beginning of a text in which a notice opens.
     const LOOK: usize = 80;
     if let Some(role) = message.rare_fields().role_name {
-        let answers = forms().iter().filter_map(|forms| forms.answer);
-        let answer = answers.into_iter().find(|answer| role.is(answer.role));
-        if let Some(answer) = answer {
+        let mut answers = forms().iter().filter_map(|forms| forms.answer);
+        if let Some(answer) = answers.find(|answer| role.is(answer.role)) {
             return read_answer(&answer, message).into_iter().collect();
         }
         if !forms().iter().any(|forms| role.is_in(forms.inserted)) {
@@ -141,9 +144,8 @@ fn read_answer(answer: &TaskAnswer, message: &Message<'_>) -> Option<TaskRecord>
 /// Reads the notice with which a text begins, or which stands behind an opening of the agent's.
 fn read_notice(notice: &TaskNotice, text: &str) -> Option<TaskRecord> {
     let text = text.trim_start();
-    let is_behind = || notice.behind.iter().any(|opening| text.starts_with(opening));
     let (before, rest) = text.split_once(notice.opening)?;
-    if !before.is_empty() && !is_behind() {
+    if !before.is_empty() && !notice.behind.iter().any(|opening| text.starts_with(opening)) {
         return None;
     }
     let (inside, behind) = rest.rsplit_once(notice.closing)?;
@@ -161,14 +163,23 @@ fn read_notice(notice: &TaskNotice, text: &str) -> Option<TaskRecord> {
     let texts = notice.texts.iter().filter_map(|name| inside.find(&format!("<{name}>")));
     let (head, texts) = inside.split_at(texts.min().unwrap_or(inside.len()));
     let id = notice.ids.iter().find_map(|id| element(head, id))?;
-    let own_texts = notice.texts.iter().filter_map(|name| element(texts, name));
-    let failure = own_texts.filter(|text| notice.failures.iter().any(|opening| text.starts_with(opening)));
-    let failure = failure.filter_map(|text| text.lines().next()).next();
     let status = element(head, notice.status)?;
-    let record = TaskRecord::ended(id, failure.unwrap_or(status), false)?;
-    let sentence = notice.texts.first().filter(|name| texts.starts_with(&format!("<{name}>")));
-    let label = sentence.and_then(|name| element(texts, name)).map(name_in_sentence);
+    let record = TaskRecord::ended(id, failure_in(texts, notice).unwrap_or(status), false)?;
+    let label = match notice.texts.first() {
+        Some(name) if texts.starts_with(&format!("<{name}>")) => element(texts, name).map(name_in_sentence),
+        _ => None,
+    };
     Some(TaskRecord { label, file: element(head, notice.file).map(str::to_owned), ..record })
+}
+
+/// The first line of a text of a notice that says that the task failed.
+fn failure_in<'t>(texts: &'t str, notice: &TaskNotice) -> Option<&'t str> {
+    for text in notice.texts.iter().filter_map(|name| element(texts, name)) {
+        if notice.failures.iter().any(|opening| text.starts_with(opening)) {
+            return text.lines().next();
+        }
+    }
+    None
 }
 
 /// What a call and its result say of background tasks.
@@ -236,8 +247,9 @@ fn launch_in_record(form: &LaunchForm, record: Json<'_>) -> Option<String> {
 
 /// The id in a result whose message has no record.
 fn launch_in_text(sentence: &LaunchSentence, call: &AnsweredCall<'_, '_>) -> Option<String> {
-    let is_true = |argument: &str| call.arguments.get(argument).and_then(Value::as_bool) == Some(true);
-    if !sentence.asked.is_none_or(is_true) {
+    if let Some(argument) = sentence.asked
+        && call.arguments.get(argument) != Some(&Value::Bool(true))
+    {
         return None;
     }
     let text = call.result.read();
@@ -279,7 +291,8 @@ fn stopped(form: &StopForm, call: &AnsweredCall<'_, '_>) -> Option<TaskRecord> {
     form.openings.iter().find(|opening| start.starts_with(**opening))?;
     let record = if form.statuses.is_empty() { None } else { object_in(call.result) };
     let status = form.statuses.iter().find_map(|status| status_in(record.as_ref()?.get(status)?));
-    status.and_then(|status| TaskRecord::ended(id, status, true)).or_else(|| TaskRecord::ended(id, call.name, false))
+    let ended_before = status.and_then(|status| TaskRecord::ended(id, status, true));
+    ended_before.or_else(|| TaskRecord::ended(id, call.name, false))
 }
 
 /// The record beside a result.
@@ -315,7 +328,8 @@ fn text_argument<'v>(arguments: &'v Value, names: &[&str]) -> Option<&'v str> {
 fn element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     let (inside, _) = rest.split_once(&format!("</{name}>"))?;
-    Some(inside.trim()).filter(|inside| !inside.is_empty())
+    let inside = inside.trim();
+    if inside.is_empty() { None } else { Some(inside) }
 }
 
 /// The name in quotes, or the sentence where it has none: `Agent "Audit the login" completed`.
@@ -329,7 +343,7 @@ fn behind_last<'t>(text: &'t str, words: &str) -> Option<&'t str> {
     let (_, rest) = text.rsplit_once(words)?;
     let line = rest.lines().next()?;
     let path = line.split(". ").next()?.trim_end_matches('.').trim();
-    Some(path).filter(|path| !path.is_empty())
+    if path.is_empty() { None } else { Some(path) }
 }
 
 #[cfg(test)]

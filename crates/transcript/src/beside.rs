@@ -50,13 +50,11 @@ pub fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Beside<'a>> {
     let mut found = Vec::new();
     // The object with the list is the request; logs can have it inside another one. Each is walked through once, as it
     // has all messages.
-    let [request, around] = [transcript.state, transcript.envelope].map(|object| object.map(Object::of));
-    let member = |path: &&[&str]| {
-        let value = |object: &Option<Object<'a>>| object.as_ref()?.at(path).filter(|value| !value.is_falsy());
-        value(&request).or_else(|| value(&around))
-    };
-    for value in TEXTS.iter().filter_map(member) {
-        found.extend(texts(value).into_iter().map(Beside::Text));
+    let holders = [transcript.state.map(Object::of), transcript.envelope.map(Object::of)];
+    for path in TEXTS {
+        if let Some(value) = value_at(&holders, path) {
+            found.extend(texts(value).into_iter().map(Beside::Text));
+        }
     }
     let entry = entry_with_request(transcript);
     let instructions = entry.and_then(|(entry, sent)| entry.at(sent.text)?.text());
@@ -67,12 +65,20 @@ pub fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Beside<'a>> {
             system.flat_map(|message| message.content.texts()).map(|text| text.decode()).collect();
         found.retain(|value| !matches!(value, Beside::Text(text) if said.contains(&text.decode())));
     }
-    let tools = entry.and_then(|(entry, sent)| entry.at(sent.tools));
-    let values = VALUES.iter().filter_map(member).chain(tools);
-    found.extend(values.filter(|value| matches!(value.kind(), JsonKind::Array | JsonKind::Object)).map(Beside::Json));
+    let mut values: Vec<Json<'a>> = VALUES.iter().filter_map(|path| value_at(&holders, path)).collect();
+    values.extend(entry.and_then(|(entry, sent)| entry.at(sent.tools)));
+    values.retain(|value| matches!(value.kind(), JsonKind::Array | JsonKind::Object));
+    found.extend(values.into_iter().map(Beside::Json));
     // Some datasets have their tools as JSON in a string.
-    found.extend(member(&&["tools"][..]).and_then(|tools| tools.text()).map(Beside::Text));
+    let tools = value_at(&holders, &["tools"]).and_then(|tools| tools.text());
+    found.extend(tools.map(Beside::Text));
     found
+}
+
+/// The value at a path of the first of some objects that has one.
+fn value_at<'a>(holders: &[Option<Object<'a>>], path: &[&str]) -> Option<Json<'a>> {
+    let mut values = holders.iter().flatten().filter_map(|holder| holder.at(path));
+    values.find(|value| !value.is_falsy())
 }
 
 /// Whether a member of an object around the messages holds what requests send beside them.

@@ -33,9 +33,9 @@ impl<'a> ProviderCompaction<'a> {
         if let Some(text) = text.filter(|text| !text.decode().trim().is_empty()) {
             return ProviderCompaction::Readable(text);
         }
-        let has = |key: &str| block.get(key).is_some_and(|value| !value.is_falsy());
-        let unread = content.is_some() && text.is_none();
-        if unread || ["encrypted_content", "provider_details"].into_iter().any(has) {
+        let is_unread = content.is_some() && text.is_none();
+        let mut sealed = ["encrypted_content", "provider_details"].iter().filter_map(|key| block.get(key));
+        if is_unread || sealed.any(|value| !value.is_falsy()) {
             ProviderCompaction::Opaque
         } else {
             ProviderCompaction::Failed
@@ -106,28 +106,32 @@ pub struct ResetCounts {
     pub parents: usize,
 }
 
+/// The number of entries with resets of a kind. The resets are in order.
+fn count_entries(resets: &[Reset], kind: ResetKind) -> usize {
+    let of_kind = resets.iter().filter(|reset| reset.kind == kind);
+    let mut entries: Vec<usize> = of_kind.map(|reset| reset.entry).collect();
+    entries.dedup();
+    entries.len()
+}
+
 impl ResetCounts {
     /// Counts the entries of resets, which are in order.
     pub fn of(resets: &[Reset]) -> Self {
-        let count = |kind| {
-            let of_kind = resets.iter().filter(|reset| reset.kind == kind);
-            let mut entries: Vec<usize> = of_kind.map(|reset| reset.entry).collect();
-            entries.dedup();
-            entries.len()
-        };
-        ResetCounts { sizes: count(ResetKind::Size), parents: count(ResetKind::Parent) }
+        ResetCounts { sizes: count_entries(resets, ResetKind::Size), parents: count_entries(resets, ResetKind::Parent) }
     }
 
     /// What was done, as a sentence.
     pub fn sentence(self, reset: SizeReset) -> String {
         let size = reset.to;
-        let set = (self.sizes > 0).then(|| format!("set {} to {size}", counted(self.sizes as u64, "recorded size")));
-        let tied = match self.parents {
-            0 => None,
-            1 => Some("tied 1 line to the one before it".to_owned()),
-            parents => Some(format!("tied {} to those before them", counted(parents as u64, "line"))),
-        };
-        let done: Vec<String> = set.into_iter().chain(tied).collect();
+        let mut done = Vec::new();
+        if self.sizes > 0 {
+            done.push(format!("set {} to {size}", counted(self.sizes as u64, "recorded size")));
+        }
+        match self.parents {
+            0 => {}
+            1 => done.push("tied 1 line to the one before it".to_owned()),
+            parents => done.push(format!("tied {} to those before them", counted(parents as u64, "line"))),
+        }
         format!("tcompact {}, {}", done.join(" and "), reset.why)
     }
 

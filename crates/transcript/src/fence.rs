@@ -47,7 +47,8 @@ pub fn is_whole(text: &str) -> bool {
 }
 
 fn inside(text: &str) -> Option<&str> {
-    parts(text).map(|(inside, _)| inside)
+    let (inside, _) = parts(text)?;
+    Some(inside)
 }
 
 /// The content of the fence that a summary of ours is in, and what stands behind it.
@@ -55,8 +56,11 @@ fn parts(text: &str) -> Option<(&str, &str)> {
     let (before, rest) = text.split_once(OPEN)?;
     let (inside, behind) = rest.rsplit_once(CLOSE)?;
     let is_introduced = before.trim().lines().count() <= 1 || before.starts_with(WRAPPED);
-    let is_framed = is_introduced && (behind.trim().is_empty() || behind.starts_with("\n\n("));
-    is_framed.then_some((inside, behind))
+    if is_introduced && (behind.trim().is_empty() || behind.starts_with("\n\n(")) {
+        Some((inside, behind))
+    } else {
+        None
+    }
 }
 
 /// The remark behind a fence that says of which round of compaction the summary is; nothing in the first. Where
@@ -79,17 +83,18 @@ pub fn round(text: &str) -> Option<u32> {
 /// Escapes what opens or closes a tag of one of these names, in lower case. It finds a tag with any white space and
 /// unseen characters, in any case, and in full width: by what a model reads as one, and not by all that looks like one.
 pub fn without_tags<'t>(text: &'t str, names: &[&str]) -> Cow<'t, str> {
-    let brackets = text.match_indices(['<', '\u{ff1c}', '\u{fe64}']);
-    let tags: Vec<(usize, &str)> = brackets
-        .filter(|(at, bracket)| names.iter().any(|name| begins_with_tag(&text[at + bracket.len()..], name)))
-        .collect();
-    if tags.is_empty() {
-        return Cow::Borrowed(text);
+    let mut out = String::new();
+    let mut end = 0;
+    for (at, bracket) in text.match_indices(['<', '\u{ff1c}', '\u{fe64}']) {
+        let behind = at + bracket.len();
+        if names.iter().any(|name| begins_with_tag(&text[behind..], name)) {
+            out.push_str(&text[end..at]);
+            out.push_str("&lt;");
+            end = behind;
+        }
     }
-    let (mut out, mut end) = (String::with_capacity(text.len() + 3 * tags.len()), 0);
-    for (at, bracket) in tags {
-        out.extend([&text[end..at], "&lt;"]);
-        end = at + bracket.len();
+    if end == 0 {
+        return Cow::Borrowed(text);
     }
     out.push_str(&text[end..]);
     Cow::Owned(out)
@@ -97,21 +102,23 @@ pub fn without_tags<'t>(text: &'t str, names: &[&str]) -> Cow<'t, str> {
 
 /// Whether the text behind a bracket is a slash and a name that ends there, or a name and the other bracket.
 fn begins_with_tag(rest: &str, name: &str) -> bool {
-    let is_seen = |c: char| !c.is_whitespace() && !is_control(c);
-    let mut seen =
-        rest.char_indices().filter(|(_, c)| is_seen(*c)).map(|(at, c)| (at + c.len_utf8(), plain(c))).peekable();
+    let mut seen = rest.char_indices().filter(|(_, c)| !c.is_whitespace() && !is_control(*c)).peekable();
     let mut closes = false;
-    while seen.next_if(|(_, c)| *c == '/').is_some() {
+    while seen.next_if(|(_, c)| plain(*c) == '/').is_some() {
         closes = true;
     }
     let mut end = 0;
-    let is_name = name.chars().all(|letter| {
-        let next = seen.next();
-        end = next.map_or(0, |(end, _)| end);
-        next.is_some_and(|(_, c)| c == letter)
-    });
-    let ends = || !rest[end..].starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');
-    is_name && if closes { ends() } else { seen.peek().is_some_and(|(_, c)| matches!(c, '/' | '>')) }
+    for letter in name.chars() {
+        match seen.next() {
+            Some((at, c)) if plain(c) == letter => end = at + c.len_utf8(),
+            _ => return false,
+        }
+    }
+    if closes {
+        !rest[end..].starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+    } else {
+        seen.peek().is_some_and(|(_, c)| matches!(plain(*c), '/' | '>'))
+    }
 }
 
 /// A character in lower case and, where it is a full-width or small form, in its usual width.
@@ -127,10 +134,17 @@ fn plain(c: char) -> char {
 
 /// Strips what some models add to an answer: thoughts before it, and the fence itself.
 pub fn strip_wrapping(answer: &str) -> &str {
-    let without_thoughts = answer.trim_start().strip_prefix("<think>").and_then(|rest| rest.split_once("</think>"));
-    let answer = without_thoughts.map_or(answer, |(_, without_thoughts)| without_thoughts);
+    let mut answer = answer;
+    if let Some(thoughts) = answer.trim_start().strip_prefix("<think>")
+        && let Some((_, behind)) = thoughts.split_once("</think>")
+    {
+        answer = behind;
+    }
     let inside = answer.trim().strip_prefix("<summary>").and_then(|rest| rest.strip_suffix("</summary>"));
-    inside.filter(|inside| !inside.contains("</summary")).unwrap_or(answer)
+    match inside {
+        Some(inside) if !inside.contains("</summary") => inside,
+        _ => answer,
+    }
 }
 
 #[cfg(test)]

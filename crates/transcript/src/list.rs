@@ -51,69 +51,64 @@ pub struct List<'a> {
 impl<'a> List<'a> {
     /// Finds the lists in a value: one, unless the value is a collection of conversations.
     pub(super) fn find(source: &str, value: Json<'a>, line: Option<usize>) -> Result<Vec<Self>, ReadError> {
-        let no_transcript_at = |value: Json<'a>| no_transcript(source, value, describe(value));
         // Lines are counted from the start of the file.
-        let mut lines = line
-            .map_or_else(LineCounter::default, |line| LineCounter { offset: value.span().start, newlines: line - 1 });
-        let mut read_item = |item: Json<'a>| {
-            let line = Some(lines.at(source, item.span().start));
-            List::in_object(item, line)
+        let mut lines = match line {
+            Some(line) => LineCounter { offset: value.span().start, newlines: line - 1 },
+            None => LineCounter::default(),
         };
+        let mut lists = Vec::new();
         match value.kind() {
             JsonKind::Array if is_collection(value) => {
-                value.items().map(|item| read_item(item).ok_or_else(|| no_transcript_at(item))).collect()
-            }
-            JsonKind::Array => Ok(vec![List::of(None, None, value, line)]),
-            JsonKind::Object => match List::in_object(value, line) {
-                Some(list) => Ok(vec![list]),
-                // An envelope without messages (a run that produced nothing) stays unchanged.
-                None => {
-                    let collections = COLLECTIONS.iter().filter_map(|key| value.get(key));
-                    let lists: Vec<Self> =
-                        collections.flat_map(|collection| collection.items()).filter_map(read_item).collect();
-                    if lists.is_empty() { Err(no_transcript_at(value)) } else { Ok(lists) }
+                for item in value.items() {
+                    let line = lines.at(source, item.span().start);
+                    let Some(list) = List::in_object(item, Some(line)) else {
+                        return Err(no_transcript(source, item, describe(item)));
+                    };
+                    lists.push(list);
                 }
-            },
-            _ => Err(no_transcript_at(value)),
+                return Ok(lists);
+            }
+            JsonKind::Array => lists.push(List::of(None, None, value, line)),
+            JsonKind::Object => lists.extend(List::in_object(value, line)),
+            _ => {}
         }
+        if lists.is_empty() {
+            for collection in COLLECTIONS.iter().filter_map(|key| value.get(key)) {
+                for item in collection.items() {
+                    let line = lines.at(source, item.span().start);
+                    // An envelope without messages (a run that produced nothing) stays unchanged.
+                    lists.extend(List::in_object(item, Some(line)));
+                }
+            }
+        }
+        if lists.is_empty() { Err(no_transcript(source, value, describe(value))) } else { Ok(lists) }
     }
 
     /// Finds the list in an envelope.
     pub(super) fn in_object(envelope: Json<'a>, line: Option<usize>) -> Option<Self> {
         // `Object` finds the members once, while `Json::get` would skip over all messages each time.
         let members = Object::of(envelope);
-        let member = |key: &str| members.get(key);
         // A trace keeps its last message under `output`, outside the list.
         let is_trace = members.get("output").is_some_and(|output| output.kind() == JsonKind::Object);
-        let lists = || {
-            let paths = PATHS.iter().chain(FORMATS.iter().flat_map(|format| format.list_paths));
-            paths.filter(|path| !is_trace || path[0] != "input").filter_map(|path| {
-                let (first, rest) = path.split_first()?;
-                let (state, list) = match rest.split_last() {
-                    None => (envelope, member(first)?),
-                    Some((last, between)) => {
-                        let state = member(first)?.at(between)?;
-                        (state, state.get(last)?)
-                    }
-                };
-                (list.kind() == JsonKind::Array).then_some((state, list))
-            })
-        };
-        // The first message may belong to no format although later ones do.
-        let of_messages = lists().find(|(_, list)| list.items().any(is_message));
-        let found = of_messages.or_else(|| lists().next());
-        if let Some((state, list)) = found {
+        let mut first = None;
+        for path in PATHS.iter().chain(FORMATS.iter().flat_map(|format| format.list_paths)) {
+            if is_trace && path[0] == "input" {
+                continue;
+            }
+            let Some((state, list)) = list_at(&members, path) else { continue };
+            // The first message may belong to no format although later ones do.
+            if list.items().any(is_message) {
+                return Some(List::of(Some(envelope), Some(state), list, line));
+            }
+            first = first.or(Some((state, list)));
+        }
+        if let Some((state, list)) = first {
             return Some(List::of(Some(envelope), Some(state), list, line));
         }
         // The input of a request may be a string.
-        let text = member("input").filter(|input| input.kind() == JsonKind::String && member("model").is_some());
-        text.map(|text| List {
-            envelope: Some(envelope),
-            state: Some(envelope),
-            values: Items::only(text),
-            line,
-            aside: &[],
-        })
+        let text = members.get("input").filter(|input| input.kind() == JsonKind::String)?;
+        members.get("model")?;
+        Some(List { envelope: Some(envelope), state: Some(envelope), values: Items::only(text), line, aside: &[] })
     }
 
     fn of(envelope: Option<Json<'a>>, state: Option<Json<'a>>, list: Json<'a>, line: Option<usize>) -> Self {
@@ -127,11 +122,18 @@ impl<'a> List<'a> {
     }
 }
 
+/// The list at a path in an envelope, and the object that has it as a member.
+fn list_at<'a>(envelope: &Object<'a>, path: &[&str]) -> Option<(Json<'a>, Json<'a>)> {
+    let (last, between) = path.split_last()?;
+    let state = if between.is_empty() { envelope.json } else { envelope.at(between)? };
+    let list = if between.is_empty() { envelope.get(last)? } else { state.get(last)? };
+    if list.kind() == JsonKind::Array { Some((state, list)) } else { None }
+}
+
 /// Whether a list holds envelopes instead of messages.
 fn is_collection(list: Json<'_>) -> bool {
-    list.items().next().is_some_and(|first| {
-        first.kind() == JsonKind::Object && !is_message(first) && List::in_object(first, None).is_some()
-    })
+    let Some(first) = list.items().next() else { return false };
+    first.kind() == JsonKind::Object && !is_message(first) && List::in_object(first, None).is_some()
 }
 
 /// Counts lines for ascending offsets, each line once.

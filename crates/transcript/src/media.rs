@@ -41,19 +41,14 @@ impl MediaKind {
 
     /// The kind of a block whose type is `word`: by the media type that it names, or else by the word.
     pub fn of_block(block: Json<'_>, word: &str) -> Self {
-        let of_url = || {
-            let strings = named_strings(block).into_iter().filter_map(|(_, value)| value.text());
-            strings.filter(|text| text.raw().starts_with("data:")).map(kind_of_data).next()
-        };
-        let named = || {
-            let named = TYPES.iter().find_map(|name| block.get_text(name)).map(|named| named.decode());
-            named.filter(|named| named.contains('/')).map(|named| MediaKind::of_type(&named))
-        };
-        match word {
-            _ if word.contains("image") => MediaKind::Picture,
-            _ if word.contains("audio") => MediaKind::Sound,
-            _ if word.contains("video") => MediaKind::Video,
-            _ => named().or_else(of_url).unwrap_or(MediaKind::Document),
+        if word.contains("image") {
+            MediaKind::Picture
+        } else if word.contains("audio") {
+            MediaKind::Sound
+        } else if word.contains("video") {
+            MediaKind::Video
+        } else {
+            kind_of_named_type(block).or_else(|| kind_of_data_url(block)).unwrap_or(MediaKind::Document)
         }
     }
 
@@ -134,15 +129,10 @@ const SCHEMES: [&str; 5] = ["http://", "https://", "gs://", "s3://", "file://"];
 impl<'a> Medium<'a> {
     /// Reads the value that holds a medium.
     pub fn of(kind: MediaKind, json: Json<'a>) -> Self {
-        let strings = named_strings(json);
-        let is_type = |key: &Option<Json<'_>>| key.and_then(|key| key.text()).is_some_and(|key| key.is_in(TYPES));
-        let named = strings.iter().find(|(key, _)| is_type(key)).and_then(|(_, value)| value.text());
-        let named = named.map(|text| text.decode().into_owned()).filter(|named| !named.is_empty());
-        // Some providers name only the format.
-        let named = named.map(|named| if named.contains('/') { named } else { format!("{}/{named}", kind.name()) });
-        match data_of(json).and_then(|data| Some(data.text()?.decode())) {
-            Some(text) => Medium::of_data(kind, named, text),
-            None => Medium { kind, media_type: named, place: MediaPlace::Unknown },
+        let media_type = named_type(kind, json);
+        match data_of(json).and_then(|data| data.text()) {
+            Some(text) => Medium::of_data(kind, media_type, text.decode()),
+            None => Medium { kind, media_type, place: MediaPlace::Unknown },
         }
     }
 
@@ -158,20 +148,21 @@ impl<'a> Medium<'a> {
         if SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
             return Medium { kind, media_type: named, place: MediaPlace::Address(text) };
         }
-        let (of_url, start) = match text.strip_prefix("data:").and_then(|url| url.split_once(',')) {
-            Some((header, payload)) => {
+        let mut media_type = named;
+        let mut start = 0;
+        if let Some((header, payload)) = text.strip_prefix("data:").and_then(|url| url.split_once(',')) {
+            start = text.len() - payload.len();
+            let of_url = header.split(';').next().unwrap_or_default();
+            if !of_url.is_empty() {
                 // JSON may escape the slash.
-                let of_url =
-                    header.split(';').next().filter(|kind| !kind.is_empty()).map(|kind| kind.replace('\\', ""));
-                (of_url, text.len() - payload.len())
+                media_type = Some(of_url.replace('\\', ""));
             }
-            None => (None, 0),
-        };
+        }
         let payload = match text {
             Cow::Borrowed(text) => Cow::Borrowed(&text[start..]),
             Cow::Owned(text) => Cow::Owned(text[start..].to_owned()),
         };
-        let media_type = of_url.or(named).or_else(|| header_type(&payload).map(str::to_owned));
+        let media_type = media_type.or_else(|| header_type(&payload).map(str::to_owned));
         let is_data = media_type.is_some() || payload.len() >= LEAST_TYPED;
         let place = if is_data { MediaPlace::Inline(payload) } else { MediaPlace::Unknown };
         Medium { kind, media_type, place }
@@ -188,13 +179,13 @@ impl<'a> Medium<'a> {
     pub fn size(&self) -> Option<(u64, u64)> {
         let MediaPlace::Inline(data) = &self.place else { return None };
         // Most headers are short, but a photo can have a preview before its size.
-        let size = [1_024, 256 * 1_024].into_iter().find_map(|most| {
-            let beginning = decode_beginning(data, most);
-            imagesize::blob_size(&beginning).ok()
-        })?;
-        let is_true = |edge: usize| (1..=LONGEST_EDGE).contains(&(edge as u64));
-        let is_true = is_true(size.width) && is_true(size.height);
-        is_true.then_some((size.width as u64, size.height as u64))
+        for most in [1_024, 256 * 1_024] {
+            let Ok(size) = imagesize::blob_size(&decode_beginning(data, most)) else { continue };
+            let (width, height) = (size.width as u64, size.height as u64);
+            let edges = 1..=LONGEST_EDGE;
+            return if edges.contains(&width) && edges.contains(&height) { Some((width, height)) } else { None };
+        }
+        None
     }
 
     pub fn bytes(&self) -> Option<Vec<u8>> {
@@ -207,28 +198,71 @@ impl<'a> Medium<'a> {
         const LONGEST_TYPE: usize = 64;
         const LONGEST_ADDRESS: usize = 200;
         let kind = self.kind.name();
-        let named = || self.media_type.as_deref().unwrap_or(kind).chars().take(LONGEST_TYPE).collect();
+        let media_type = beginning(self.media_type.as_deref().unwrap_or(kind), LONGEST_TYPE);
         match &self.place {
-            MediaPlace::Address(address) => {
-                format!("{kind} at {}", address.chars().take(LONGEST_ADDRESS).collect::<String>())
-            }
-            MediaPlace::Unknown => named(),
+            MediaPlace::Address(address) => format!("{kind} at {}", beginning(address, LONGEST_ADDRESS)),
+            MediaPlace::Unknown => media_type.to_owned(),
             MediaPlace::Inline(data) => {
-                let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
-                let bytes = if is_base64(data) { data.bytes().filter(is_digit).count() * 3 / 4 } else { data.len() };
-                let size = self.size().filter(|_| self.kind == MediaKind::Picture);
-                let size = size.map(|(width, height)| format!("{width}×{height}, ")).unwrap_or_default();
-                format!("{}, {size}{}", named(), counted(bytes as u64, "byte"))
+                let bytes = counted(byte_count(data) as u64, "byte");
+                match self.size() {
+                    Some((width, height)) if self.kind == MediaKind::Picture => {
+                        format!("{media_type}, {width}×{height}, {bytes}")
+                    }
+                    _ => format!("{media_type}, {bytes}"),
+                }
             }
         }
     }
 }
 
+/// So many characters of the beginning of a text.
+fn beginning(text: &str, most: usize) -> &str {
+    let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
+    &text[..end]
+}
+
+/// How many bytes data has, which is Base64 or as it is.
+fn byte_count(data: &str) -> usize {
+    if !is_base64(data) {
+        return data.len();
+    }
+    data.bytes().filter(|byte| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte)).count() * 3 / 4
+}
+
+/// The media type that a value names.
+fn named_type(kind: MediaKind, json: Json<'_>) -> Option<String> {
+    let (_, named) = named_strings(json).into_iter().find(|(key, _)| is_key_in(*key, TYPES))?;
+    let named = named.text()?.decode();
+    if named.is_empty() {
+        None
+    } else if named.contains('/') {
+        Some(named.into_owned())
+    } else {
+        // Some providers name only the format.
+        Some(format!("{}/{named}", kind.name()))
+    }
+}
+
+/// The kind for the media type that a block names.
+fn kind_of_named_type(block: Json<'_>) -> Option<MediaKind> {
+    let named = TYPES.iter().find_map(|name| block.get_text(name))?.decode();
+    if named.contains('/') { Some(MediaKind::of_type(&named)) } else { None }
+}
+
+/// The kind of the first data URL in a block.
+fn kind_of_data_url(block: Json<'_>) -> Option<MediaKind> {
+    let mut strings = named_strings(block).into_iter().filter_map(|(_, value)| value.text());
+    strings.find(|text| text.raw().starts_with("data:")).map(kind_of_data)
+}
+
 /// The string with the data or the address of the medium that a value holds.
 pub fn data_of(medium: Json<'_>) -> Option<Json<'_>> {
-    let is = |key: Option<Json<'_>>, names: &[&str]| key.and_then(|key| key.text()).is_some_and(|key| key.is_in(names));
-    let data = named_strings(medium).into_iter().filter(|(key, _)| !is(*key, TYPES));
-    data.max_by_key(|(key, value)| (is(*key, DATA), value.raw().len())).map(|(_, data)| data)
+    let data = named_strings(medium).into_iter().filter(|(key, _)| !is_key_in(*key, TYPES));
+    data.max_by_key(|(key, value)| (is_key_in(*key, DATA), value.raw().len())).map(|(_, data)| data)
+}
+
+fn is_key_in(key: Option<Json<'_>>, names: &[&str]) -> bool {
+    key.and_then(|key| key.text()).is_some_and(|key| key.is_in(names))
 }
 
 /// The media in a value, in order: the objects that hold nothing but a medium and labels, or the data alone where other
@@ -273,30 +307,39 @@ fn of_object(object: Json<'_>, is_in_block: bool) -> Option<(Json<'_>, MediaKind
     let is_block = is_in_block || members.iter().any(|(key, _)| key.is_in(&["type", "kind"]));
     let media_type = members.iter().find(|(key, _)| key.is_in(TYPES)).and_then(|(_, value)| value.text());
     let media_type = media_type.map(|named| named.decode()).filter(|named| named.contains('/'));
-    // Of a text, the text itself stands there.
-    let is_of_text = media_type.as_ref().is_some_and(|named| named.starts_with("text/") || named.ends_with("json"));
-    let of_text = |text: Text<'_>| match &media_type {
-        Some(named) => is_data(text, !is_of_text).then(|| MediaKind::of_type(named)),
-        None => (is_block && is_data(text, false)).then(|| kind_of_data(text)),
-    };
-    let is_label = |(key, value): &(Text<'_>, Json<'_>)| {
-        let is_value = matches!(value.kind(), JsonKind::Number | JsonKind::Bool | JsonKind::Null);
-        is_value || (key.is_in(TYPES) || key.is_in(LABELS)) && value.raw().len() <= LONGEST_LABEL
-    };
-    let others: Vec<_> = members.iter().filter(|member| !is_label(member)).collect();
-    let data = members.iter().filter(|(key, _)| key.is_in(DATA));
-    if let Some((data, kind)) = data.filter_map(|(_, data)| Some((*data, of_text(data.text()?)?))).next() {
-        let is_whole = others.iter().all(|(_, other)| other.span() == data.span());
-        return Some((if is_whole { object } else { data }, kind));
+    let mut others = members.iter().filter(|(key, value)| !is_label(*key, *value)).map(|(_, value)| *value);
+    for (key, data) in &members {
+        if let Some(text) = data.text()
+            && key.is_in(DATA)
+            && let Some(kind) = kind_of_member(text, media_type.as_deref(), is_block)
+        {
+            let is_whole = others.all(|other| other.span() == data.span());
+            return Some((if is_whole { object } else { *data }, kind));
+        }
     }
     // A block around its source, such as {"type": "image", "source": {…}}.
-    match others[..] {
-        [(_, source)] if source.kind() == JsonKind::Object && !is_in_block && (is_block || members.len() == 1) => {
-            let (inside, kind) = of_object(*source, is_block)?;
-            (inside.span() == source.span()).then_some((object, kind))
-        }
-        _ => None,
+    let (Some(source), None) = (others.next(), others.next()) else { return None };
+    if source.kind() != JsonKind::Object || is_in_block || !is_block && members.len() > 1 {
+        return None;
     }
+    let (inside, kind) = of_object(source, is_block)?;
+    if inside.span() == source.span() { Some((object, kind)) } else { None }
+}
+
+/// The kind of the medium whose data a member of an object can be, with the media type beside it.
+fn kind_of_member(text: Text<'_>, media_type: Option<&str>, is_block: bool) -> Option<MediaKind> {
+    let Some(media_type) = media_type else {
+        return if is_block && is_data(text, false) { Some(kind_of_data(text)) } else { None };
+    };
+    // Of a text, the text itself stands there.
+    let is_of_text = media_type.starts_with("text/") || media_type.ends_with("json");
+    if is_data(text, !is_of_text) { Some(MediaKind::of_type(media_type)) } else { None }
+}
+
+/// Whether a member only describes a medium.
+fn is_label(key: Text<'_>, value: Json<'_>) -> bool {
+    matches!(value.kind(), JsonKind::Number | JsonKind::Bool | JsonKind::Null)
+        || (key.is_in(TYPES) || key.is_in(LABELS)) && value.raw().len() <= LONGEST_LABEL
 }
 
 /// Whether a string is the data of a medium; `is_typed` says that a media type is beside it.
@@ -331,11 +374,12 @@ fn kind_of_data(text: Text<'_>) -> MediaKind {
 /// The media type that the header of Base64 tells.
 fn header_type(base64: &str) -> Option<&'static str> {
     let bytes = decode_beginning(base64, 40);
-    let has = |at: usize, wanted: &[u8]| bytes.get(at..).is_some_and(|bytes| bytes.starts_with(wanted));
-    HEADERS
-        .iter()
-        .find(|(header, at, wanted, _)| has(0, header) && has(*at, wanted))
-        .map(|(.., media_type)| *media_type)
+    for (header, at, wanted, media_type) in HEADERS {
+        if bytes.starts_with(header) && bytes.get(at..).is_some_and(|bytes| bytes.starts_with(wanted)) {
+            return Some(media_type);
+        }
+    }
+    None
 }
 
 /// Whether a text has only hexadecimal digits, as hashes have.

@@ -173,9 +173,14 @@ impl<'a> Message<'a> {
     /// A field of the message, wherever the encodings of `LangChain` put it.
     pub fn field(&self, key: &str) -> Option<Json<'a>> {
         // Only a message without a role keeps its fields in an envelope.
-        let envelopes: &[&str] = if self.json.get("role").is_some() { &[] } else { &["data", "kwargs"] };
-        let inside = envelopes.iter().find_map(|envelope| self.json.at(&[envelope, key]));
-        inside.or_else(|| self.json.get(key))
+        if self.json.get("role").is_none() {
+            for envelope in ["data", "kwargs"] {
+                if let Some(field) = self.json.at(&[envelope, key]) {
+                    return Some(field);
+                }
+            }
+        }
+        self.json.get(key)
     }
 
     /// A field of the response metadata.
@@ -193,28 +198,34 @@ impl<'a> Message<'a> {
     /// the prefix does not count. Anybody can write such a text: whether it is a summary is in `earlier`.
     pub fn opens_with(&self, prefix: &str) -> bool {
         let prefix = prefix.trim_end();
-        let has_only_content = || self.calls.is_empty() && self.results.is_empty();
-        let has_prefix = || self.content.first_text().is_some_and(|text| text.starts_with(prefix));
-        !prefix.is_empty() && has_only_content() && has_prefix()
+        !prefix.is_empty()
+            && self.calls.is_empty()
+            && self.results.is_empty()
+            && self.content.first_text().is_some_and(|text| text.starts_with(prefix))
     }
 
     /// The provider's compaction in the message, if there is one. One that failed says nothing, and its message is like
     /// any other.
     pub fn compaction(&self) -> Option<ProviderCompaction<'a>> {
-        let Content::Parts(parts) = &self.content else { return None };
-        let compactions = parts.iter().filter_map(|part| match part.kind {
-            PartKind::Compaction(ProviderCompaction::Failed) => None,
-            PartKind::Compaction(compaction) => Some(compaction),
-            _ => None,
-        });
-        compactions.max_by_key(|compaction| matches!(compaction, ProviderCompaction::Opaque))
+        let mut last_readable = None;
+        let mut last_opaque = None;
+        for part in self.content.parts() {
+            match part.kind {
+                PartKind::Compaction(ProviderCompaction::Failed) => {}
+                PartKind::Compaction(compaction @ ProviderCompaction::Opaque) => last_opaque = Some(compaction),
+                PartKind::Compaction(compaction) => last_readable = Some(compaction),
+                _ => {}
+            }
+        }
+        last_opaque.or(last_readable)
     }
 
     /// Whether the message holds nothing but a compaction in readable text.
     pub fn is_readable_compaction(&self) -> bool {
         let Content::Parts(parts) = &self.content else { return false };
-        let is_readable = |kind: &PartKind<'_>| matches!(kind, PartKind::Compaction(ProviderCompaction::Readable(_)));
-        self.calls.is_empty() && self.results.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
+        self.calls.is_empty()
+            && self.results.is_empty()
+            && parts.iter().all(|part| matches!(part.kind, PartKind::Compaction(ProviderCompaction::Readable(_))))
     }
 
     /// Whether an agent marks it as written by its program in the user's place, as the text of a slash command is.
@@ -224,13 +235,14 @@ impl<'a> Message<'a> {
 
     /// Whether pi's record of an answer says that the user interrupted it.
     pub fn is_interrupted(&self) -> bool {
-        let stop = || self.json.at(&["message", "stopReason"])?.text();
-        self.role == Role::Assistant && stop().is_some_and(|reason| reason.is("aborted"))
+        self.role == Role::Assistant
+            && self.json.get("message").is_some_and(|inner| inner.member_is("stopReason", "aborted"))
     }
 
     /// The command that `SWE-agent` writes beside the text of a message. Events of `OpenHands` have no role.
     pub fn command_beside(&self) -> Option<Text<'a>> {
-        self.json.get("role").and_then(|_| self.json.get_text("action"))
+        self.json.get("role")?;
+        self.json.get_text("action")
     }
 
     /// Whether this is a turn of the user: a user message with more than what tools gave back.
@@ -423,21 +435,20 @@ impl<'a> Content<'a> {
 
 /// Whether Claude Code marks a line, or an attachment, as not typed by the user: as its own, or by where it comes from.
 pub(super) fn is_marked_as_programs(json: Json<'_>) -> bool {
-    let origin = || json.at(&["origin", "kind"])?.text();
-    let of_kimi = || json.at(&["message", "origin"]).is_some_and(is_origin_of_program);
-    json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true")
-        || origin().is_some_and(|kind| !kind.is("human"))
+    let origin = json.at(&["origin", "kind"]).and_then(|kind| kind.text());
+    json.member_is_true("isMeta")
+        || origin.is_some_and(|kind| !kind.is("human"))
         || json.member_is("promptSource", "system")
-        || of_kimi()
+        || json.at(&["message", "origin"]).is_some_and(is_origin_of_program)
         || is_of_program_of_qwen(json)
 }
 
 /// Whether Qwen Code says that a line in the user's place is its program's. Older lines say only what they are.
 fn is_of_program_of_qwen(json: Json<'_>) -> bool {
     const KINDS: [&str; 5] = ["background_task_completed", "cron", "goal_runtime", "notification", "realtime_message"];
-    let is_line = || json.at(&["message", "parts"]).is_some();
-    let is_kind = |kind: Text<'_>| kind.is_in(&KINDS);
-    (json.member_is("provenance", "system") || json.get_text("subtype").is_some_and(is_kind)) && is_line()
+    let is_of_program =
+        json.member_is("provenance", "system") || json.get_text("subtype").is_some_and(|subtype| subtype.is_in(&KINDS));
+    is_of_program && json.at(&["message", "parts"]).is_some()
 }
 
 /// Whether Kimi Code says that a message comes from its program. What a user typed or called is the user's.
@@ -452,7 +463,7 @@ fn is_origin_of_program(origin: Json<'_>) -> bool {
 
 /// Whether a message stands in place of messages that Roo Code truncated.
 pub(super) fn is_truncation_marker(message: Json<'_>) -> bool {
-    message.get("isTruncationMarker").is_some_and(|is_marker| is_marker.raw() == "true")
+    message.member_is_true("isTruncationMarker")
 }
 
 #[cfg(test)]

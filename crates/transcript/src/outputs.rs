@@ -93,17 +93,21 @@ impl<'a> CallOutput<'a> {
 
     /// Reads the output in the member `content` of an object, and whether the object has a usual mark of an error.
     pub fn in_content(holder: Json<'a>, block: &'static str) -> Option<Self> {
-        let is_true = |key: &str| holder.get(key).is_some_and(|value| value.raw() == "true");
-        let status = holder.member_is("status", "error");
-        let failed = is_true("is_error") || is_true("isError") || status;
-        CallOutput::of(holder.get("content"), OutputShape::Blocks(block)).map(|output| output.with_failure(failed))
+        let has_failed = holder.member_is_true("is_error")
+            || holder.member_is_true("isError")
+            || holder.member_is("status", "error");
+        let output = CallOutput::of(holder.get("content"), OutputShape::Blocks(block))?;
+        Some(output.with_failure(has_failed))
     }
 
     /// The ranges and replacements that put `text` in place of the output; none if that is impossible.
     pub fn replace_with(&self, text: &str) -> Vec<(Range<usize>, String)> {
-        let written = |value: &Json<'_>| Some((value.span(), replace_with(*value, self.shape, text)?));
-        let all: Option<Vec<_>> = [self.value].iter().chain(&self.duplicates).map(written).collect();
-        all.unwrap_or_default()
+        let mut all = Vec::with_capacity(1 + self.duplicates.len());
+        for value in [self.value].iter().chain(&self.duplicates) {
+            let Some(written) = replace_with(*value, self.shape, text) else { return Vec::new() };
+            all.push((value.span(), written));
+        }
+        all
     }
 
     /// The strings that can be shortened in place, in order.
@@ -145,10 +149,18 @@ fn of_block(block: Json<'_>) -> Vec<Json<'_>> {
     if block.kind() == JsonKind::String {
         return vec![block];
     }
-    let texts = TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == JsonKind::String);
+    let mut found = texts_of(block);
     // Bedrock's values, and Cohere's.
-    let values = [block.get("json"), block.at(&["document", "data"])];
-    texts.chain(values.into_iter().flatten().flat_map(all_strings)).collect()
+    for value in [block.get("json"), block.at(&["document", "data"])] {
+        found.extend(value.into_iter().flat_map(all_strings));
+    }
+    found
+}
+
+/// The texts of a block that are strings.
+fn texts_of(block: Json<'_>) -> Vec<Json<'_>> {
+    let texts = TEXTS.iter().filter_map(|key| block.get(key));
+    texts.filter(|text| text.kind() == JsonKind::String).collect()
 }
 
 fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {
@@ -157,39 +169,38 @@ fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {
 
 /// The member that holds all of an object's output.
 fn inner(value: Json<'_>) -> Option<Json<'_>> {
-    INNER
-        .iter()
-        .find_map(|key| value.get(key).filter(|inner| matches!(inner.kind(), JsonKind::String | JsonKind::Array)))
+    let mut members = INNER.iter().filter_map(|key| value.get(key));
+    members.find(|member| matches!(member.kind(), JsonKind::String | JsonKind::Array))
 }
 
 /// Writes `text` in a form that can replace a value.
 fn replace_with(value: Json<'_>, shape: OutputShape, text: &str) -> Option<String> {
-    let string = || Value::from(text).to_string();
+    let string = Value::from(text).to_string();
     match (shape, value.kind()) {
         (OutputShape::Fixed, _) => None,
-        (_, JsonKind::String) | (OutputShape::Any, _) => Some(string()),
+        (_, JsonKind::String) | (OutputShape::Any, _) => Some(string),
         (OutputShape::Texts, _) => provider_texts::with_text(value, text),
-        (OutputShape::Typed, _) => Some(format!("{{\"type\": \"text\", \"value\": {}}}", string())),
+        (OutputShape::Typed, _) => Some(format!("{{\"type\": \"text\", \"value\": {string}}}")),
         (OutputShape::Object, JsonKind::Object) => {
             let mut members = value.entries();
             let key = match (members.next(), members.next()) {
-                (Some((key, only)), None) if only.kind() == JsonKind::String => key.decode().into_owned(),
-                _ if value.get("error").is_some() => "error".to_owned(),
-                _ => "output".to_owned(),
+                (Some((key, only)), None) if only.kind() == JsonKind::String => key.decode(),
+                _ if value.get("error").is_some() => Cow::Borrowed("error"),
+                _ => Cow::Borrowed("output"),
             };
-            Some(format!("{{{}: {}}}", Value::from(key), string()))
+            Some(format!("{{{}: {string}}}", Value::from(key)))
         }
         (OutputShape::Blocks(kind), JsonKind::Array) => {
-            let is_text = |block: &Json<'_>| {
-                TEXTS.iter().find_map(|key| block.get(key)).is_some_and(|text| text.kind() == JsonKind::String)
-            };
-            let like = value.items().find(is_text);
+            if let Some(block) = value.items().find(|block| is_text_block(*block)) {
+                return Some(format!("[{}]", with_text(block, &string)));
+            }
             let has_strings = value.items().next().is_some_and(|first| first.kind() == JsonKind::String);
-            Some(match like {
-                Some(block) => format!("[{}]", with_text(block, &string())),
-                None if has_strings => format!("[{}]", string()),
-                None if kind.is_empty() => format!("[{{\"text\": {}}}]", string()),
-                None => format!("[{{\"type\": \"{kind}\", \"text\": {}}}]", string()),
+            Some(if has_strings {
+                format!("[{string}]")
+            } else if kind.is_empty() {
+                format!("[{{\"text\": {string}}}]")
+            } else {
+                format!("[{{\"type\": \"{kind}\", \"text\": {string}}}]")
             })
         }
         (OutputShape::Blocks(_), JsonKind::Object) => {
@@ -201,14 +212,21 @@ fn replace_with(value: Json<'_>, shape: OutputShape, text: &str) -> Option<Strin
     }
 }
 
-/// Replaces the text of a block and empties its other texts. The rest stays as it is spelled.
-fn with_text(block: Json<'_>, text: &str) -> String {
-    let mut texts: Vec<Json<'_>> =
-        TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == JsonKind::String).collect();
+/// Whether the first text of a block is a string.
+fn is_text_block(block: Json<'_>) -> bool {
+    TEXTS.iter().find_map(|key| block.get(key)).is_some_and(|text| text.kind() == JsonKind::String)
+}
+
+/// Replaces the text of a block, by a string of JSON, and empties its other texts. The rest stays as it is spelled.
+fn with_text(block: Json<'_>, string: &str) -> String {
+    let mut texts = texts_of(block);
     texts.sort_by_key(|text| text.span().start);
-    let written = [text].into_iter().chain(std::iter::repeat("\"\""));
-    let edit = |(old, new): (&Json<'_>, &str)| Edit { range: old.span(), text: new.to_owned() };
-    edited_value(block, texts.iter().zip(written).map(edit).collect())
+    let mut edits = Vec::with_capacity(texts.len());
+    for (at, text) in texts.iter().enumerate() {
+        let written = if at == 0 { string } else { "\"\"" };
+        edits.push(Edit { range: text.span(), text: written.to_owned() });
+    }
+    edited_value(block, edits)
 }
 
 /// A result that the provider wrote itself.
@@ -231,9 +249,12 @@ pub fn hosted_results<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Vec<HostedR
         if let (Some(id), Some(name)) = (block.get_text("id"), block.get_text("name")) {
             called.insert(id.decode(), name);
         }
+        let Some(mut result) = hosted_result(block) else { continue };
         let id = ["tool_use_id", "tool_call_id"].iter().find_map(|key| block.get_text(key));
-        let name = id.and_then(|id| called.get(&id.decode()).copied());
-        found.extend(hosted_result(block).map(|result| HostedResult { name: name.or(result.name), ..result }));
+        if let Some(name) = id.and_then(|id| called.get(&id.decode())) {
+            result.name = Some(*name);
+        }
+        found.push(result);
     }
     found
 }
@@ -241,15 +262,15 @@ pub fn hosted_results<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Vec<HostedR
 pub fn hosted_result(block: Json<'_>) -> Option<HostedResult<'_>> {
     let kind = block.get("type")?.raw().trim_matches('"');
     let ending = ENDINGS.iter().find(|ending| kind.ends_with(**ending))?;
-    let sources = || block.at(&["action", "sources"]);
-    let value = HOLDERS.iter().filter_map(|key| block.get(key)).find(|value| !value.is_falsy()).or_else(sources);
+    let value = HOLDERS.iter().filter_map(|key| block.get(key)).find(|value| !value.is_falsy());
+    let value = value.or_else(|| block.at(&["action", "sources"]));
     let output = match kind {
         GENERATED => CallOutput::of(value.map(|_| block), OutputShape::Texts)?,
         "mcp_tool_result" => CallOutput::in_content(block, "text")?,
         _ => CallOutput::of(value, OutputShape::Texts)?,
     };
-    let status = block.get_text("status").is_some_and(|status| ["failed", "error"].iter().any(|name| status.is(name)));
-    let has_failed = status || block.get("error").is_some_and(|error| !error.is_falsy());
+    let has_failed = block.get_text("status").is_some_and(|status| status.is_in(&["failed", "error"]))
+        || block.get("error").is_some_and(|error| !error.is_falsy());
     let name = block.get_text("name").or_else(|| Some(Text::plain(kind.strip_suffix(ending)?)));
     Some(HostedResult { name, output: output.with_failure(has_failed) })
 }
@@ -271,12 +292,12 @@ pub fn loads_tools(value: Json<'_>) -> bool {
 pub fn loaded_tools<'a>(result: Json<'a>) -> Vec<Text<'a>> {
     let item = result.get("payload").unwrap_or(result);
     if item.member_is("type", "tool_search_output") {
-        let tools = item.get("tools").into_iter().flat_map(|tools| tools.items());
-        return tools.filter_map(|tool| tool.get_text("name")).collect();
+        let Some(tools) = item.get("tools") else { return Vec::new() };
+        return tools.items().filter_map(|tool| tool.get_text("name")).collect();
     }
     if result.member_is("part_kind", "tool-availability-delta") {
-        let tools = result.get("tools_added").into_iter().flat_map(|tools| tools.items());
-        return tools.filter_map(|tool| tool.text().or_else(|| tool.get_text("name"))).collect();
+        let Some(tools) = result.get("tools_added") else { return Vec::new() };
+        return tools.items().filter_map(|tool| tool.text().or_else(|| tool.get_text("name"))).collect();
     }
     if !loads_tools(result) {
         return Vec::new();

@@ -117,10 +117,13 @@ impl<'a> PairFinder<'a> {
                 let part = call.part;
                 let is_last = messages.get(message + 1).is_none_or(|next| next.role != Role::Tool);
                 if answer.id.is_none() && read.role == Role::Tool && is_last {
-                    let in_content = |call: &Call<'_>| call.id.is_none() && call.place == CallPlace::Content;
-                    let of_same = calls.seen[at..].iter_mut().take_while(|other| other.part.message == part.message);
-                    let of_same = of_same.filter(|other| in_content(other.part.call_of(messages)));
-                    of_same.for_each(|other| other.answered = true);
+                    for other in &mut calls.seen[at..] {
+                        if other.part.message != part.message {
+                            break;
+                        }
+                        let call = other.part.call_of(messages);
+                        other.answered |= call.id.is_none() && call.place == CallPlace::Content;
+                    }
                 }
             }
             if read.is_user_turn() || !read.results.is_empty() {

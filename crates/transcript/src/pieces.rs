@@ -62,7 +62,9 @@ impl<'a> Message<'a> {
         }
         let mut walk = Walk { calls: &self.calls, results: 0 };
         walk.content(&self.content, None, see);
-        walk.calls.iter().for_each(|call| see(None, Piece::Call(call)));
+        for call in walk.calls {
+            see(None, Piece::Call(call));
+        }
     }
 
     /// Whether it has a picture, sound, video or document.
@@ -144,23 +146,35 @@ impl<'m, 'a> Walk<'m, 'a> {
         let is_due = |call: &&Call<'_>| call.place == CallPlace::Content && call.json.span().start <= part.span().start;
         let (due, later) = self.calls.split_at(self.calls.iter().take_while(is_due).count());
         self.calls = later;
-        due.iter().for_each(|call| see(None, Piece::Call(call)));
+        for call in due {
+            see(None, Piece::Call(call));
+        }
     }
 }
 
 /// The parts of a message that a tool has written, or that are written for one, in order.
 pub fn tool_data(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
-    let arguments = message.calls.iter().filter_map(|call| match call.arguments {
-        Arguments::Value(value) => Some(value.span()),
-        Arguments::Text(_) | Arguments::Absent => None,
-    });
-    let outputs = message.results.iter().filter_map(|result| transcript.format.result_output(message, result));
-    let values = outputs.flat_map(|output| [output.value].into_iter().chain(output.duplicates).chain(output.copies));
-    apart(arguments.chain(values.map(|value| value.span())).collect())
+    let mut ranges = Vec::new();
+    for call in &message.calls {
+        if let Arguments::Value(value) = call.arguments {
+            ranges.push(value.span());
+        }
+    }
+    for result in &message.results {
+        let Some(output) = transcript.format.result_output(message, result) else { continue };
+        ranges.push(output.value.span());
+        ranges.extend(output.duplicates.iter().chain(&output.copies).map(|copy| copy.span()));
+    }
+    apart(ranges)
 }
 
 /// These parts of all messages of some conversations, in order.
 pub fn all_tool_data(conversations: &[Transcript<'_>]) -> Vec<Range<usize>> {
-    let messages = conversations.iter().flat_map(|one| one.messages.iter().map(move |message| (one, message)));
-    apart(messages.flat_map(|(one, message)| tool_data(one, message)).collect())
+    let mut ranges = Vec::new();
+    for transcript in conversations {
+        for message in &transcript.messages {
+            ranges.append(&mut tool_data(transcript, message));
+        }
+    }
+    apart(ranges)
 }

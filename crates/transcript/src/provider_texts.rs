@@ -23,11 +23,13 @@ pub fn is_generated_picture(item: Json<'_>) -> bool {
 
 /// Whether a value is a picture of a screen without a picture, or with the smallest one in its place.
 pub fn is_blank_screenshot(value: Json<'_>) -> bool {
-    let is_blank = || match value.get("image_url").filter(|url| !url.is_falsy()) {
+    if !value.member_is("type", SCREENSHOT) {
+        return false;
+    }
+    match value.get("image_url").filter(|url| !url.is_falsy()) {
         Some(url) => url.text().is_some_and(|url| url.is(BLANK)),
         None => value.get("file_id").is_none_or(|id| id.is_falsy()),
-    };
-    value.member_is("type", SCREENSHOT) && is_blank()
+    }
 }
 
 /// Writes what can stand in place of a medium that is a part of an output; `None` where the provider takes nothing else.
@@ -37,37 +39,47 @@ pub fn instead_of_medium(value: Json<'_>, text: &str) -> Option<String> {
 
 /// Writes the smallest picture in place of one of a screen, where the provider takes nothing else.
 pub(super) fn with_blank_screenshot(value: Json<'_>) -> Option<String> {
-    let url = value.get("image_url").filter(|_| value.member_is("type", SCREENSHOT) && !is_blank_screenshot(value))?;
+    if !value.member_is("type", SCREENSHOT) || is_blank_screenshot(value) {
+        return None;
+    }
+    let url = value.get("image_url")?;
     Some(edited_value(value, vec![Edit { range: url.span(), text: format!("\"{BLANK}\"") }]))
 }
 
 /// Writes a picture that a model made without its data. The text follows the prompt, the only text beside it.
 fn without_generated_picture(item: Json<'_>, text: &str) -> Option<String> {
-    let data = item.get("result")?;
-    let prompt = item.get_text(PROMPT).map(|prompt| prompt.decode()).filter(|prompt| !prompt.is_empty());
-    let text = prompt.map(|prompt| format!("{prompt}\n{text}")).unwrap_or_else(|| text.to_owned());
-    let text = serde_json::Value::from(text).to_string();
-    let mut edits = vec![Edit { range: data.span(), text: "\"\"".to_owned() }];
-    match item.get(PROMPT) {
-        Some(prompt) => edits.push(Edit { range: prompt.span(), text }),
-        None => edits[0].text.push_str(&format!(", \"{PROMPT}\": {text}")),
-    }
+    let data = item.get("result")?.span();
+    let text = match item.get_text(PROMPT) {
+        Some(prompt) if !prompt.is_empty() => json_string(&format!("{}\n{text}", prompt.decode())),
+        _ => json_string(text),
+    };
+    let edits = match item.get(PROMPT) {
+        Some(prompt) => {
+            vec![Edit { range: data, text: "\"\"".to_owned() }, Edit { range: prompt.span(), text }]
+        }
+        None => vec![Edit { range: data, text: format!("\"\", \"{PROMPT}\": {text}") }],
+    };
     Some(edited_value(item, edits))
+}
+
+/// Writes a text as a string of JSON.
+fn json_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// Writes a text among the outputs of a program.
 fn logs(text: &str) -> String {
-    format!("{{\"type\": \"logs\", \"logs\": {}}}", serde_json::Value::from(text))
+    format!("{{\"type\": \"logs\", \"logs\": {}}}", json_string(text))
 }
 
 /// A place in a value that can hold a text in a form that the provider accepts.
-enum TextPlace<'a> {
+enum TextPlace {
     /// A string.
-    String(Json<'a>),
+    String,
     /// A list of nothing but texts: strings, or objects that hold a text, or the address of a picture or a source.
-    List(Json<'a>),
+    List,
     /// A document.
-    Source(Json<'a>),
+    Source,
 }
 
 /// The strings with text in a value, in order.
@@ -90,39 +102,37 @@ pub(super) fn with_text(value: Json<'_>, text: &str) -> Option<String> {
     if value.member_is("type", GENERATED) {
         return without_generated_picture(value, text);
     }
-    let mut places = Vec::new();
+    let mut edits = Vec::new();
     walk(value, &mut |value, is_text| {
-        let place = match value.kind() {
-            JsonKind::String if is_text => Some(TextPlace::String(value)),
-            JsonKind::Array if is_list_of_texts(value, is_text) => Some(TextPlace::List(value)),
-            JsonKind::Object if is_document(value) => Some(TextPlace::Source(value)),
-            _ => None,
-        };
-        let is_open = place.is_none();
-        places.extend(place);
-        is_open
+        let Some(place) = TextPlace::of(value, is_text) else { return true };
+        let text = if edits.is_empty() { text } else { "" };
+        edits.push(Edit { range: value.span(), text: place.with(value, text) });
+        false
     });
-    let texts = [text].into_iter().chain(std::iter::repeat(""));
-    let written = |(place, text): (&TextPlace<'_>, &str)| {
-        let (TextPlace::String(old) | TextPlace::List(old) | TextPlace::Source(old)) = place;
-        Edit { range: old.span(), text: place.written(text) }
-    };
-    let edits: Vec<_> = places.iter().zip(texts).map(written).collect();
-    (!edits.is_empty()).then(|| edited_value(value, edits))
+    if edits.is_empty() { None } else { Some(edited_value(value, edits)) }
 }
 
-impl TextPlace<'_> {
-    fn written(&self, text: &str) -> String {
-        let string = serde_json::Value::from(text).to_string();
+impl TextPlace {
+    fn of(value: Json<'_>, is_text: bool) -> Option<Self> {
+        match value.kind() {
+            JsonKind::String if is_text => Some(TextPlace::String),
+            JsonKind::Array if is_list_of_texts(value, is_text) => Some(TextPlace::List),
+            JsonKind::Object if is_document(value) => Some(TextPlace::Source),
+            _ => None,
+        }
+    }
+
+    /// Writes the value at such a place with another text.
+    fn with(&self, value: Json<'_>, text: &str) -> String {
         match self {
-            TextPlace::String(_) => string,
-            TextPlace::List(_) if text.is_empty() => "[]".to_owned(),
-            TextPlace::List(list) => {
-                let first = list.items().find(|element| !is_picture(*element));
+            TextPlace::String => json_string(text),
+            TextPlace::List if text.is_empty() => "[]".to_owned(),
+            TextPlace::List => {
+                let first = value.items().find(|element| !is_picture(*element));
                 let inner = first.and_then(|first| with_text(first, text));
                 format!("[{}]", inner.unwrap_or_else(|| logs(text)))
             }
-            TextPlace::Source(source) => text_source(*source, text),
+            TextPlace::Source => text_source(value, text),
         }
     }
 }
@@ -130,7 +140,7 @@ impl TextPlace<'_> {
 /// Writes a text as the source of a document, in place of another source.
 pub fn text_source(source: Json<'_>, text: &str) -> String {
     let key = if source.get("mediaType").is_some() { "mediaType" } else { "media_type" };
-    format!("{{\"type\": \"text\", \"{key}\": \"text/plain\", \"data\": {}}}", serde_json::Value::from(text))
+    format!("{{\"type\": \"text\", \"{key}\": \"text/plain\", \"data\": {}}}", json_string(text))
 }
 
 /// Shows each value in a value, in order, and whether it holds text if it is a string. `see` says whether those inside of
@@ -156,28 +166,28 @@ fn walk<'a>(value: Json<'a>, see: &mut dyn FnMut(Json<'a>, bool) -> bool) {
 
 /// Whether a member of an object of some type holds text, if it is a string.
 fn is_text_member(kind: Option<Text<'_>>, key: Text<'_>, value: Json<'_>) -> bool {
-    let is_type = |name: &str| kind.is_some_and(|kind| kind.is(name));
-    let is_long = || value.raw().len() >= LEAST_TEXT && value.raw().contains(' ') && value.kind() == JsonKind::String;
-    TEXTS.iter().any(|name| key.is(name))
-        || key.is("data") && is_type("text")
-        || key.is("url") && is_type("url")
-        || is_long()
+    key.is_in(&TEXTS)
+        || key.is("data") && kind.is_some_and(|kind| kind.is("text"))
+        || key.is("url") && kind.is_some_and(|kind| kind.is("url"))
+        || value.raw().len() >= LEAST_TEXT && value.raw().contains(' ') && value.kind() == JsonKind::String
 }
 
 /// Whether a list has nothing but texts, and pictures or sources among them.
 fn is_list_of_texts(list: Json<'_>, is_text: bool) -> bool {
-    let is_only_text = |element: Json<'_>| {
-        let kind = element.get_text("type");
-        let is_type_or_text = |(key, value): (Text<'_>, Json<'_>)| {
-            value.kind() == JsonKind::String && (key.is("type") || is_text_member(kind, key, value))
-        };
-        match element.kind() {
+    list.items().next().is_some()
+        && list.items().all(|element| match element.kind() {
             JsonKind::String => is_text,
-            JsonKind::Object => is_picture(element) || element.entries().all(is_type_or_text),
+            JsonKind::Object => is_picture(element) || has_only_texts(element),
             _ => false,
-        }
-    };
-    list.items().next().is_some() && list.items().all(is_only_text)
+        })
+}
+
+/// Whether all members of an object hold text, except for its type.
+fn has_only_texts(object: Json<'_>) -> bool {
+    let kind = object.get_text("type");
+    object
+        .entries()
+        .all(|(key, value)| value.kind() == JsonKind::String && (key.is("type") || is_text_member(kind, key, value)))
 }
 
 /// Whether a value is a picture among the outputs of a program.

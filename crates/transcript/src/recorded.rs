@@ -38,19 +38,9 @@ struct Answer<'a> {
 impl<'a> Transcript<'a> {
     /// The recorded sizes in order, from the last compaction on, without those that the entries tell to be older.
     pub fn records(&self) -> Vec<Recorded> {
-        let mut answers = self.answers();
-        if let Some(last) = (0..self.messages.len()).rfind(|&index| self.begins_anew(index)) {
-            let summary = &self.messages[last];
-            let is_newer = |entry| self.format.session.age(entry, summary) != Some(Age::Older);
-            let (behind, before): (Vec<_>, Vec<_>) =
-                answers.into_iter().partition(|answer| answer.messages.end > last + 1 && is_newer(answer.entry));
-            // A turn can go on for a while with the messages that it began with.
-            let size = before.last().map_or(u64::MAX, |answer| answer.usage.total());
-            answers = behind.into_iter().skip_while(|answer| answer.usage.total() >= size / 10 * 9).collect();
-        }
         let mut records: Vec<Recorded> = Vec::new();
         let (mut end, mut reasoning) = (0, 0);
-        for answer in self.without_helpers(answers) {
+        for answer in self.without_helpers(self.answers_of_last_context()) {
             let between = end.min(answer.messages.start)..answer.messages.start;
             if self.messages[between].iter().any(Message::is_user_turn) {
                 reasoning = 0;
@@ -62,6 +52,29 @@ impl<'a> Transcript<'a> {
         }
         records.extend(self.of_envelope());
         records
+    }
+
+    /// The answers with a usage, in order, from the last compaction on.
+    fn answers_of_last_context(&self) -> Vec<Answer<'a>> {
+        let answers = self.answers();
+        let Some(last) = (0..self.messages.len()).rfind(|&index| self.begins_anew(index)) else { return answers };
+        let summary = &self.messages[last];
+        let mut size_before = u64::MAX;
+        let mut behind = Vec::new();
+        for answer in answers {
+            let is_newer =
+                answer.messages.end > last + 1 && self.format.session.age(answer.entry, summary) != Some(Age::Older);
+            if is_newer {
+                behind.push(answer);
+            } else {
+                size_before = answer.usage.total();
+            }
+        }
+        // A turn can go on for a while with the messages that it began with.
+        let is_smaller = |answer: &Answer<'_>| answer.usage.total() < size_before / 10 * 9;
+        let first = behind.iter().position(is_smaller).unwrap_or(behind.len());
+        behind.drain(..first);
+        behind
     }
 
     /// Whether a message is the summary of earlier messages, or holds a provider's compaction of them.
@@ -88,9 +101,10 @@ impl<'a> Transcript<'a> {
                     _ => {}
                 }
             }
-            let Some(message) = self.messages.get(index).filter(|message| message.role == Role::Assistant) else {
+            let Some(message) = self.messages.get(index) else { break };
+            if message.role != Role::Assistant {
                 continue;
-            };
+            }
             last_answer = index..index + 1;
             if let Some(usage) = self.format.usage_of(message) {
                 Answer::new(usage, message, index).add_to(&mut answers);
@@ -102,62 +116,82 @@ impl<'a> Transcript<'a> {
     /// Leaves out what a small helper was asked between the answers of a model: one answer of another model that read less
     /// than half of what the one before it did.
     fn without_helpers(&self, answers: Vec<Answer<'a>>) -> Vec<Answer<'a>> {
-        let model = |answer: &Answer<'_>| own_model(self.messages.get(answer.messages.start)?);
         let mut kept: Vec<Answer<'_>> = Vec::new();
         let mut rest = answers.into_iter().peekable();
         while let Some(answer) = rest.next() {
-            let is_by_other = |other: &Answer<'_>| {
-                let (own, other) = (model(&answer), model(other));
-                own.is_some() && other.is_some() && own != other
+            let is_helper = match kept.last() {
+                Some(last) => answer.usage.read < last.usage.total() / 2 && self.are_of_two_models(&answer, last),
+                None => false,
             };
-            let is_small = |last: &&Answer<'_>| answer.usage.read < last.usage.total() / 2;
-            let is_helper = kept.last().filter(is_small).is_some_and(is_by_other);
-            if !is_helper || rest.peek().is_some_and(|next| !is_by_other(next)) {
+            if !is_helper || rest.peek().is_some_and(|next| !self.are_of_two_models(&answer, next)) {
                 kept.push(answer);
             }
         }
         kept
     }
 
+    /// Whether two answers are known to be of different models.
+    fn are_of_two_models(&self, answer: &Answer<'_>, other: &Answer<'_>) -> bool {
+        let model = self.messages.get(answer.messages.start).and_then(own_model);
+        let others_model = self.messages.get(other.messages.start).and_then(own_model);
+        model.is_some() && others_model.is_some() && model != others_model
+    }
+
     /// The size in the response to a request that the envelope holds beside the messages.
     fn of_envelope(&self) -> Option<Recorded> {
         let envelope = Object::of(self.envelope?);
         let last = self.messages.last()?;
-        let holds_last = |json: Json<'_>| json.span().contains(&last.span().start);
-        let usage_in = |holder: Json<'a>| {
-            let usage = ["usage", "usageMetadata", "usage_metadata", "meta"].iter().find_map(|key| holder.get(key));
-            usage.and_then(Usage::of)
-        };
-        let response = |path: &[&str]| envelope.at(path).filter(|response| !holds_last(*response));
-        let of_response = [&["response", "body"], &["response"][..]].iter().find_map(|path| usage_in(response(path)?));
-        let of_exchange = || Some(envelope.json).filter(|_| self.is_exchange(&envelope)).and_then(usage_in);
         let answered = self.messages.iter().rposition(|message| message.role == Role::Assistant);
-        // Beside the messages of a state, an output is the last answer among them.
-        let of_output = || response(&["output"]).and_then(usage_in);
-        let size = |usage: Usage<'_>, end: usize| {
-            let again = if has_reasoning(&self.messages[end - 1]) { usage.reasoning } else { 0 };
-            let tokens = usage.total() - usage.reasoning + again;
-            Some(Recorded { messages: end, tokens, reasoning: again })
-        };
-        if let Some(usage) = of_response.or_else(of_exchange) {
+        if let Some(usage) = self.usage_of_exchange(&envelope, last) {
             let all = self.messages.len();
-            return match answered {
-                Some(index) if index + 1 == all => size(usage, all),
-                _ => Some(Recorded { messages: all, tokens: usage.read, reasoning: 0 }),
-            };
+            return Some(match answered {
+                Some(index) if index + 1 == all => self.size_through(index, usage),
+                _ => Recorded { messages: all, tokens: usage.read, reasoning: 0 },
+            });
         }
-        of_output().zip(answered).and_then(|(usage, index)| size(usage, index + 1))
+        // Beside the messages of a state, an output is the last answer among them.
+        let usage = usage_in(response_at(&envelope, &["output"], last)?)?;
+        Some(self.size_through(answered?, usage))
+    }
+
+    /// The usage in the response of an envelope, or in the envelope if it is a request with its response.
+    fn usage_of_exchange(&self, envelope: &Object<'a>, last: &Message<'_>) -> Option<Usage<'a>> {
+        for path in [&["response", "body"], &["response"][..]] {
+            if let Some(usage) = response_at(envelope, path, last).and_then(usage_in) {
+                return Some(usage);
+            }
+        }
+        if self.is_exchange(envelope) { usage_in(envelope.json) } else { None }
+    }
+
+    /// The size up to and including the answer at an index, which has this usage.
+    fn size_through(&self, index: usize, usage: Usage<'_>) -> Recorded {
+        let reasoning = if has_reasoning(&self.messages[index]) { usage.reasoning } else { 0 };
+        Recorded { messages: index + 1, tokens: usage.total() - usage.reasoning + reasoning, reasoning }
     }
 
     /// Whether an envelope with a usage is one request with its response. Beside a whole conversation, it can be a sum.
     fn is_exchange(&self, envelope: &Object<'a>) -> bool {
         let answers = ["choices", "output", "response", "candidates", "content"];
         let answers: Vec<Json<'a>> = answers.iter().filter_map(|key| envelope.get(key)).collect();
-        let is_single = || self.messages.iter().filter(|message| message.role == Role::Assistant).nth(1).is_none();
         // Where the messages are the answer, the request is not there.
-        let is_answer = |message: &Message<'a>| answers.iter().any(|json| json.span().contains(&message.span().start));
-        !self.messages.first().is_some_and(is_answer) && (!answers.is_empty() || is_single())
+        if let Some(first) = self.messages.first()
+            && answers.iter().any(|json| json.span().contains(&first.span().start))
+        {
+            return false;
+        }
+        !answers.is_empty() || self.messages.iter().filter(|message| message.role == Role::Assistant).count() < 2
     }
+}
+
+/// The response at a path of an envelope, unless it holds the messages, of which this is the last.
+fn response_at<'a>(envelope: &Object<'a>, path: &[&str], last: &Message<'_>) -> Option<Json<'a>> {
+    envelope.at(path).filter(|response| !response.span().contains(&last.span().start))
+}
+
+/// The usage among the members of a value.
+fn usage_in(holder: Json<'_>) -> Option<Usage<'_>> {
+    Usage::of(["usage", "usageMetadata", "usage_metadata", "meta"].iter().find_map(|key| holder.get(key))?)
 }
 
 impl<'a> Answer<'a> {
@@ -170,11 +204,14 @@ impl<'a> Answer<'a> {
 
     /// Adds an answer, or its next part.
     fn add_to(self, answers: &mut Vec<Answer<'a>>) {
-        let is_part = |last: &&mut Answer<'a>| self.usage.answer.is_some() && last.usage.answer == self.usage.answer;
-        let Some(last) = answers.last_mut().filter(is_part) else { return answers.push(self) };
+        let id = self.usage.answer;
+        let Some(last) = answers.last_mut().filter(|last| id.is_some() && last.usage.answer == id) else {
+            return answers.push(self);
+        };
         // The parts are written while the answer streams, and the last one knows most.
-        let (is_less, usage) = (self.usage.written < last.usage.written, self.usage);
-        last.usage = if is_less && !usage.is_whole { last.usage } else { usage };
+        if self.usage.is_whole || self.usage.written >= last.usage.written {
+            last.usage = self.usage;
+        }
         last.has_reasoning |= self.has_reasoning;
         // Results of some of its calls can stand between its parts.
         if last.messages.end == self.messages.start {

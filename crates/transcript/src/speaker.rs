@@ -117,14 +117,22 @@ fn words_beside_frames(text: &str) -> (Cow<'_, str>, bool) {
 
 /// The frame that a text begins with, what stands in it, and what stands behind it.
 fn frame_in_front(text: &str) -> Option<(&'static Frame, &str, &str)> {
-    frames().iter().find_map(|frame| {
-        let (head, behind) = match *frame {
-            Frame::Head(opening, closing) | Frame::Called(opening, closing) => head(text, opening, closing)?,
-            Frame::Preamble(opening, closing) => text.trim_start().strip_prefix(opening)?.split_once(closing)?,
-            _ => return None,
+    for frame in frames() {
+        let found = match *frame {
+            Frame::Head(opening, closing) | Frame::Called(opening, closing) => head(text, opening, closing),
+            Frame::Preamble(opening, closing) => preamble(text, opening, closing),
+            _ => None,
         };
-        Some((frame, head, behind))
-    })
+        if let Some((head, behind)) = found {
+            return Some((frame, head, behind));
+        }
+    }
+    None
+}
+
+/// What stands between the opening and the first closing, and what is behind that.
+fn preamble<'t>(text: &'t str, opening: &str, closing: &str) -> Option<(&'t str, &'t str)> {
+    text.trim_start().strip_prefix(opening)?.split_once(closing)
 }
 
 /// The words of a text that no frame begins.
@@ -159,7 +167,7 @@ fn is_whole(text: &str, frame: &Frame) -> bool {
 /// A text up to the last closing, if it begins with the opening, and what is behind that.
 fn head<'t>(text: &'t str, opening: &str, closing: &str) -> Option<(&'t str, &'t str)> {
     let text = text.trim_start();
-    text.starts_with(opening).then(|| text.rsplit_once(closing)).flatten()
+    if text.starts_with(opening) { text.rsplit_once(closing) } else { None }
 }
 
 /// The ranges of a text that stand in frames, apart and in order, and whether texts behind it do not.
@@ -188,8 +196,12 @@ fn framed(text: &str) -> (Vec<Range<usize>>, bool) {
 /// The place of the first line that opens a frame which has no end.
 fn line_that_opens(text: &str, frame: &Frame) -> Option<usize> {
     let Frame::Rest(opening) = *frame else { return None };
-    let begins_line = |at: &usize| text[..*at].chars().next_back().is_none_or(|before| before == '\n');
-    text.match_indices(opening).map(|(at, _)| at).find(begins_line)
+    for (at, _) in text.match_indices(opening) {
+        if at == 0 || text[..at].ends_with('\n') {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// Ranges in order, those that meet as one.
@@ -235,8 +247,16 @@ fn without_time(text: &str) -> &str {
 
 /// Whether a text has a form, in which `0` stands for any digit.
 fn has_form(text: &str, form: &str) -> bool {
-    let fits = |(byte, wanted): (u8, u8)| if wanted == b'0' { byte.is_ascii_digit() } else { byte == wanted };
-    text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits)
+    if text.len() != form.len() {
+        return false;
+    }
+    for (byte, wanted) in text.bytes().zip(form.bytes()) {
+        let fits = if wanted == b'0' { byte.is_ascii_digit() } else { byte == wanted };
+        if !fits {
+            return false;
+        }
+    }
+    true
 }
 
 /// A command that the user typed in Claude Code. All else in its text is the program's.
@@ -260,9 +280,11 @@ pub fn typed_command(text: &str) -> Option<TypedCommand<'_>> {
         name = if tag == COMMAND_NAMES[0].0 { inside } else { name };
         rest = behind;
     }
-    let arguments = element(rest, COMMAND_ARGUMENTS.0, COMMAND_ARGUMENTS.1);
-    let arguments = arguments.map(|(arguments, _)| arguments).unwrap_or_default();
-    name.starts_with('/').then_some(TypedCommand { name, arguments })
+    if !name.starts_with('/') {
+        return None;
+    }
+    let (arguments, _) = element(rest, COMMAND_ARGUMENTS.0, COMMAND_ARGUMENTS.1).unwrap_or_default();
+    Some(TypedCommand { name, arguments })
 }
 
 /// What is inside of the tag that a text begins with, and what is behind.

@@ -5,6 +5,7 @@
 //! a page or a server, can write a sentence that reads like a refusal, and did not write the record.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::json::{Json, JsonKind};
 use crate::text::Text;
@@ -39,44 +40,63 @@ pub fn recorded_status(result: Json<'_>) -> Option<Status> {
     if result.kind() == JsonKind::Array {
         return result.items().find_map(recorded_status);
     }
-    let mut found: Option<Status> = None;
-    let number = |value: Json<'_>, path: &[&str]| value.at(path)?.raw().parse().ok().map(Status::Code);
-    let mark = |raw: &str| raw.parse().ok().map(Status::of_mark);
-    let error = |is_error: bool| is_error.then_some(Status::Error);
+    let mut found = None;
     for (key, value) in result.entries() {
-        let raw = value.raw();
-        let of_member = match &*key.decode() {
-            "is_error" | "isError" => mark(raw),
-            "error" if raw.starts_with('{') => Some(Status::Error),
-            "error" => mark(raw),
-            "errorText" => error(!value.is_falsy()),
-            // Of `LangChain`, it says only that the tool itself did not fail.
-            "status" => error(raw == "\"error\""),
-            "state" => error(raw == "\"output-error\""),
-            "outcome" => error(raw == "\"failed\""),
-            "part_kind" | "kind" => error(raw == "\"retry-prompt\""),
-            "output" => error(value.get("type").is_some_and(|kind| kind.raw().starts_with("\"error-"))),
-            "extra" => number(value, &["returncode"]),
-            "metadata" => number(value, &["exit"]),
-            "data" => number(value, &["shellExecution", "exitCode"])
-                .or_else(|| error(value.get("success").is_some_and(|success| success.raw() == "false"))),
-            "extras" => number(value, &["metadata", "exit_code"]),
-            "toolResult" => value.get_text("status").map(|status| Status::of_mark(!status.is("success"))),
-            // A tool of OpenClaw does not throw: its record beside the text says that it failed, in a result of pi that
-            // is marked as well.
-            "details" => error(value.get_text("status").is_some_and(|status| status.is_in(&["error", "failed"]))),
-            "functionResponse" | "function_response" => {
-                error(value.at(&["response", "error"]).is_some_and(|error| !error.is_falsy()))
-            }
-            "observation" => error(raw == "\"error\"").or_else(|| recorded_status(value)),
-            // The line of a session around a result.
-            "event" => value.get("result").and_then(recorded_status),
-            "message" => recorded_status(value),
-            _ => None,
-        };
-        found = found.filter(|status| status.is_failure()).or(of_member).or(found);
+        match status_of_member(&key.decode(), value) {
+            Some(status) if status.is_failure() => return Some(status),
+            Some(status) => found = Some(status),
+            None => {}
+        }
     }
     found
+}
+
+/// The status that a member of a result records.
+fn status_of_member(key: &str, value: Json<'_>) -> Option<Status> {
+    let raw = value.raw();
+    match key {
+        "is_error" | "isError" => status_of_mark(raw),
+        "error" if raw.starts_with('{') => Some(Status::Error),
+        "error" => status_of_mark(raw),
+        "errorText" => error_if(!value.is_falsy()),
+        // Of `LangChain`, it says only that the tool itself did not fail.
+        "status" => error_if(raw == "\"error\""),
+        "state" => error_if(raw == "\"output-error\""),
+        "outcome" => error_if(raw == "\"failed\""),
+        "part_kind" | "kind" => error_if(raw == "\"retry-prompt\""),
+        "output" => error_if(value.get("type").is_some_and(|kind| kind.raw().starts_with("\"error-"))),
+        "extra" => code_at(value, &["returncode"]),
+        "metadata" => code_at(value, &["exit"]),
+        "data" => code_at(value, &["shellExecution", "exitCode"])
+            .or_else(|| error_if(value.get("success").is_some_and(|success| success.raw() == "false"))),
+        "extras" => code_at(value, &["metadata", "exit_code"]),
+        "toolResult" => value.get_text("status").map(|status| Status::of_mark(!status.is("success"))),
+        // A tool of OpenClaw does not throw: its record beside the text says that it failed, in a result of pi that
+        // is marked as well.
+        "details" => error_if(value.get_text("status").is_some_and(|status| status.is_in(&["error", "failed"]))),
+        "functionResponse" | "function_response" => {
+            error_if(value.at(&["response", "error"]).is_some_and(|error| !error.is_falsy()))
+        }
+        "observation" => error_if(raw == "\"error\"").or_else(|| recorded_status(value)),
+        // The line of a session around a result.
+        "event" => value.get("result").and_then(recorded_status),
+        "message" => recorded_status(value),
+        _ => None,
+    }
+}
+
+/// The exit code at a path of a value.
+fn code_at(value: Json<'_>, path: &[&str]) -> Option<Status> {
+    value.at(path)?.raw().parse().ok().map(Status::Code)
+}
+
+/// The status of a mark that is `true` or `false`.
+fn status_of_mark(raw: &str) -> Option<Status> {
+    raw.parse().ok().map(Status::of_mark)
+}
+
+fn error_if(is_error: bool) -> Option<Status> {
+    if is_error { Some(Status::Error) } else { None }
 }
 
 /// Whether the output of a command begins with the sentence in which Codex says that it made no change.
@@ -101,8 +121,10 @@ pub fn refuses_edit(result: &str) -> bool {
     const OBJECT: &str = "{\"status\":\"error\"";
     let result = result.trim_start();
     // Cline names the call on a line of its own.
-    let label = result.lines().next().filter(|line| line.starts_with('[') && line.ends_with("] Result:"));
-    let result = result[label.map_or(0, str::len)..].trim_start();
+    let result = match result.lines().next() {
+        Some(label) if label.starts_with('[') && label.ends_with("] Result:") => result[label.len()..].trim_start(),
+        _ => result,
+    };
     let opening = result.chars().filter(|c| !c.is_whitespace()).take(OBJECT.len());
     let says_so = SENTENCES.iter().any(|sentence| result.starts_with(sentence));
     says_so || refuses_patch(result) || opening.eq(OBJECT.chars())
@@ -120,77 +142,105 @@ pub fn exit_status(first: &str, last: &str) -> Option<Status> {
 fn status_in_object(first: &str, last: &str) -> Option<Status> {
     const NAMES: [&str; 4] = ["exit_code", "exitCode", "returncode", "success"];
     const BESIDE: [&str; 8] = ["output", "stdout", "stderr", "message", "content", "error", "result", "metadata"];
-    const INSIDE: [&str; 2] = ["metadata", "outcome"];
     let depth = first.split_once('"')?.0.chars().rev().take_while(|c| *c == '\\').count();
     let quote = format!("{}\"", "\\".repeat(depth));
-    let member = |text: &str, name: &str| {
-        let key = format!("{quote}{name}{quote}");
-        let (at, _) = text.rmatch_indices(&key).find(|(at, _)| !text[..*at].ends_with('\\'))?;
-        Some((at, at + key.len()))
-    };
-    let value = |text: &str, name: &str| {
-        let (at, end) = member(text, name)?;
-        let (before, behind) = (&text[..at], &text[end..]);
-        let opened = |text: &str| text.matches(['{', '[']).count();
-        let closed = behind.matches('}').count();
-        let is_last = !behind.contains(['{', '[', ']'])
-            && (closed == 1 || closed == 2 && INSIDE.iter().any(|name| member(before, name).is_some()));
-        let is_first = before.trim_start().starts_with('{') && opened(before) == 1;
-        let rest = behind.trim_start_matches([':', ' ', '"', '\\']);
-        match rest {
-            _ if !is_last && !is_first => None,
-            _ if rest.starts_with("true") => Some(Status::Fine),
-            _ if rest.starts_with("false") => Some(Status::Error),
-            _ => leading_number(rest).map(Status::Code),
+    if !BESIDE.iter().any(|name| key_in(first, name, &quote).or_else(|| key_in(last, name, &quote)).is_some()) {
+        return None;
+    }
+    NAMES.iter().find_map(|name| status_at(last, name, &quote).or_else(|| status_at(first, name, &quote)))
+}
+
+/// The place of the last key of this name in the JSON of an object, whose quotes are spelled like `quote`.
+fn key_in(json: &str, name: &str, quote: &str) -> Option<Range<usize>> {
+    let key = format!("{quote}{name}{quote}");
+    for (at, _) in json.rmatch_indices(&key) {
+        if !json[..at].ends_with('\\') {
+            return Some(at..at + key.len());
         }
-    };
-    let is_around = BESIDE.iter().any(|name| member(first, name).or_else(|| member(last, name)).is_some());
-    NAMES.iter().filter(|_| is_around).find_map(|name| value(last, name).or_else(|| value(first, name)))
+    }
+    None
+}
+
+/// The status in a member that is the first or the last one of an object.
+fn status_at(json: &str, name: &str, quote: &str) -> Option<Status> {
+    const INSIDE: [&str; 2] = ["metadata", "outcome"];
+    let key = key_in(json, name, quote)?;
+    let (before, behind) = (&json[..key.start], &json[key.end..]);
+    let closed = behind.matches('}').count();
+    let is_last = !behind.contains(['{', '[', ']'])
+        && (closed == 1 || closed == 2 && INSIDE.iter().any(|name| key_in(before, name, quote).is_some()));
+    let is_first = before.trim_start().starts_with('{') && before.matches(['{', '[']).count() == 1;
+    if !is_last && !is_first {
+        return None;
+    }
+    let value = behind.trim_start_matches([':', ' ', '"', '\\']);
+    if value.starts_with("true") {
+        Some(Status::Fine)
+    } else if value.starts_with("false") {
+        Some(Status::Error)
+    } else {
+        leading_number(value).map(Status::Code)
+    }
 }
 
 /// The status that stands alone on a line that a tool puts before an output or behind it: `Exit code 1`,
 /// `<returncode>0</returncode>`.
 fn status_on_lines(first: &str, last: &str) -> Option<i32> {
     const EDGE_LINES: usize = 5;
-    // Of most outputs, no bytes can say it.
-    let says = |edge: &str| {
-        let lower = edge.to_ascii_lowercase();
-        lower.contains("code") || lower.contains("stat")
-    };
-    if !says(first) && !says(last) {
+    if !can_have_status(first) && !can_have_status(last) {
         return None;
     }
     let (first, last) = (first.replace("\\n", "\n"), last.replace("\\n", "\n"));
     // One agent says it inside of a sentence.
-    let sandboxed =
-        first.strip_prefix("failed in sandbox").and_then(|rest| leading_number(rest.split_once("exit code: ")?.1));
-    let before = || status_of_frame(first.lines().take(EDGE_LINES));
-    let behind = || status_of_frame(last.trim_end().lines().rev().take(EDGE_LINES));
-    sandboxed.or_else(before).or_else(behind)
+    if let Some(sentence) = first.strip_prefix("failed in sandbox")
+        && let Some((_, code)) = sentence.split_once("exit code: ")
+        && let Some(code) = leading_number(code)
+    {
+        return Some(code);
+    }
+    let before = status_of_frame(first.lines().take(EDGE_LINES));
+    before.or_else(|| status_of_frame(last.trim_end().lines().rev().take(EDGE_LINES)))
+}
+
+/// Whether an edge of an output has the words of a status. Most outputs have neither.
+fn can_have_status(edge: &str) -> bool {
+    let lower = edge.to_ascii_lowercase();
+    lower.contains("code") || lower.contains("stat")
 }
 
 /// The status on lines around an output, from the outside, up to the first that is not one of them.
 fn status_of_frame<'l>(lines: impl Iterator<Item = &'l str>) -> Option<i32> {
-    const STATUS: &str = "returncode>|exit_code>|exit code|exit_code|process exited with code|command finished with exit code|the command completed with exit code|finished, status=|exit status|return code|returncode";
-    const OTHERS: &str =
-        "command:|directory:|chunk id:|wall time:|stdout:|stderr:|signal:|error:|background pids:|process group pgid:";
+    #[rustfmt::skip]
+    const OTHERS: &[&str] = &[
+        "command:", "directory:", "chunk id:", "wall time:", "stdout:", "stderr:", "signal:", "error:",
+        "background pids:", "process group pgid:",
+    ];
     for line in lines {
         let line = line.trim().to_ascii_lowercase();
-        let bare = line.trim_start_matches(['<', '[']);
-        let code = STATUS.split('|').find_map(|opening| bare.strip_prefix(opening)).and_then(|rest| {
-            let rest = rest.trim_start_matches([':', '=', ' ']);
-            let after = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
-            leading_number(rest).filter(|_| after.is_empty() || after.starts_with(['<', ']', '.']))
-        });
-        let is_other = OTHERS.split('|').any(|key| line.starts_with(key));
+        let code = status_of_line(&line);
         if code.is_some() {
             return code;
         }
-        if !is_other && !line.is_empty() && !line.starts_with(['<', '[']) {
+        let is_of_frame = line.is_empty() || line.starts_with(['<', '[']);
+        if !is_of_frame && !OTHERS.iter().any(|key| line.starts_with(key)) {
             return None;
         }
     }
     None
+}
+
+/// The status that is all that a line says.
+fn status_of_line(line: &str) -> Option<i32> {
+    #[rustfmt::skip]
+    const OPENINGS: &[&str] = &[
+        "returncode>", "exit_code>", "exit code", "exit_code", "process exited with code",
+        "command finished with exit code", "the command completed with exit code", "finished, status=", "exit status",
+        "return code", "returncode",
+    ];
+    let line = line.trim_start_matches(['<', '[']);
+    let code = OPENINGS.iter().find_map(|opening| line.strip_prefix(opening))?.trim_start_matches([':', '=', ' ']);
+    let behind = code.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+    if behind.is_empty() || behind.starts_with(['<', ']', '.']) { leading_number(code) } else { None }
 }
 
 fn leading_number(text: &str) -> Option<i32> {
@@ -233,13 +283,16 @@ impl<'a> Denial<'a> {
         }
         let said = self.said.map_or(Cow::Borrowed(""), |said| said.decode());
         let Some(frame) = self.frame else { return Some(said) };
-        Some(said.split_once(frame).map_or_else(String::new, |(_, words)| words.to_owned()).into())
+        let (_, words) = said.split_once(frame).unwrap_or_default();
+        Some(Cow::Owned(words.to_owned()))
     }
 
     /// The user's answer to a request for approval that is a part of a message of the AI SDK.
     pub fn in_part(part: Json<'a>) -> Option<Self> {
-        part.get_text("type").filter(|kind| kind.is("tool-approval-response"))?;
-        part.get("approved").filter(|approved| approved.raw() == "false")?;
+        let is_denied = part.get("approved")?.raw() == "false";
+        if !is_denied || !part.member_is("type", "tool-approval-response") {
+            return None;
+        }
         Some(Denial::new(part.get_text("reason")))
     }
 }

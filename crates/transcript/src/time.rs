@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use jiff::SignedDuration;
 use jiff::civil::Date;
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use crate::Message;
 use crate::json::{Json, JsonKind};
@@ -21,7 +21,17 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 /// The names of the member with the time.
 const NAMES: [&str; 7] = ["timestamp", "createdAt", "created_at", "create_time", "created", "ts", "time"];
 /// The members beside the content that can have it, where the message itself lacks it.
-const BESIDE: &str = "message metadata time info.time data additional_kwargs response_metadata data.response_metadata kwargs.response_metadata";
+const BESIDE: [&[&str]; 9] = [
+    &["message"],
+    &["metadata"],
+    &["time"],
+    &["info", "time"],
+    &["data"],
+    &["additional_kwargs"],
+    &["response_metadata"],
+    &["data", "response_metadata"],
+    &["kwargs", "response_metadata"],
+];
 
 /// A second.
 pub const SECOND: i64 = 1_000_000;
@@ -33,18 +43,29 @@ const FIRST_DAY: Date = Date::constant(1970, 1, 1);
 /// Parses a time of RFC 3339. One without an offset is in UTC, and a date alone is its midnight.
 pub fn parse(text: &str) -> Option<i64> {
     let found = TIME.captures(text.trim())?;
-    let number = |group: usize| found.get(group).map_or(Some(0), |digits| digits.as_str().parse::<i64>().ok());
-    let (year, month, day) = (number(1)?, number(2)?, number(3)?);
-    let (hour, minute, second) = (number(4)?, number(5)?, number(6)?);
-    let fraction = found.get(7).map_or(String::new(), |digits| format!("{:0<6}", digits.as_str()));
-    let fraction = fraction.get(..6).map_or(Some(0), |digits| digits.parse::<i64>().ok())?;
-    let offset = number(8)?.abs() * 60 + number(9)?;
+    let (year, month, day) = (number(&found, 1)?, number(&found, 2)?, number(&found, 3)?);
+    let (hour, minute, second) = (number(&found, 4)?, number(&found, 5)?, number(&found, 6)?);
+    let fraction = match found.get(7) {
+        Some(digits) => format!("{:0<6}", digits.as_str()).get(..6).unwrap_or("0").parse::<i64>().ok()?,
+        None => 0,
+    };
+    let offset = number(&found, 8)?.abs() * 60 + number(&found, 9)?;
     let offset = if found.get(8).is_some_and(|hours| hours.as_str().starts_with('-')) { -offset } else { offset };
+    // A minute can have a leap second.
+    if hour >= 24 || minute >= 60 || second > 60 || offset.abs() >= 24 * 60 {
+        return None;
+    }
     let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
     let days = date.duration_since(FIRST_DAY).as_hours() / 24;
-    // A minute can have a leap second.
-    let is_time = hour < 24 && minute < 60 && second <= 60 && offset.abs() < 24 * 60;
-    is_time.then(|| days * DAY + (((hour * 60 + minute - offset) * 60) + second) * SECOND + fraction)
+    Some(days * DAY + (((hour * 60 + minute - offset) * 60) + second) * SECOND + fraction)
+}
+
+/// The number in a group of a time; 0 if the time lacks the group.
+fn number(time: &Captures<'_>, group: usize) -> Option<i64> {
+    match time.get(group) {
+        Some(digits) => digits.as_str().parse().ok(),
+        None => Some(0),
+    }
 }
 
 /// Writes a time as RFC 3339.
@@ -85,12 +106,22 @@ pub fn in_utc(milliseconds: i64) -> Option<String> {
 pub fn of(message: &Message<'_>) -> Option<i64> {
     // An action of `OpenHands` stands in a list, with its observation behind it.
     let json = if message.json.kind() == JsonKind::Array { message.json.items().next()? } else { message.json };
-    let in_member = |member: Json<'_>| NAMES.iter().find_map(|name| of_value(member.get(name)?));
-    let at = |path: &str| json.at(&path.split('.').collect::<Vec<_>>());
-    let beside = || BESIDE.split(' ').find_map(|path| in_member(at(path)?));
+    if let Some(time) = of_member(json) {
+        return Some(time);
+    }
+    for path in BESIDE {
+        if let Some(time) = json.at(path).and_then(of_member) {
+            return Some(time);
+        }
+    }
     // The parts of Pydantic AI's requests have their own.
-    let of_part = || of_value(json.get("parts")?.items().find(|part| part.get("part_kind").is_some())?.get(NAMES[0])?);
-    in_member(json).or_else(beside).or_else(of_part)
+    let part = json.get("parts")?.items().find(|part| part.get("part_kind").is_some())?;
+    of_value(part.get("timestamp")?)
+}
+
+/// The time among the members of a value.
+fn of_member(value: Json<'_>) -> Option<i64> {
+    NAMES.iter().find_map(|name| of_value(value.get(name)?))
 }
 
 /// Reads a text, or seconds, milliseconds, microseconds or nanoseconds since 1970.
@@ -99,11 +130,17 @@ fn of_value(value: Json<'_>) -> Option<i64> {
         // Programs that know no time write that of the year 1 or of 1970.
         return parse(&text.decode()).filter(|time| *time > 0);
     }
-    let number: f64 = Some(value).filter(|value| value.kind() == JsonKind::Number)?.raw().parse().ok()?;
+    if value.kind() != JsonKind::Number {
+        return None;
+    }
+    let number: f64 = value.raw().parse().ok()?;
     // The year 5138 in seconds is 1973 in milliseconds: no conversation with a model is older.
-    let units = [(1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (1e20, 1e-3)];
-    let (_, unit) = units.into_iter().find(|(limit, _)| (1.0..*limit).contains(&number))?;
-    Some((number * unit).round() as i64)
+    for (limit, unit) in [(1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (1e20, 1e-3)] {
+        if (1.0..limit).contains(&number) {
+            return Some((number * unit).round() as i64);
+        }
+    }
+    None
 }
 
 /// The first message that was written at a time or later. A message that says no time can be as late as the next one that

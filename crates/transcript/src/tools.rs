@@ -6,14 +6,14 @@
 
 pub mod actions;
 pub mod commands;
+mod patch;
+pub mod purpose;
 pub mod shell;
-
-use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use actions::{Change, FileChange, changes_of_patch, is_in};
-use shell::SimpleCommand;
+use actions::{Change, FileChange, is_in};
+use patch::{changes_of_patch, patch_in};
 
 /// What a call does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -84,6 +84,12 @@ impl Extent {
 }
 
 impl FileUse {
+    /// Creates the use of a file; `extent` counts only if the file is read.
+    fn new(path: &str, access: Access, extent: Extent) -> FileUse {
+        let extent = if access == Access::Read { extent } else { Extent::Whole };
+        FileUse { path: path.to_owned(), directory: None, access, extent }
+    }
+
     /// The path with its directory, without `.` and without `..` that can be resolved.
     pub fn full_path(&self) -> String {
         full_path(self.directory.as_deref(), &self.path)
@@ -91,15 +97,16 @@ impl FileUse {
 }
 
 fn full_path(folder: Option<&str>, path: &str) -> String {
-    let folder = folder.filter(|_| !is_absolute(path));
-    let whole = folder.map_or_else(|| path.to_owned(), |folder| format!("{folder}/{path}"));
+    let whole = match folder {
+        Some(folder) if !is_absolute(path) => format!("{folder}/{path}"),
+        _ => path.to_owned(),
+    };
     let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        let is_named = parts.last().is_some_and(|last| *last != "..");
-        if part == ".." && is_named {
-            parts.pop();
-        } else {
-            parts.push(part);
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if !matches!(parts.last(), None | Some(&"..")) => _ = parts.pop(),
+            _ => parts.push(part),
         }
     }
     let root = if whole.starts_with('/') { "/" } else { "" };
@@ -139,20 +146,16 @@ impl ToolUse {
 
     /// Like [`ToolUse::parse`], for arguments already parsed as JSON; `Null` if they are none.
     pub fn parse_with_json(name: &str, arguments_json: &Value, arguments: &str) -> ToolUse {
-        let patch = patch_in(name, arguments_json, arguments).map(|patch| changes_of_patch(&patch)).unwrap_or_default();
+        let patch = match patch_in(name, arguments_json, arguments) {
+            Some(patch) => changes_of_patch(&patch),
+            None => Vec::new(),
+        };
         let files = match arguments_json.as_object() {
             Some(arguments_json) if patch.is_empty() => files_of_arguments(name, arguments_json),
-            _ => patch.iter().flat_map(files_of_change).collect(),
+            _ => files_of_changes(&patch),
         };
         let changes: Vec<FileChange> = patch.into_iter().map(|change| change.within(None)).collect();
-        let has_path = arguments_json.as_object().is_some_and(|arguments_json| path_in(arguments_json).is_some());
-        let command = match arguments_json {
-            // Arguments of a shell that are not JSON are the command.
-            Value::Null => Some(arguments).filter(|text| is_shell(name) && !text.trim().is_empty()).map(str::to_owned),
-            // The command of an editor is one of its verbs.
-            arguments_json => command_argument(name, arguments_json).filter(|_| !has_path),
-        };
-        let Some(command) = command else {
+        let Some(command) = command_of(name, arguments_json, arguments) else {
             let only_reads = !files.is_empty() && files.iter().all(|file| file.access == Access::Read);
             return ToolUse { files, changes, only_reads, ..ToolUse::default() };
         };
@@ -169,19 +172,47 @@ pub fn is_shell(name: &str) -> bool {
     ["bash", "shell", "terminal", "command", "exec"].iter().any(|word| name.contains(word))
 }
 
+/// The command that a call runs.
+fn command_of(name: &str, arguments_json: &Value, arguments: &str) -> Option<String> {
+    match arguments_json {
+        // Arguments of a shell that are not JSON are the command.
+        Value::Null if is_shell(name) && !arguments.trim().is_empty() => Some(arguments.to_owned()),
+        // The command of an editor is one of its verbs.
+        Value::Object(arguments_json) if path_in(arguments_json).is_some() => None,
+        arguments_json => command_argument(name, arguments_json),
+    }
+}
+
 /// The command in the arguments: by the name of the argument, or the script of a shell.
 pub fn command_argument(name: &str, arguments_json: &Value) -> Option<String> {
-    let is_command = |key: &str| ["command", "cmd", "commandline", "cmdline"].iter().any(|end| key.ends_with(end));
-    let is_script = |key: &str| matches!(key, "script" | "input" | "line" | "keystrokes");
-    let keys = || arguments_json.as_object().into_iter().flat_map(Map::keys);
-    let command_files = keys().find(|key| is_command(&normalized(key)));
-    let command_files = command_files.or_else(|| keys().find(|key| is_shell(name) && is_script(&normalized(key))));
-    command_files.and_then(|key| argument(arguments_json, &[key]))
+    let mut keys = arguments_json.as_object()?.keys();
+    let key = match keys.clone().find(|key| names_command(key)) {
+        Some(key) => key,
+        None if is_shell(name) => keys.find(|key| names_script(key))?,
+        None => return None,
+    };
+    argument(arguments_json, &[key])
+}
+
+/// Whether an argument of this name is a command.
+fn names_command(key: &str) -> bool {
+    let key = normalized(key);
+    ["command", "cmd", "commandline", "cmdline"].iter().any(|end| key.ends_with(end))
+}
+
+/// Whether an argument of this name is what a shell runs.
+fn names_script(key: &str) -> bool {
+    matches!(normalized(key).as_str(), "script" | "input" | "line" | "keystrokes")
 }
 
 /// The text of the first argument with one of these names; lists of texts are joined.
 pub fn argument(arguments_json: &Value, names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| match arguments_json.get(name)? {
+    names.iter().find_map(|name| joined_text(arguments_json.get(name)?))
+}
+
+/// A text, or a list of texts as one.
+fn joined_text(value: &Value) -> Option<String> {
+    match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Array(words) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
@@ -193,7 +224,7 @@ pub fn argument(arguments_json: &Value, names: &[&str]) -> Option<String> {
             }
         }
         _ => None,
-    })
+    }
 }
 
 /// The folder that a call says it runs in.
@@ -215,7 +246,9 @@ pub fn words_of_name(name: &str) -> Vec<String> {
             words.push(String::new());
         }
         before_is_small = c.is_lowercase();
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+        if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
             word.extend(c.to_lowercase());
         }
     }
@@ -223,54 +256,83 @@ pub fn words_of_name(name: &str) -> Vec<String> {
     words
 }
 
+/// Whether one of the words of a tool's name is in a list.
+fn has_word(words: &[String], list: &str) -> bool {
+    words.iter().any(|word| is_in(word, list))
+}
+
+/// The path in the arguments; `None` if the first one is blank.
 fn path_in(arguments_json: &Map<String, Value>) -> Option<&str> {
-    let is_path = |(key, value): (&String, &'_ Value)| is_in(&normalized(key), PATH_KEYS) && value.is_string();
-    let command_files = arguments_json.iter().find(|(key, value)| is_path((key, value)));
-    command_files.and_then(|(_, value)| value.as_str()).filter(|path| !path.trim().is_empty())
+    for (key, value) in arguments_json {
+        if let Value::String(path) = value
+            && is_in(&normalized(key), PATH_KEYS)
+        {
+            return if path.trim().is_empty() { None } else { Some(path) };
+        }
+    }
+    None
 }
 
 fn files_of_arguments(name: &str, arguments_json: &Map<String, Value>) -> Vec<FileUse> {
-    let listed = || {
-        arguments_json
-            .iter()
-            .filter(|(key, _)| is_in(&normalized(key), PATH_LIST_KEYS))
-            .flat_map(|(_, list)| paths_in_list(list))
-    };
-    let extent = extent_of(arguments_json);
-    let paths: Vec<(String, Extent)> = match path_in(arguments_json) {
-        Some(path) => vec![(path.to_owned(), extent)],
-        None => listed().collect(),
-    };
-    // An editor is one tool, with the verb in its arguments.
-    let editor =
-        arguments_json.get("command").and_then(Value::as_str).filter(|verb| !verb.contains(char::is_whitespace));
-    let words = words_of_name(editor.unwrap_or(name));
-    let has_verb = |verbs: &str| words.iter().any(|word| is_in(word, verbs));
-    let has_argument = |names: &str| arguments_json.keys().any(|key| is_in(&normalized(key), names));
-    let access = if has_verb(CHANGE_VERBS) || has_argument(CONTENT_KEYS) && !has_verb(READ_VERBS) {
-        Access::Changed
-    } else if has_verb(SEARCH_VERBS) || has_argument(SEARCH_KEYS) {
-        return Vec::new();
-    } else if has_verb(READ_VERBS) {
-        Access::Read
+    let Some(access) = access_of(name, arguments_json) else { return Vec::new() };
+    let mut files = Vec::new();
+    if let Some(file) = named_file(arguments_json, access) {
+        files.push(file);
     } else {
-        Access::Named
-    };
-    let file_use = |(path, extent)| {
-        let extent = if access == Access::Read { extent } else { Extent::Whole };
-        FileUse { path, directory: None, access, extent }
-    };
-    paths.into_iter().filter(|(path, _)| !path.contains('*')).map(file_use).collect()
+        for (key, list) in arguments_json {
+            if let Value::Array(list) = list
+                && is_in(&normalized(key), PATH_LIST_KEYS)
+            {
+                files.extend(list.iter().filter_map(|element| listed_file(element, access)));
+            }
+        }
+    }
+    files.retain(|file| !file.path.contains('*'));
+    files
 }
 
-/// The paths in a list of paths, or of objects with a path each.
-fn paths_in_list(list: &Value) -> Vec<(String, Extent)> {
-    let file_use = |value: &Value| match value {
-        Value::String(path) => Some((path.clone(), Extent::Whole)),
-        Value::Object(fields) => path_in(fields).map(|path| (path.to_owned(), extent_of(fields))),
-        _ => None,
+/// What a call does with the files in its arguments; `None` if it searches or lists them.
+fn access_of(name: &str, arguments_json: &Map<String, Value>) -> Option<Access> {
+    let words = match arguments_json.get("command") {
+        // An editor is one tool, with the verb in its arguments.
+        Some(Value::String(verb)) if !verb.contains(char::is_whitespace) => words_of_name(verb),
+        _ => words_of_name(name),
     };
-    list.as_array().map(|list| list.iter().filter_map(file_use).collect()).unwrap_or_default()
+    let reads = has_word(&words, READ_VERBS);
+    if has_word(&words, CHANGE_VERBS) || !reads && has_argument(arguments_json, CONTENT_KEYS) {
+        Some(Access::Changed)
+    } else if has_word(&words, SEARCH_VERBS) || has_argument(arguments_json, SEARCH_KEYS) {
+        None
+    } else if reads {
+        Some(Access::Read)
+    } else {
+        Some(Access::Named)
+    }
+}
+
+/// Whether the name of an argument is in a list.
+fn has_argument(arguments_json: &Map<String, Value>, names: &str) -> bool {
+    arguments_json.keys().any(|key| is_in(&normalized(key), names))
+}
+
+/// The file that an element of a list is: its path, or an object with its path.
+fn listed_file(element: &Value, access: Access) -> Option<FileUse> {
+    match element {
+        Value::String(path) => Some(FileUse::new(path, access, Extent::Whole)),
+        Value::Object(fields) => named_file(fields, access),
+        _ => None,
+    }
+}
+
+/// The file whose path is among these members.
+fn named_file(fields: &Map<String, Value>, access: Access) -> Option<FileUse> {
+    Some(FileUse::new(path_in(fields)?, access, extent_of(fields)))
+}
+
+/// The files that a patch changes.
+fn files_of_changes(changes: &[Change]) -> Vec<FileUse> {
+    let paths = changes.iter().flat_map(Change::paths);
+    paths.map(|path| FileUse::new(path, Access::Changed, Extent::Whole)).collect()
 }
 
 /// How much of a file a read with these arguments shows.
@@ -298,58 +360,16 @@ fn extent_of(arguments_json: &Map<String, Value>) -> Extent {
         let range = [first, last, lines].map(|number| number.map_or(String::new(), |number| number.to_string()));
         return Extent::Excerpt(format!("{} {}", range.join(" "), others.join(" ")));
     }
-    let first = first.and_then(|first| u64::try_from(first).ok()).unwrap_or(0);
-    let last = last.and_then(|last| u64::try_from(last).ok());
-    let last = last
-        .or_else(|| lines.and_then(|lines| u64::try_from(lines).ok()).map(|lines| (first + lines).saturating_sub(1)));
+    let first = not_negative(first).unwrap_or(0);
+    let last = match (not_negative(last), not_negative(lines)) {
+        (None, Some(lines)) => Some((first + lines).saturating_sub(1)),
+        (last, _) => last,
+    };
     if first <= 1 && last.is_none() { Extent::Whole } else { Extent::Lines(first, last) }
 }
 
-/// The patch that a call applies, in the form that names its files on separate lines: in an argument that is named for
-/// patches, in any of a tool for these, or handed to `apply_patch` by a command or a program. What is written to a file is
-/// text.
-fn patch_in<'t>(name: &str, arguments_json: &'t Value, arguments: &'t str) -> Option<Cow<'t, str>> {
-    if !is_patch(arguments) {
-        return None;
-    }
-    let is_for_patches = |name: &str| normalized(name).contains("patch");
-    let is_named = |key: &str| is_for_patches(key) || matches!(normalized(key).as_str(), "input" | "diff");
-    let carries = |key: &str, text: &str| {
-        is_for_patches(name) || is_named(key) || !is_in(&normalized(key), CONTENT_KEYS) && applies_patch(text)
-    };
-    let inside = arguments_json.as_object().into_iter().flatten().find_map(|(key, value)| match value {
-        Value::Array(words) => {
-            let applies = words.iter().any(|word| word == "apply_patch");
-            let mut words = words.iter().filter_map(Value::as_str);
-            words.find(|text| is_patch(text) && (applies || carries(key, text)))
-        }
-        value => value.as_str().filter(|text| is_patch(text) && carries(key, text)),
-    });
-    let patch = inside.or(Some(arguments).filter(|_| arguments_json.is_null()))?;
-    // In a program that holds it as a string, its lines have escapes between them.
-    let is_escaped = patch.contains("\\n*** ");
-    Some(if is_escaped { patch.replace("\\n", "\n").replace("\\\"", "\"").into() } else { patch.into() })
-}
-
-fn is_patch(text: &str) -> bool {
-    ["*** Begin Patch", "*** Update File"].iter().any(|mark| text.contains(mark))
-}
-
-/// Whether a command or a program hands its patch to `apply_patch`.
-fn applies_patch(text: &str) -> bool {
-    const PROGRAMS: [&str; 2] = ["apply_patch", "applypatch"];
-    let gets_patch = |command: &&SimpleCommand<'_>| command.here.is_some_and(is_patch);
-    match shell::commands(text, None).iter().find(gets_patch) {
-        Some(command) => PROGRAMS.contains(&command.name()),
-        None => text.trim_start().starts_with("***") || PROGRAMS.iter().any(|program| text.contains(program)),
-    }
-}
-
-fn files_of_change(change: &Change) -> Vec<FileUse> {
-    let paths = [Some(&change.path), change.to.as_ref()].into_iter().flatten();
-    let changed =
-        |path: &String| FileUse { path: path.clone(), directory: None, access: Access::Changed, extent: Extent::Whole };
-    paths.map(changed).collect()
+fn not_negative(number: Option<i64>) -> Option<u64> {
+    u64::try_from(number?).ok()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::format::Format;
-use crate::json::{Items, Json, Object};
+use crate::json::{Items, Object};
 use crate::message::{self, Content, Message, PartKind, ResultRef};
 
 /// The members that name the summary or the marker of messages that are not sent.
@@ -40,44 +40,79 @@ pub(super) fn is_tagged(message: &Object<'_>) -> bool {
 
 /// Whether a message is the summary of an earlier compaction.
 pub(super) fn is_summary(message: &Object<'_>) -> bool {
-    is_true(message.get("isSummary"))
+    message.member_is_true("isSummary")
 }
 
-fn is_true(member: Option<Json<'_>>) -> bool {
-    member.is_some_and(|value| value.raw() == "true")
+/// The decoded id in a member.
+fn id<'a>(value: &Object<'a>, key: &str) -> Option<Cow<'a, str>> {
+    value.get_text(key).map(|id| id.decode())
+}
+
+/// The ids that messages which are not sent can name.
+struct Tags<'a> {
+    /// The places of markers by their ids.
+    markers: HashMap<Cow<'a, str>, usize>,
+    /// The ids of summaries.
+    summaries: HashSet<Cow<'a, str>>,
+}
+
+impl<'a> Tags<'a> {
+    fn of(values: &[Object<'a>]) -> Self {
+        let mut tags = Tags { markers: HashMap::new(), summaries: HashSet::new() };
+        for (index, value) in values.iter().enumerate() {
+            if message::is_truncation_marker(value.json)
+                && let Some(id) = id(value, "truncationId")
+            {
+                tags.markers.insert(id, index);
+            }
+            if is_summary(value) {
+                tags.summaries.extend(id(value, "condenseId"));
+            }
+        }
+        tags
+    }
+
+    /// The place of the marker that a message names.
+    fn marker_of(&self, value: &Object<'a>) -> Option<usize> {
+        self.markers.get(&id(value, "truncationParent")?).copied()
+    }
+
+    /// Whether a message is a marker, or names a marker or a summary.
+    fn are_on(&self, value: &Object<'a>) -> bool {
+        message::is_truncation_marker(value.json)
+            || self.marker_of(value).is_some()
+            || id(value, "condenseParent").is_some_and(|id| self.summaries.contains(&id))
+    }
 }
 
 impl<'a> Unsent<'a> {
     /// Finds what is not sent among the values of a list.
     pub(super) fn among(values: Items<'a>, format: &Format) -> Self {
         let values: Vec<Object<'a>> = values.map(Object::of).collect();
-        let id = |value: &Object<'a>, key: &str| value.get_text(key).map(|id| id.decode());
-        let of_marker = |(index, value): (usize, &Object<'a>)| Some((id(value, "truncationId")?, index));
-        let marks = |(_, value): &(usize, &Object<'a>)| message::is_truncation_marker(value.json);
-        let markers: HashMap<_, usize> = values.iter().enumerate().filter(marks).filter_map(of_marker).collect();
-        let marker = |value: &Object<'a>| markers.get(&id(value, "truncationParent")?).copied();
-        let of_summary = |value: &Object<'a>| id(value, "condenseId").filter(|_| is_summary(value));
-        let summaries: HashSet<_> = values.iter().filter_map(of_summary).collect();
-        let is_condensed = |value: &Object<'a>| id(value, "condenseParent").is_some_and(|id| summaries.contains(&id));
+        let tags = Tags::of(&values);
         let last = values.iter().rposition(is_summary);
-        let (before, sent) = values.split_at(last.unwrap_or(0));
-        let first = before.len();
-        // A marker in front of the summary has no effect behind it.
-        let truncated = |value: &Object<'a>| marker(value).filter(|marker| *marker >= first);
-        let of_sent = sent.iter().enumerate().filter_map(|(index, value)| Some((first + index, truncated(value)?)));
-        let mut stays_with: HashMap<usize, usize> = of_sent.collect();
-        // The summary can be truncated itself.
-        let summary = last.map(|last| stays_with.get(&last).copied().unwrap_or(last));
-        if let Some(summary) = summary {
-            let is_gone = |value: &Object<'a>| {
-                is_condensed(value) || message::is_truncation_marker(value.json) || marker(value).is_some()
-            };
-            let gone = before.iter().enumerate().filter(|(_, value)| is_gone(value));
-            stays_with.extend(gone.map(|(index, _)| (index, summary)));
+        let first = last.unwrap_or(0);
+        let mut unsent = Unsent::default();
+        for (index, value) in values.iter().enumerate().skip(first) {
+            // A marker in front of the summary has no effect behind it.
+            if let Some(marker) = tags.marker_of(value).filter(|marker| *marker >= first) {
+                unsent.stays_with.insert(index, marker);
+            }
         }
-        let read = sent.iter().filter(|_| last.is_some()).filter_map(|value| format.read(value).ok());
-        let calls = read.flat_map(|message| message.calls.into_iter().filter_map(|call| call.id));
-        Unsent { stays_with, summary, calls: calls.map(|id| id.decode()).collect() }
+        let Some(last) = last else { return unsent };
+        // The summary can be truncated itself.
+        let summary = unsent.stays_with(last).unwrap_or(last);
+        unsent.summary = Some(summary);
+        for (index, value) in values[..last].iter().enumerate() {
+            if tags.are_on(value) {
+                unsent.stays_with.insert(index, summary);
+            }
+        }
+        for value in &values[last..] {
+            let Ok(message) = format.read(value) else { continue };
+            unsent.calls.extend(message.calls.iter().filter_map(|call| call.id).map(|id| id.decode()));
+        }
+        unsent
     }
 
     /// The value with which one that is not sent stays.
@@ -115,9 +150,8 @@ fn leave_out(message: &mut Message<'_>, stays: impl Fn(&ResultRef<'_>) -> bool) 
         message.content = Content::empty();
     }
     if let Content::Parts(parts) = &mut message.content {
-        let parts = std::mem::take(parts);
-        let is_gone = |kind: &PartKind<'_>, start| matches!(kind, PartKind::Result(_)) && gone.contains(&start);
-        let parts = parts.into_iter().filter(|part| !is_gone(&part.kind, part.json.span().start));
-        message.content = Content::of_parts(parts.collect());
+        let mut parts = std::mem::take(parts).into_vec();
+        parts.retain(|part| !matches!(part.kind, PartKind::Result(_)) || !gone.contains(&part.json.span().start));
+        message.content = Content::of_parts(parts.into());
     }
 }

@@ -1,6 +1,7 @@
 //! The tokens that a provider counted for a request, as programs record them beside the answer.
 
 use crate::json::{Json, JsonKind, Object};
+use crate::text::Text;
 
 /// More tokens than any request has. A larger number is a mistake, or a sum over many requests.
 const MOST: u64 = 100_000_000;
@@ -53,25 +54,30 @@ impl UsageAt {
     /// Reads the usage that a message has there.
     pub(crate) fn of<'a>(&self, message: Json<'a>) -> Option<Usage<'a>> {
         let usage = message.at(self.path)?;
-        let text = |path: &[&str]| message.at(path).and_then(|value| value.text());
-        if self.except.iter().any(|(path, value)| text(path).is_some_and(|text| text.is(value))) {
-            return None;
-        }
-        if let Some(step) = self.step {
-            let parts = message.get("parts").into_iter().flat_map(|parts| parts.items());
-            if parts.filter(|part| part.member_is("type", step)).count() > 1 {
+        for (path, value) in self.except {
+            if text_at(message, path).is_some_and(|text| text.is(value)) {
                 return None;
             }
         }
+        if let Some(step) = self.step
+            && let Some(parts) = message.get("parts")
+            && parts.items().filter(|part| part.member_is("type", step)).count() > 1
+        {
+            return None;
+        }
         let mut usage = (self.read)(usage)?;
         if let Some(path) = self.answer {
-            usage.answer = text(path).map(|id| id.raw());
+            usage.answer = text_at(message, path).map(|id| id.raw());
         }
         if let Some(path) = self.is_whole {
-            usage.is_whole = text(path).is_some();
+            usage.is_whole = text_at(message, path).is_some();
         }
         Some(usage)
     }
+}
+
+fn text_at<'a>(message: Json<'a>, path: &[&str]) -> Option<Text<'a>> {
+    message.at(path)?.text()
 }
 
 /// The names of the numbers of a usage.
@@ -139,8 +145,8 @@ impl<'a> Usage<'a> {
         if let Some(counted) = members.get("tokens").filter(|tokens| tokens.kind() == JsonKind::Object) {
             members = Object::of(counted);
         }
-        let is_named = |names: &&Names| members.get(names.read).is_some_and(|read| read.kind() != JsonKind::Null);
-        let names = NAMES.iter().find(is_named)?;
+        let names =
+            NAMES.iter().find(|names| members.get(names.read).is_some_and(|read| read.kind() != JsonKind::Null))?;
         let sum = Usage::named(&members, names)?;
         // Anthropic's is a sum where the model was asked several times: tools of the provider, or a compaction.
         match members.get("iterations").and_then(|iterations| iterations.items().last()) {
@@ -152,11 +158,14 @@ impl<'a> Usage<'a> {
 
     /// Reads a usage whose numbers have these names.
     pub fn named(usage: &Object<'a>, names: &Names) -> Option<Self> {
-        let tokens = |key: &str| tokens(usage.get(key));
-        let (input, written) = (tokens(names.read)?, tokens(names.written)?);
-        let cached = names.cached.iter().try_fold(0, |sum, key| Some(sum + tokens(key)?))?;
-        let is_contained =
-            cached <= input && usage.get(names.total).is_some() && tokens(names.total)? == input + written;
+        let input = tokens(usage.get(names.read))?;
+        let written = tokens(usage.get(names.written))?;
+        let mut cached = 0;
+        for key in names.cached {
+            cached += tokens(usage.get(key))?;
+        }
+        let total = usage.get(names.total);
+        let is_contained = cached <= input && total.is_some() && tokens(total)? == input + written;
         let read = if is_contained { input } else { input + cached };
         let reasoning = REASONING.iter().find_map(|path| usage.at(path)).and_then(tokens_in);
         Usage::possible(read, written, reasoning.unwrap_or(0))
@@ -164,9 +173,11 @@ impl<'a> Usage<'a> {
 
     /// The usage with these numbers, unless they are absurd.
     pub fn possible(read: u64, written: u64, reasoning: u64) -> Option<Self> {
-        let is_possible = read > 0 && read.saturating_add(written) <= MOST;
+        if read == 0 || read.saturating_add(written) > MOST {
+            return None;
+        }
         let reasoning = reasoning.min(written);
-        is_possible.then_some(Usage { read, written, reasoning, is_whole: true, answer: None })
+        Some(Usage { read, written, reasoning, is_whole: true, answer: None })
     }
 
     pub fn total(&self) -> u64 {
@@ -176,10 +187,15 @@ impl<'a> Usage<'a> {
 
 /// Reads a number of tokens; `None` if it is absurd. One that is missing or null is 0.
 fn tokens(value: Option<Json<'_>>) -> Option<u64> {
-    value.filter(|value| value.kind() != JsonKind::Null).map_or(Some(0), tokens_in)
+    match value {
+        Some(value) if value.kind() != JsonKind::Null => tokens_in(value),
+        _ => Some(0),
+    }
 }
 
 fn tokens_in(value: Json<'_>) -> Option<u64> {
-    let tokens = Some(value).filter(|value| value.kind() == JsonKind::Number)?.raw().parse().ok()?;
-    (tokens <= MOST).then_some(tokens)
+    if value.kind() != JsonKind::Number {
+        return None;
+    }
+    value.raw().parse().ok().filter(|tokens| *tokens <= MOST)
 }

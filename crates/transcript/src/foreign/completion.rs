@@ -35,8 +35,7 @@ struct TextFinder {
 
 impl TextFinder {
     fn is_metadata(self, key: Text<'_>) -> bool {
-        self.format_members.iter().chain(&METADATA).any(|name| key.is(name))
-            || METADATA_PREFIXES.iter().any(|start| key.starts_with(start))
+        is_metadata(&key.decode(), self.format_members)
     }
 
     /// Whether a member holds prose, and not a label, a number or metadata.
@@ -68,9 +67,40 @@ pub(super) fn is_metadata(key: &str, format_members: &[&str]) -> bool {
 
 /// Whether a text has two words of letters, or a letter of a script that needs no spaces between words.
 pub(super) fn is_prose(text: &str) -> bool {
-    let is_word = |word: &&str| word.chars().filter(|c| c.is_alphabetic()).count() > 1 && !word.contains('_');
-    let is_ideograph = |c: char| c.is_alphabetic() && !c.is_lowercase() && !c.is_uppercase();
-    text.split_whitespace().filter(is_word).nth(1).is_some() || text.contains(is_ideograph)
+    text.split_whitespace().filter(|word| is_word(word)).nth(1).is_some() || text.contains(is_ideograph)
+}
+
+fn is_word(word: &str) -> bool {
+    word.chars().filter(|c| c.is_alphabetic()).count() > 1 && !word.contains('_')
+}
+
+fn is_ideograph(c: char) -> bool {
+    c.is_alphabetic() && !c.is_lowercase() && !c.is_uppercase()
+}
+
+/// What a message lacks after its format's reader has read it.
+#[derive(Clone, Copy)]
+enum Lack {
+    /// All content.
+    Content,
+    /// A text beside its calls, results or media.
+    Text,
+    /// Calls and results beside its text.
+    Calls,
+}
+
+impl Lack {
+    fn of(message: &Message<'_>) -> Option<Lack> {
+        if is_empty(message) {
+            Some(Lack::Content)
+        } else if lacks_text(message) {
+            Some(Lack::Text)
+        } else if message.calls.is_empty() && message.results.is_empty() {
+            Some(Lack::Calls)
+        } else {
+            None
+        }
+    }
 }
 
 /// Reads content that the format's reader does not look for: the arguments of a call, or a text or a result under
@@ -81,61 +111,79 @@ pub(crate) fn complete(message: &mut Message<'_>, format_members: &'static [&'st
     let finder = TextFinder { format_members };
     complete_calls(message, finder);
     complete_parts(message, finder);
-    let is_whole = |json: Json<'_>| json.span() == message.json.span();
-    let is_empty = message.content.is_empty()
-        && message.calls.is_empty()
-        && message.results.iter().all(|answer| is_whole(answer.json));
-    let has_calls_or_answers = !message.calls.is_empty() || !message.results.is_empty();
-    let lacks_text = !is_empty && lacks_text(message);
-    if !is_empty && has_calls_or_answers && !lacks_text {
-        return;
-    }
-    let is_of_call = |value: Json<'_>| {
-        let (calls, answers) = (message.calls.iter().map(|call| call.json), message.results.iter().map(|one| one.json));
-        let (place, mut spans) = (value.span(), calls.chain(answers).map(|json| json.span()));
-        spans.any(|span| span.start < place.end && place.start < span.end)
-    };
-    let foreign = members(message.json).filter(|(key, value)| {
-        if is_empty {
-            finder.has_text_at(*key, *value)
-                || is_content(*key, *value)
-                || !finder.is_metadata(*key) && value.items().any(is_shaped_as_call)
-        } else if lacks_text {
+    let Some(lack) = Lack::of(message) else { return };
+    let mut foreign = Vec::new();
+    for (key, json) in members(message.json) {
+        let is_unread = match lack {
+            Lack::Content => {
+                finder.has_text_at(key, json)
+                    || is_content(key, json)
+                    || !finder.is_metadata(key) && json.items().any(is_shaped_as_call)
+            }
             // Messages with calls often carry notes of their program, so only what is written like a text is read.
-            (value.kind() == JsonKind::String || value.items().any(|item| item.get_text("type").is_some()))
-                && !is_of_call(*value)
-                && finder.has_text_at(*key, *value)
-        } else {
-            !finder.is_metadata(*key) && is_unread_call(message, *key, *value)
+            Lack::Text => is_written_as_text(json) && !overlaps_calls(message, json) && finder.has_text_at(key, json),
+            Lack::Calls => !finder.is_metadata(key) && is_unread_call(message, key, json),
+        };
+        if is_unread {
+            foreign.push(Part { json, kind: part(json) });
         }
-    });
-    let foreign: Vec<Part<'_>> = foreign.map(|(_, json)| Part { json, kind: part(json) }).collect();
-    if foreign.is_empty() {
-        return;
     }
-    let read = match &message.content {
+    if !foreign.is_empty() {
+        append(message, foreign);
+    }
+}
+
+/// Appends parts to the content of a message.
+fn append<'a>(message: &mut Message<'a>, mut more: Vec<Part<'a>>) {
+    let mut parts = match std::mem::replace(&mut message.content, Content::empty()) {
         Content::Text(text) if text.is_empty() => Vec::new(),
         Content::Text(text) => {
-            let is_of = |value: &Json<'_>| value.text().is_some_and(|other| other.raw() == text.raw());
-            let json = members(message.json).map(|(_, value)| value).find(is_of);
-            vec![Part { json: json.unwrap_or(message.json), kind: PartKind::Text(*text) }]
+            let json = member_with(message.json, text).unwrap_or(message.json);
+            vec![Part { json, kind: PartKind::Text(text) }]
         }
-        Content::Parts(parts) => parts.to_vec(),
+        Content::Parts(parts) => parts.into_vec(),
     };
-    message.content = Content::Parts(read.into_iter().chain(foreign).collect());
+    parts.append(&mut more);
+    message.content = Content::Parts(parts.into());
+}
+
+/// The member of a message that holds a text.
+fn member_with<'a>(message: Json<'a>, text: Text<'a>) -> Option<Json<'a>> {
+    let mut values = members(message).map(|(_, value)| value);
+    values.find(|value| value.text().is_some_and(|other| other.raw() == text.raw()))
+}
+
+/// Whether a message has no content, no calls, and no results but itself.
+fn is_empty(message: &Message<'_>) -> bool {
+    let whole = message.json.span();
+    message.content.is_empty()
+        && message.calls.is_empty()
+        && message.results.iter().all(|answer| answer.json.span() == whole)
+}
+
+/// Whether a value is a string, or a list of blocks with a type.
+fn is_written_as_text(value: Json<'_>) -> bool {
+    value.kind() == JsonKind::String || value.items().any(|item| item.get_text("type").is_some())
+}
+
+/// Whether a value is in a call or a result of a message, or around one.
+fn overlaps_calls(message: &Message<'_>, value: Json<'_>) -> bool {
+    let calls = message.calls.iter().map(|call| call.json.span());
+    let mut spans = calls.chain(message.results.iter().map(|answer| answer.json.span()));
+    let place = value.span();
+    spans.any(|span| span.start < place.end && place.start < span.end)
 }
 
 /// Whether a message has calls, results or media, but no text and no member where its reader expects one.
 fn lacks_text(message: &Message<'_>) -> bool {
     let has_calls = !message.calls.is_empty();
-    let is_beside_text = |part: &Part<'_>| match part.kind {
-        PartKind::Media(_) | PartKind::Call | PartKind::Result(_) => true,
-        PartKind::Reasoning(_) => has_calls,
-        _ => false,
-    };
     let has_no_text = match &message.content {
         Content::Text(text) => (has_calls || !message.results.is_empty()) && text.is_empty(),
-        Content::Parts(parts) => parts.iter().all(is_beside_text),
+        Content::Parts(parts) => parts.iter().all(|part| match part.kind {
+            PartKind::Media(_) | PartKind::Call | PartKind::Result(_) => true,
+            PartKind::Reasoning(_) => has_calls,
+            _ => false,
+        }),
     };
     if !has_no_text || is_result(message) {
         return false;
@@ -146,17 +194,19 @@ fn lacks_text(message: &Message<'_>) -> bool {
 
 /// Whether a message has a field where [`Message::field`] looks for it.
 fn has_field(message: &Object<'_>, key: &str) -> bool {
-    let is_in = |envelope: &&str| message.at(&[envelope, key]).is_some();
-    message.get(key).is_some() || message.get("role").is_none() && ["data", "kwargs"].iter().any(is_in)
+    message.get(key).is_some()
+        || message.get("role").is_none()
+            && ["data", "kwargs"].iter().any(|envelope| message.at(&[envelope, key]).is_some())
 }
 
 /// The members of a message and of the message wrapped in it.
 fn members(json: Json<'_>) -> impl Iterator<Item = (Text<'_>, Json<'_>)> {
-    let is_inside = |(key, value): &(Text<'_>, Json<'_>)| {
-        value.kind() == JsonKind::Object && WRAPPERS.iter().any(|wrapper| key.is(wrapper))
-    };
-    let inside = json.entries().filter(is_inside).flat_map(|(_, inner)| inner.entries());
-    json.entries().filter(move |entry| !is_inside(entry)).chain(inside)
+    let inside = json.entries().filter(is_wrapper).flat_map(|(_, inner)| inner.entries());
+    json.entries().filter(|entry| !is_wrapper(entry)).chain(inside)
+}
+
+fn is_wrapper((key, value): &(Text<'_>, Json<'_>)) -> bool {
+    value.kind() == JsonKind::Object && key.is_in(&WRAPPERS)
 }
 
 /// Finds arguments for calls that have none.
@@ -179,33 +229,34 @@ fn complete_calls(message: &mut Message<'_>, finder: TextFinder) {
 /// Finds the text of empty texts and results. A result that names its call stays a result.
 fn complete_parts(message: &mut Message<'_>, finder: TextFinder) {
     let Content::Parts(parts) = &mut message.content else { return };
-    let is_empty = |part: &Part<'_>| match &part.kind {
-        PartKind::Text(text) => text.is_empty(),
-        PartKind::Result(content) => content.is_empty(),
-        _ => false,
-    };
-    if !parts.iter().any(is_empty) {
+    if !parts.iter().any(is_empty_part) {
         return;
     }
     let calls: HashSet<_> = message.calls.iter().map(|call| call.json.span()).collect();
     let named = message.results.iter().filter(|answer| answer.id.is_some());
     let named: HashSet<_> = named.map(|answer| answer.json.span()).collect();
-    let is_call = |json: Json<'_>| calls.contains(&json.span());
-    let names_call = |json: Json<'_>| named.contains(&json.span());
-    for Part { json, kind } in parts.iter_mut() {
-        let foreign = || finder.text_values(*json);
-        match kind {
-            PartKind::Text(text) if text.is_empty() && foreign().next().is_some() => *kind = part(*json),
-            PartKind::Result(content) if content.is_empty() && !is_call(*json) && foreign().next().is_some() => {
-                *kind = if names_call(*json) {
-                    let parts = foreign().map(|json| Part { json, kind: part(json) });
-                    PartKind::Result(Content::Parts(parts.collect()))
-                } else {
-                    part(*json)
-                };
-            }
-            _ => {}
+    for part in parts.iter_mut().filter(|part| is_empty_part(part)) {
+        let is_result = matches!(part.kind, PartKind::Result(_));
+        let place = part.json.span();
+        let mut texts = finder.text_values(part.json).peekable();
+        if is_result && calls.contains(&place) || texts.peek().is_none() {
+            continue;
         }
+        part.kind = if is_result && named.contains(&place) {
+            let texts = texts.map(|json| Part { json, kind: self::part(json) });
+            PartKind::Result(Content::Parts(texts.collect()))
+        } else {
+            self::part(part.json)
+        };
+    }
+}
+
+/// Whether a part is an empty text or an empty result.
+fn is_empty_part(part: &Part<'_>) -> bool {
+    match &part.kind {
+        PartKind::Text(text) => text.is_empty(),
+        PartKind::Result(content) => content.is_empty(),
+        _ => false,
     }
 }
 
@@ -223,17 +274,23 @@ fn is_content(key: Text<'_>, value: Json<'_>) -> bool {
 /// Whether a value has a name and arguments under any of their usual keys. In all formats only calls have both.
 fn is_shaped_as_call(json: Json<'_>) -> bool {
     let call = json.get("function").filter(|function| function.kind() == JsonKind::Object).unwrap_or(json);
-    let has = |keys: [&str; 3]| keys.iter().any(|key| call.get(key).is_some());
-    has(["name", "toolName", "tool_name"]) && has(["arguments", "args", "input"])
+    has_any(call, &["name", "toolName", "tool_name"]) && has_any(call, &["arguments", "args", "input"])
+}
+
+fn has_any(json: Json<'_>, keys: &[&str]) -> bool {
+    keys.iter().any(|key| json.get(key).is_some())
 }
 
 /// Whether a member resembles calls or results by its name or shape, and the message's content has no part from it.
 fn is_unread_call(message: &Message<'_>, key: Text<'_>, value: Json<'_>) -> bool {
-    let holds = |item: Json<'_>| item.kind() == JsonKind::Object && item.entries().next().is_some();
-    let (place, parts) = (value.span(), message.content.parts());
-    (holds(value) || value.items().any(holds))
+    let place = value.span();
+    (is_filled_object(value) || value.items().any(is_filled_object))
         && (names_call_or_result(&key.decode()) || value.items().any(is_shaped_as_call))
-        && !parts.iter().any(|part| place.contains(&part.json.span().start))
+        && !message.content.parts().iter().any(|part| place.contains(&part.json.span().start))
+}
+
+fn is_filled_object(value: Json<'_>) -> bool {
+    value.kind() == JsonKind::Object && value.entries().next().is_some()
 }
 
 pub(super) fn is_result(message: &Message<'_>) -> bool {

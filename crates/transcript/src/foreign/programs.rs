@@ -10,8 +10,7 @@ use crate::json::{Json, JsonKind, Object};
 /// Programs whose files are told where no format reads them. They are never asked about what a format reads.
 const PROGRAMS: [Program; 28] = [
     Program::of("a session of Crush", |message| {
-        let is_part = |part: Json<'_>| part.at(&["data"]).is_some_and(|data| data.kind() == JsonKind::Object);
-        has_all(message, &["role"]) && has_at(message, &["parts"], |parts| parts.items().next().is_some_and(is_part))
+        has_all(message, &["role"]) && has_at(message, &["parts"], |parts| begins_with(parts, has_data))
     }),
     Program::of("a trajectory of Harbor (ATIF)", |one| {
         one.get_text("schema_version").is_some_and(|version| version.starts_with("ATIF"))
@@ -28,18 +27,13 @@ const PROGRAMS: [Program; 28] = [
         line.at(&["params", "update", "sessionUpdate"]).is_some()
     }),
     Program::of("events of OpenHands V1", |event| {
-        let kind = event.get_text("kind").map(|kind| kind.decode());
-        let is_event = |kind: &str| {
-            ["Event", "Observation", "Condensation", "CondensationRequest"].iter().any(|end| kind.ends_with(end))
-        };
-        kind.is_some_and(|kind| is_event(&kind)) && has_all(event, &["id", "source"])
+        has_all(event, &["id", "source"]) && event.get_text("kind").is_some_and(|kind| is_event(&kind.decode()))
     }),
     Program::of("a chat history of Semantic Kernel", |message| {
-        let is_item = |item: Json<'_>| ["content_type", "$type"].iter().any(|key| item.get_text(key).is_some());
-        let has_items = |key: &str| has_at(message, &[key], |items| items.items().next().is_some_and(is_item));
         has_all(message, &["content_type", "role"]) && !has_any(message, &["parts"])
             || message.at(&["Role", "Label"]).or_else(|| message.at(&["role", "label"])).is_some()
-            || has_any(message, &["Role", "role"]) && (has_items("items") || has_items("Items"))
+            || has_any(message, &["Role", "role"])
+                && ["items", "Items"].iter().any(|key| has_at(message, &[key], |items| begins_with(items, is_typed)))
     }),
     Program::of("a session of Factory Droid", |line| {
         is_one_of(line, "type", &["message"])
@@ -102,6 +96,26 @@ const PROGRAMS: [Program; 28] = [
     Program::of("a session of Strands Agents", |one| has_all(one, &["message", "message_id"])),
 ];
 
+/// Whether the first element of a list is such a value.
+fn begins_with(list: Json<'_>, is_it: fn(Json<'_>) -> bool) -> bool {
+    list.items().next().is_some_and(is_it)
+}
+
+/// Whether a part is one of Crush's.
+fn has_data(part: Json<'_>) -> bool {
+    part.get("data").is_some_and(|data| data.kind() == JsonKind::Object)
+}
+
+/// Whether a kind is that of an event of OpenHands V1.
+fn is_event(kind: &str) -> bool {
+    ["Event", "Observation", "Condensation", "CondensationRequest"].iter().any(|end| kind.ends_with(end))
+}
+
+/// Whether an item has a type as Semantic Kernel writes it.
+fn is_typed(item: Json<'_>) -> bool {
+    item.get_text("content_type").is_some() || item.get_text("$type").is_some()
+}
+
 /// The program whose file an object is of, or begins, where a format would misread it.
 pub(crate) fn misread_program(object: &Object<'_>) -> Option<OtherProgram> {
     MISREAD_PROGRAMS.iter().find(|program| (program.is_of)(object)).map(Program::told)
@@ -109,7 +123,7 @@ pub(crate) fn misread_program(object: &Object<'_>) -> Option<OtherProgram> {
 
 /// The program that wrote a message which a format would misread, wherever it stands.
 pub(crate) fn misread_message(message: &Object<'_>) -> Option<OtherProgram> {
-    (HERMES.is_of)(message).then(|| HERMES.told())
+    if (HERMES.is_of)(message) { Some(HERMES.told()) } else { None }
 }
 
 /// The program whose file an object is of, if tcompact recognizes it but does not read it.

@@ -5,24 +5,22 @@
 //! `toolInvocations`, beside the content or as parts.
 
 mod outputs;
+mod score;
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
-
-use crate::hash::sha256;
 
 use crate::call_copies::CallCopies;
 use crate::compaction::ProviderCompaction;
 use crate::edit::Edit;
 use crate::foreign;
 use crate::format::{
-    Attachments, CallMembers, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, SummaryRole,
-    append_line,
+    Attachments, CallMembers, Format, Hooks, InsertionPoint, NewResult, SummaryMessage, SummaryRole, append_line,
 };
-use crate::formats::shared::blocks;
-use crate::formats::shared::blocks::{block_types, is_foreign, reasoning, with_parts};
-use crate::formats::shared::fields::{has_any, id, non_null, of_hosted, role_and_name, role_of};
+use crate::formats::shared::blocks::{self, reasoning, with_parts};
+use crate::formats::shared::fields::{elements_of, has_any, id, list, of_hosted, role_and_name, role_of};
+use crate::hash::sha256;
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
@@ -32,6 +30,7 @@ use crate::text::Text;
 use crate::usage::UsageAt;
 
 use outputs::{only_picture, output_in, tool_output, value_of};
+use score::match_score;
 
 const ROLES: [(&str, Role); 5] = [
     ("user", Role::User),
@@ -39,12 +38,6 @@ const ROLES: [(&str, Role); 5] = [
     ("system", Role::System),
     ("tool", Role::Tool),
     ("data", Role::Other),
-];
-
-/// The part types of a `UIMessage`, besides those with a name in the type.
-#[rustfmt::skip]
-const UI_PARTS: [&str; 10] = [
-    "custom", "reasoning", "reasoning-file", "file", "source", "source-url", "source-document", "steering-message", "step-start", "tool-invocation",
 ];
 
 /// The member of version 4 with the media beside the content.
@@ -80,44 +73,25 @@ pub(super) static FORMAT: Format = Format {
     ..Format::DEFAULT
 };
 
-fn match_score(message: &Object<'_>) -> MatchScore {
-    let Some(role) = role_of(&ROLES, message) else { return MatchScore::Mismatch };
-    // This reader does not read these members.
-    if has_any(message, &["tool_calls", "tool_call_id", "function_call", "type"]) {
-        return MatchScore::Mismatch;
-    }
-    if let Some(parts) = non_null(message, "parts") {
-        return match parts.kind() {
-            JsonKind::Array if parts.items().next().is_none() => MatchScore::Plain,
-            JsonKind::Array if !parts.items().all(|part| is_ui_part(part) || is_of_unknown_type(part)) => {
-                MatchScore::Mismatch
-            }
-            JsonKind::Array if parts.items().any(is_ui_part) => MatchScore::Own("parts with types"),
-            JsonKind::Array => MatchScore::Neutral,
-            _ => MatchScore::Mismatch,
-        };
-    }
-    let Some(content) = non_null(message, "content") else { return MatchScore::Mismatch };
-    let invocations = non_null(message, "toolInvocations").is_some_and(|calls| calls.kind() == JsonKind::Array);
-    match content.kind() {
-        JsonKind::String if invocations => MatchScore::Own("toolInvocations"),
-        JsonKind::String if non_null(message, ATTACHMENTS).is_some() => MatchScore::Own(ATTACHMENTS),
-        JsonKind::String if role != Role::Tool => MatchScore::Plain,
-        JsonKind::Array => score_of_blocks(message, content),
-        _ => MatchScore::Mismatch,
-    }
-}
-
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let json = message.json;
     let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
     let elements = elements(message);
-    let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
-    let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
+    let mut content = Vec::with_capacity(elements.len());
+    let mut calls: Vec<Call<'a>> = Vec::new();
+    let mut results: Vec<ResultRef<'a>> = Vec::new();
+    for json in elements {
+        content.push(part(json));
+        calls.extend(call(json));
+        results.extend(answer(json));
+    }
     // The whole part around an invocation is the call and is removed with it.
-    let parts = message.get("parts").into_iter().flat_map(|parts| parts.items());
-    let around = parts.filter_map(|part| Some((part.get("toolInvocation")?.span().start, part)));
-    let around: HashMap<usize, Json<'a>> = around.collect();
+    let mut around = HashMap::new();
+    for part in list(message, "parts") {
+        if let Some(invocation) = part.get("toolInvocation") {
+            around.insert(invocation.span().start, part);
+        }
+    }
     for call in &mut calls {
         call.json = around.get(&call.json.span().start).copied().unwrap_or(call.json);
     }
@@ -126,11 +100,12 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         [Part { json, kind: PartKind::Text(text) }] if json.kind() == JsonKind::String => Content::Text(*text),
         _ => Content::Parts(content.into()),
     };
-    let mut results: Vec<ResultRef<'a>> = elements.iter().filter_map(|json| answer(*json)).collect();
-    // Results of other calls in a message of the model are the provider's own.
-    let own: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
-    let is_own = |result: &ResultRef<'_>| result.id.is_some_and(|id| own.contains(&id.decode()));
-    results.retain(|result| !is_hosted(result.json) && (role != Role::Assistant || is_own(result)));
+    results.retain(|result| !is_hosted(result.json));
+    if role == Role::Assistant {
+        // Results of other calls in a message of the model are the provider's own.
+        let called: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
+        results.retain(|result| result.id.is_some_and(|id| called.contains(&id.decode())));
+    }
     outputs::add_duplicates(message, &mut results);
     let attachments = blocks::elements(message.get(ATTACHMENTS), JsonKind::Object);
     let attachments = attachments.map(|json| Part { json, kind: PartKind::Media(MediaKind::of_block(json, "file")) });
@@ -173,11 +148,17 @@ fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<C
 }
 
 fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
-    let elements = elements(&Object::of(message.json)).into_iter().filter(|json| answer(*json).is_some());
     let answered: HashSet<usize> = message.results.iter().map(|result| result.json.span().start).collect();
-    let hosted = elements.filter(|json| !answered.contains(&json.span().start));
-    let result = |json| Some(HostedResult { name: name(json), output: output_in(json, OutputShape::Texts)? });
-    hosted.filter_map(result).collect()
+    let mut found = Vec::new();
+    for json in elements(&Object::of(message.json)) {
+        if answered.contains(&json.span().start) || answer(json).is_none() {
+            continue;
+        }
+        if let Some(output) = output_in(json, OutputShape::Texts) {
+            found.push(HostedResult { name: name(json), output });
+        }
+    }
+    found
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -185,14 +166,13 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     let neighbour = at.neighbour();
     // Messages of version 4 have parts or invocations. A cut may leave neither, so the summary has parts.
     let is_ui = messages.iter().any(|message| has_any(&Object::of(message.json), &["parts", "toolInvocations"]));
-    let has = |key: &str| neighbour.is_some_and(|neighbour| neighbour.get(key).is_some());
     let mut message = json!({});
-    if is_ui || has("id") {
+    if is_ui || neighbour.and_then(|neighbour| neighbour.get("id")).is_some() {
         message["id"] = json!(new_id(summary.text, neighbour));
     }
     message["role"] = json!(summary.role.name());
     // Version 4 repeats the text beside the parts.
-    if !is_ui || has("content") {
+    if !is_ui || neighbour.and_then(|neighbour| neighbour.get("content")).is_some() {
         message["content"] = json!(summary.text);
     }
     if is_ui {
@@ -205,7 +185,9 @@ fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<N
     if let Some(members) = result_members(call, text) {
         return Some(NewResult::InCall(members));
     }
-    call.json.get_text("type").filter(|kind| kind.is("tool-call"))?;
+    if !call.json.member_is("type", "tool-call") {
+        return None;
+    }
     let mut result = json!({"type": "tool-result", "toolCallId": call.id?.decode(), "toolName": call.name?.decode()});
     match call.json.get("args") {
         None => result["output"] = json!({"type": "error-text", "value": text}),
@@ -223,14 +205,15 @@ fn result_members(call: &Call<'_>, text: &str) -> Option<CallMembers> {
     let state = invocation.unwrap_or(call.json).get_text("state")?;
     let inside = invocation.map(|_| "toolInvocation");
     // Version 4.
-    if ["call", "partial-call"].iter().any(|name| state.is(name)) {
+    if state.is_in(&["call", "partial-call"]) {
         let members = vec![("state", Some(json!("result"))), ("result", Some(json!(text)))];
         return Some(CallMembers { inside, members });
     }
-    // Nobody has approved it.
-    let is_open = call.json.get("approval").is_some_and(|approval| approval.get("approved").is_none());
     let mut members = vec![("state", Some(json!("output-error"))), ("errorText", Some(json!(text)))];
-    members.extend(is_open.then_some(("approval", None)));
+    // Nobody has approved it.
+    if call.json.get("approval").is_some_and(|approval| approval.get("approved").is_none()) {
+        members.push(("approval", None));
+    }
     Some(CallMembers { inside, members })
 }
 
@@ -249,72 +232,22 @@ fn new_id(text: &str, neighbour: Option<Json<'_>>) -> String {
     sha256(text.as_bytes())[..DIGITS].to_owned()
 }
 
-/// Whether a part is a tool part of a `UIMessage`: a call and its result in one.
-fn is_ui_tool(part: Json<'_>) -> bool {
-    let kind = part.get_text("type").filter(|kind| kind.starts_with("tool-") || kind.is("dynamic-tool"));
-    let is_tool_part = || part.get("state").is_some() && part.get("toolCallId").is_some();
-    kind.is_some() && is_tool_part()
-}
-
-fn is_ui_part(part: Json<'_>) -> bool {
-    let Some(kind) = part.get_text("type") else { return false };
-    if kind.is("text") {
-        return part.get_text("text").is_some();
-    }
-    is_ui_tool(part) || kind.starts_with("data-") || UI_PARTS.iter().any(|name| kind.is(name))
-}
-
-/// Whether a part has a type that is not known, and that names neither a call nor a result.
-fn is_of_unknown_type(part: Json<'_>) -> bool {
-    let Some(kind) = part.get_text("type") else { return false };
-    let is_tool = kind.starts_with("tool-") || kind.is("dynamic-tool") || kind.is("text");
-    !is_tool && !foreign::could_be_call_or_result(part)
-}
-
-fn score_of_blocks(message: &Object<'_>, content: Json<'_>) -> MatchScore {
-    if content.items().any(|block| block.kind() != JsonKind::Object) {
-        return MatchScore::Mismatch;
-    }
-    let mut score = MatchScore::Plain;
-    for (block, kind) in block_types(message) {
-        let is_foreign = is_foreign(block, kind);
-        let kind = kind.map(|kind| kind.decode());
-        let has = |key: &str| block.get(key).is_some();
-        match kind.as_deref() {
-            Some("tool-call" | "tool-result") if has("toolCallId") => {
-                score = MatchScore::Own("tool-call or tool-result parts")
-            }
-            Some("tool-approval-request" | "tool-approval-response") => {
-                score = MatchScore::Own("questions for approval")
-            }
-            Some("file") if has("mediaType") || has("mimeType") => score = MatchScore::Own("its content parts"),
-            Some("text" | "reasoning") if has("text") => {}
-            Some("image") if has("image") => {}
-            Some("redacted-reasoning") => score = MatchScore::Own("its content parts"),
-            // A part of a provider, such as a compaction.
-            Some("custom") if has("kind") => score = MatchScore::Own("parts of a provider's own kind"),
-            _ if is_foreign => {}
-            _ => return MatchScore::Mismatch,
-        }
-        if has("providerOptions") {
-            score = MatchScore::Own("options for a provider");
-        }
-    }
-    score
-}
-
 /// The elements of a message: its parts, its content, or its content and the calls beside it. Calls come without the
 /// part around them.
 fn elements<'a>(message: &Object<'a>) -> Vec<Json<'a>> {
-    let list = |key: &str| message.get(key).filter(|list| list.kind() == JsonKind::Array).into_iter();
-    let parts: Vec<Json<'a>> = list("parts").flat_map(|parts| parts.items()).collect();
-    if !parts.is_empty() {
-        return parts.into_iter().map(|part| part.get("toolInvocation").unwrap_or(part)).collect();
+    let mut elements = Vec::new();
+    for part in list(message, "parts") {
+        elements.push(part.get("toolInvocation").unwrap_or(part));
     }
-    let content = message.get("content").filter(|content| !content.is_falsy());
-    let text = content.filter(|content| content.kind() == JsonKind::String);
-    let invocations = list("toolInvocations").flat_map(|calls| calls.items());
-    text.into_iter().chain(list("content").flat_map(|content| content.items())).chain(invocations).collect()
+    if !elements.is_empty() {
+        return elements;
+    }
+    match message.get("content") {
+        Some(text) if text.kind() == JsonKind::String && !text.is_falsy() => elements.push(text),
+        _ => elements.extend(list(message, "content")),
+    }
+    elements.extend(list(message, "toolInvocations"));
+    elements
 }
 
 /// Whether the provider runs the tool of a call. It writes the result too, into the same message or a later one, so the
@@ -325,8 +258,10 @@ fn is_hosted(json: Json<'_>) -> bool {
 
 fn call(json: Json<'_>) -> Option<Call<'_>> {
     let id = id(json.get("toolCallId"))?;
-    let is_call = !is_hosted(json) && (json.member_is("type", "tool-call") || json.get("state").is_some());
-    is_call.then(|| Call {
+    if is_hosted(json) || !json.member_is("type", "tool-call") && json.get("state").is_none() {
+        return None;
+    }
+    Some(Call {
         json,
         id: Some(id),
         name: name(json),
@@ -335,26 +270,33 @@ fn call(json: Json<'_>) -> Option<Call<'_>> {
     })
 }
 
-/// The name of the tool of a call or a result.
+/// The name of the tool of a call or a result: in a member, or behind `tool-` in the type.
 fn name(json: Json<'_>) -> Option<Text<'_>> {
-    let of_type = || json.get("type")?.raw().strip_prefix("\"tool-")?.strip_suffix('"').map(Text::plain);
-    json.get_text("toolName").or_else(of_type)
+    if let Some(name) = json.get_text("toolName") {
+        return Some(name);
+    }
+    json.get("type")?.raw().strip_prefix("\"tool-")?.strip_suffix('"').map(Text::plain)
 }
 
 /// The result in an element: a result part, or the output of a call.
 fn answer(json: Json<'_>) -> Option<ResultRef<'_>> {
     let id = id(json.get("toolCallId"))?;
-    let is_answer = json.member_is("type", "tool-result") || json.get("state").is_some() && output(json).is_some();
-    is_answer.then(|| ResultRef { denial: denial(json), ..ResultRef::new(json, Some(id)) })
+    if !json.member_is("type", "tool-result") && (json.get("state").is_none() || output(json).is_none()) {
+        return None;
+    }
+    Some(ResultRef { denial: denial(json), ..ResultRef::new(json, Some(id)) })
 }
 
 /// The user's answer to a request for approval, where it is a refusal: beside the state of a call, or as the type of an
 /// output. A tool returns a value inside of an output and never its type.
 fn denial(json: Json<'_>) -> Option<Box<Denial<'_>>> {
-    let is_denied = |approval: &Json<'_>| approval.get("approved").is_some_and(|approved| approved.raw() == "false");
-    let is_result = json.member_is("type", "tool-result");
-    let typed = || json.get("output").filter(|output| is_result && output.member_is("type", outputs::DENIED));
-    let record = json.get("approval").filter(is_denied).or_else(typed)?;
+    let record = match json.get("approval") {
+        Some(approval) if approval.get("approved").is_some_and(|approved| approved.raw() == "false") => approval,
+        _ if json.member_is("type", "tool-result") => {
+            json.get("output").filter(|output| output.member_is("type", outputs::DENIED))?
+        }
+        _ => return None,
+    };
     Some(Box::new(Denial::new(record.get_text("reason"))))
 }
 
@@ -366,7 +308,7 @@ fn sent_instead(result: Json<'_>) -> Option<Json<'_>> {
 fn output(json: Json<'_>) -> Option<Json<'_>> {
     let known = ["output", "result", "errorText"].iter().find_map(|key| json.get(key));
     // A call that the user denied is finished without output.
-    known.or_else(|| json.get("state").filter(|state| state.text().is_some_and(|state| state.is("output-denied"))))
+    known.or_else(|| json.get("state").filter(|_| json.member_is("state", "output-denied")))
 }
 
 fn part(json: Json<'_>) -> Part<'_> {
@@ -378,20 +320,46 @@ const PROVIDER_DATA: [&str; 2] = ["providerMetadata", "providerOptions"];
 
 /// Reads a provider's compaction: a text with Anthropic's mark, or a part of `OpenAI`'s own kind.
 fn compaction(json: Json<'_>) -> Option<ProviderCompaction<'_>> {
-    let kind = json.get_text("type")?;
-    if kind.is("custom") {
-        let is_compaction = json.get_text("kind").is_some_and(|kind| kind.decode().ends_with(".compaction"));
-        let of_providers = PROVIDER_DATA.iter().filter_map(|data| json.get(data)).flat_map(|data| data.entries());
-        let has = |data: Json<'_>, key: &str| data.get(key).is_some_and(|value| !value.is_falsy());
-        let is_opaque = of_providers.into_iter().any(|(_, data)| has(data, "encryptedContent") || has(data, "itemId"));
-        let compaction = if is_opaque { ProviderCompaction::Opaque } else { ProviderCompaction::Failed };
-        return is_compaction.then_some(compaction);
+    if json.member_is("type", "custom") {
+        return custom_compaction(json);
     }
-    let mark = PROVIDER_DATA.iter().find_map(|data| json.at(&[data, "anthropic", "type"]));
-    let is_marked = mark.and_then(|mark| mark.text()).is_some_and(|mark| mark.is("compaction"));
-    let text = json.get_text("text").filter(|_| kind.is("text") && is_marked)?;
+    let mark = PROVIDER_DATA.iter().find_map(|data| json.at(&[data, "anthropic", "type"]))?;
+    if !json.member_is("type", "text") || !mark.text()?.is("compaction") {
+        return None;
+    }
+    let text = json.get_text("text")?;
     let is_blank = text.decode().trim().is_empty();
     Some(if is_blank { ProviderCompaction::Failed } else { ProviderCompaction::Readable(text) })
+}
+
+/// Reads a compaction in a part of a provider's own kind.
+fn custom_compaction(json: Json<'_>) -> Option<ProviderCompaction<'_>> {
+    if !json.get_text("kind")?.decode().ends_with(".compaction") {
+        return None;
+    }
+    for providers in PROVIDER_DATA.iter().filter_map(|data| json.get(data)) {
+        for (_, data) in providers.entries() {
+            let has_data = |key: &str| data.get(key).is_some_and(|value| !value.is_falsy());
+            if has_data("encryptedContent") || has_data("itemId") {
+                return Some(ProviderCompaction::Opaque);
+            }
+        }
+    }
+    Some(ProviderCompaction::Failed)
+}
+
+/// Reads the content of a result.
+fn result_content(json: Json<'_>) -> Content<'_> {
+    if let Some(sent) = sent_instead(json) {
+        return Content::Parts(sent.items().map(part).collect());
+    }
+    let Some(output) = output(json) else { return Content::empty() };
+    if is_hosted(json)
+        && let Some(picture) = only_picture(value_of(output))
+    {
+        return picture;
+    }
+    tool_output(output)
 }
 
 fn part_kind(json: Json<'_>) -> PartKind<'_> {
@@ -399,11 +367,7 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         return PartKind::Text(text);
     }
     if answer(json).is_some() {
-        let picture = || output(json).filter(|_| is_hosted(json)).and_then(|output| only_picture(value_of(output)));
-        return PartKind::Result(match sent_instead(json) {
-            Some(sent) => Content::Parts(sent.items().map(part).collect()),
-            None => picture().or_else(|| output(json).map(tool_output)).unwrap_or_else(Content::empty),
-        });
+        return PartKind::Result(result_content(json));
     }
     if call(json).is_some() {
         return PartKind::Call;
@@ -420,8 +384,7 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         }
         // The user said it while the model worked.
         Some("steering-message") if json.get("parts").is_some() => {
-            let said = json.get("parts").into_iter().flat_map(|parts| parts.items());
-            PartKind::SaidBy(Role::User, Content::of_parts(said.map(part).collect()))
+            PartKind::SaidBy(Role::User, Content::of_parts(elements_of(json, "parts").map(part).collect()))
         }
         Some("step-start" | "source" | "source-url" | "source-document") => PartKind::Other,
         Some("tool-approval-request" | "tool-approval-response") => PartKind::Other,

@@ -10,10 +10,10 @@ use crate::format::{
     EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage,
 };
 use crate::formats::shared::blocks::{self, block_types};
-use crate::formats::shared::fields::{after_thinking, copied, non_null, role_of};
+use crate::formats::shared::fields::{after_thinking, copied, list, non_null, role_of};
 use crate::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::frame::Frame;
-use crate::json::{Json, Object};
+use crate::json::Object;
 use crate::message::{Call, Message, ResultRef};
 use crate::order::{MessageOrder, OrderRule, ResultPlacement, Spelling, Texts};
 use crate::outputs::CallOutput;
@@ -67,14 +67,12 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     {
         return MatchScore::Mismatch;
     }
-    let is_own = |kind: Text<'_>| is_call(kind) || is_result(kind) || OWN_BLOCKS.iter().any(|own| kind.is(own));
-    let is_known =
-        |(block, kind): &(Json<'_>, Option<Text<'_>>)| kind.is_some_and(is_own) || !blocks::is_foreign(*block, *kind);
     let mut score = MatchScore::Plain;
-    for (block, kind) in block_types(message).filter(is_known) {
-        let Some(kind) = kind.filter(|kind| !blocks::UNREAD.iter().any(|unread| kind.is(unread))) else {
-            return MatchScore::Mismatch;
-        };
+    for (block, kind) in block_types(message) {
+        if !kind.is_some_and(is_own) && blocks::is_foreign(block, kind) {
+            continue;
+        }
+        let Some(kind) = kind.filter(|kind| !kind.is_in(&blocks::UNREAD)) else { return MatchScore::Mismatch };
         // Others (Cohere) write thinking without a signature.
         if is_call(kind) || is_result(kind) {
             score = MatchScore::Own("tool_use or tool_result blocks");
@@ -87,6 +85,11 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         }
     }
     score
+}
+
+/// Whether blocks of a type are this format's own.
+fn is_own(kind: Text<'_>) -> bool {
+    is_call(kind) || is_result(kind) || kind.is_in(&OWN_BLOCKS)
 }
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -121,13 +124,16 @@ fn match_envelope(envelope: &Object<'_>) -> EnvelopeScore {
         return EnvelopeScore::Unknown;
     }
     // Its tools are not functions. A cut removes calls, but not the tools that a request offers.
-    let mut tools = envelope.get("tools").into_iter().flat_map(|tools| tools.items()).map(Object::of);
-    if tools.any(|tool| tool.get("function").is_some()) {
+    if list(envelope, "tools").any(|tool| tool.get("function").is_some()) {
         return EnvelopeScore::Unknown;
     }
-    let own = ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some());
-    let model = || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"));
-    if own || model() { EnvelopeScore::Likely } else { EnvelopeScore::Unknown }
+    let has_own_member =
+        ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some());
+    if has_own_member || envelope.get_text("model").is_some_and(|model| model.starts_with("claude-")) {
+        EnvelopeScore::Likely
+    } else {
+        EnvelopeScore::Unknown
+    }
 }
 
 #[cfg(test)]

@@ -157,7 +157,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     if let Some(denial) = attached::denial(message, &read.results) {
         read.results[0].denial = Some(denial);
     }
-    Ok(Message { json: message.json, earlier: is_true(message, "isCompactSummary"), ..read })
+    Ok(Message { json: message.json, earlier: message.member_is_true("isCompactSummary"), ..read })
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -198,9 +198,12 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Ne
     let result = tool_use::result(call, text)?;
     let id = calling.json.get_text("uuid");
     // Lines with one uuid are one message, so each of several equal calls takes its own.
-    let is_equal = |other: &&Call<'_>| other.json.raw() == call.json.raw();
-    let before = |other: &&Call<'_>| other.json.span().start < call.json.span().start;
-    let nth = calling.calls.iter().filter(is_equal).filter(before).count();
+    let mut nth = 0;
+    for other in &calling.calls {
+        if other.json.raw() == call.json.raw() && other.json.span().start < call.json.span().start {
+            nth += 1;
+        }
+    }
     let spelled = call.json.raw().to_owned() + &"again".repeat(nth);
     let new = id.map(|id| uuid(&["result", &id.decode(), &spelled]));
     let line = user_line(calling.json, json!({"role": "user", "content": [result]}), new, Map::new());
@@ -301,7 +304,7 @@ impl Session for ClaudeCode {
     /// Messages that Claude Code kept stand before its summary. Ours has the time of what it stands before, so that times
     /// tell nothing. It sets the sizes of all that it keeps to zero, and no answer that Claude Code was given has such sizes.
     fn age(&self, entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
-        if !is_true(&Object::of(summary.json), "isCompactSummary") {
+        if !summary.json.member_is_true("isCompactSummary") {
             return None;
         }
         Some(if chain::has_size(entry) { Age::Newer } else { Age::NewerIfSized })
@@ -333,13 +336,9 @@ fn is_speaker(kind: Text<'_>) -> bool {
     kind.is("user") || kind.is("assistant")
 }
 
-fn is_true(line: &Object<'_>, key: &str) -> bool {
-    line.get(key).is_some_and(|value| value.raw() == "true")
-}
-
 /// Whether a line is a message to or from a sub-agent.
 fn is_sidechain(line: &Object<'_>) -> bool {
-    is_true(line, "isSidechain") || line.get("parent_tool_use_id").is_some_and(|id| !id.is_falsy())
+    line.member_is_true("isSidechain") || line.get("parent_tool_use_id").is_some_and(|id| !id.is_falsy())
 }
 
 /// Whether a line marks that everything before it is no longer sent. In a stream, no summary replaces that.

@@ -27,7 +27,7 @@ use crate::format::{
     Age, EntryKind, Format, Hooks, InsertionPoint, MatchScore, NewResult, OnBrokenLine, SentBeside, Session, SizeReset,
     SummaryMessage, TextBlock, Transcript,
 };
-use crate::formats::shared::fields::{copied, non_null};
+use crate::formats::shared::fields::{copied, elements_of, non_null};
 use crate::formats::shared::items::{self, Item};
 use crate::formats::shared::skipped::match_unknown;
 use crate::frame::Frame;
@@ -40,7 +40,6 @@ use crate::pieces::Piece;
 use crate::refused_encryption::RefusedEncryption;
 use crate::session_files::{Dependents, SessionFiles, ends_with_uuid, stem_of_lines};
 use crate::status::Denial;
-use crate::text::Text;
 use crate::usage::{SizeNote, Usage};
 
 /// The prefixes of messages that Codex writes in the user's name.
@@ -159,7 +158,9 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         Some(CodexLine::Item(item, _)) => {
             let mut read = items::item(&Object::of(item))?;
             // A call or result is its whole line.
-            read.calls.iter_mut().for_each(|call| call.json = json);
+            for call in &mut read.calls {
+                call.json = json;
+            }
             for answer in &mut read.results {
                 answer.json = json;
                 answer.denial = denial(item);
@@ -185,8 +186,10 @@ fn denial(item: Json<'_>) -> Option<Box<Denial<'_>>> {
     let output = item.get_text("output").filter(|output| output.raw().len() <= LONGEST)?.decode();
     let (wall_time, stopped) = output.split_once('\n').unwrap_or(("Wall time: ", &output));
     let is_stopped = stopped == "aborted by user" || stopped.starts_with("aborted by user after ");
-    let is_record = is_stopped && wall_time.starts_with("Wall time: ");
-    is_record.then(|| Box::new(Denial::new(None).of_tools(OWN_TOOLS)))
+    if !is_stopped || !wall_time.starts_with("Wall time: ") {
+        return None;
+    }
+    Some(Box::new(Denial::new(None).of_tools(OWN_TOOLS)))
 }
 
 fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
@@ -202,11 +205,12 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     // The timestamp and ordinal of the last removed message are free.
     let messages = &at.transcript.messages;
     let removed = (at.removed)();
-    let is_removed = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_ok();
-    let before = messages.iter().rfind(is_removed).or(messages.last());
-    let Some(line) = before.map(|message| message.json).filter(|line| line.get("payload").is_some()) else {
+    let last_removed = messages.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
+    let Some(before) = last_removed.or(messages.last()) else { return vec![item] };
+    let line = before.json;
+    if line.get("payload").is_none() {
         return vec![item];
-    };
+    }
     let mut written = Map::new();
     for (key, value) in line.entries() {
         let key = key.decode().into_owned();
@@ -261,8 +265,13 @@ impl Session for Codex {
     /// Codex sets the last size that it recorded to what it now sends, and restores it when a session goes on.
     fn resets(&self, _summary: &[Value], at: &InsertionPoint<'_, '_>, tokens: &dyn Fn() -> u64) -> Vec<Reset> {
         let removed = (at.removed)();
-        let kept = at.transcript.notes.iter().filter(|note| removed.binary_search(&note.json.span().start).is_err());
-        kept.flat_map(|note| sizes(note.json, tokens)).collect()
+        let mut resets = Vec::new();
+        for note in &at.transcript.notes {
+            if removed.binary_search(&note.json.span().start).is_err() {
+                add_resets(note.json, tokens, &mut resets);
+            }
+        }
+        resets
     }
 
     /// A compaction repeats messages of the user, and Codex replays their lines without it. It shortens some and writes
@@ -358,19 +367,22 @@ fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
             _ => CodexLine::Other,
         });
     }
-    let is_of_other_kind =
-        ["timestamp", "type"].iter().all(|key| value.get_text(key).is_some()) && value.json.entries().nth(2).is_none();
-    if value.get("record_type").is_some() || is_of_other_kind {
+    if value.get("record_type").is_some()
+        || has_texts(value, ["timestamp", "type"]) && value.json.entries().nth(2).is_none()
+    {
         return Some(CodexLine::Other);
     }
-    let is_meta = || ["id", "timestamp"].iter().all(|key| value.get_text(key).is_some());
-    if non_null(value, "type").is_none() && value.get("role").is_none() && is_meta() {
-        let has_session_member = ["instructions", "git"].iter().any(|key| value.get(key).is_some());
-        return has_session_member.then_some(CodexLine::Meta);
+    if non_null(value, "type").is_none() && value.get("role").is_none() && has_texts(value, ["id", "timestamp"]) {
+        let has_session_member = value.get("instructions").is_some() || value.get("git").is_some();
+        return if has_session_member { Some(CodexLine::Meta) } else { None };
     }
     // Items in requests may lack their type; items in sessions always have one.
     non_null(value, "type")?;
     items::kind(value).map(|kind| CodexLine::Item(value.json, Some(kind)))
+}
+
+fn has_texts(value: &Object<'_>, keys: [&str; 2]) -> bool {
+    keys.iter().all(|key| value.get_text(key).is_some())
 }
 
 /// Whether Codex skips a value that is not a line of a session, and that is not a message of another format either.
@@ -392,25 +404,29 @@ fn is_from_agent(item: Json<'_>) -> bool {
 
 /// Whether an item of an unknown type is a message, call or result, and no mark of Codex.
 fn is_foreign(item: Json<'_>) -> bool {
-    let is_message = item.member_is("type", "message");
-    is_message
-        || ["role", "call_id"].iter().any(|key| item.get_text(key).is_some())
+    item.member_is("type", "message")
+        || item.get_text("role").is_some()
+        || item.get_text("call_id").is_some()
         || foreign::could_be_call_or_result(item)
 }
 
-/// The edits that set the last size in an event to a number of tokens.
-fn sizes(line: Json<'_>, tokens: &dyn Fn() -> u64) -> Vec<Reset> {
+/// Adds the edits that set the last size in an event to a number of tokens.
+fn add_resets(line: Json<'_>, tokens: &dyn Fn() -> u64, resets: &mut Vec<Reset>) {
     let event = payload(line);
-    let is_size = event.member_is("type", "token_count");
-    let usage = event.at(&["info", "last_token_usage"]).filter(|_| is_size);
-    let numbers = usage.into_iter().flat_map(|usage| usage.entries());
-    let numbers = numbers.filter(|(_, value)| value.kind() == JsonKind::Number);
-    let reset = |(key, value): (Text<'_>, Json<'_>)| {
+    if !event.member_is("type", "token_count") {
+        return;
+    }
+    let Some(usage) = event.at(&["info", "last_token_usage"]) else { return };
+    for (key, value) in usage.entries() {
+        if value.kind() != JsonKind::Number {
+            continue;
+        }
         let text = if key.is("total_tokens") { tokens().to_string() } else { "0".to_owned() };
-        let edit = Edit { range: value.span(), text };
-        (edit.text != value.raw()).then_some(Reset { kind: ResetKind::Size, entry: line.span().start, edit })
-    };
-    numbers.filter_map(reset).collect()
+        if text != value.raw() {
+            let edit = Edit { range: value.span(), text };
+            resets.push(Reset { kind: ResetKind::Size, entry: line.span().start, edit });
+        }
+    }
 }
 
 fn payload(line: Json<'_>) -> Json<'_> {
@@ -418,39 +434,49 @@ fn payload(line: Json<'_>) -> Json<'_> {
 }
 
 fn is_injected(message: &Message<'_>) -> bool {
-    let first = || message.content.texts().first().copied();
+    if message.role != Role::User {
+        return false;
+    }
+    let Some(first) = message.content.texts().first().copied() else { return false };
+    if !INJECTED.iter().any(|start| first.starts_with(start)) {
+        return false;
+    }
     // A person can write behind instructions that they paste.
-    let is_of_program = |text: Text<'_>| {
-        let text = text.decode();
-        text.rsplit_once(INSTRUCTIONS_END).is_none_or(|(_, behind)| behind.trim().is_empty())
-    };
-    let opens = |text: &Text<'_>| INJECTED.iter().any(|start| text.starts_with(start));
-    message.role == Role::User && first().filter(opens).is_some_and(is_of_program)
+    match first.decode().rsplit_once(INSTRUCTIONS_END) {
+        Some((_, behind)) => behind.trim().is_empty(),
+        None => true,
+    }
 }
 
 /// Reads a compaction: its text, and the messages that it kept, if it has a list of them.
 fn compacted(payload: Json<'_>) -> Content<'_> {
-    let text = payload.get("message").and_then(|json| Some((json, json.text()?))).filter(|(_, text)| !text.is_empty());
-    let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
-    let remaining = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
-    let remaining = remaining.flat_map(|item| match item.compaction() {
-        Some(compaction) => vec![Part { json: item.json, kind: PartKind::Compaction(compaction) }],
-        None => texts_and_media(&item),
-    });
-    let parts: Box<[Part<'_>]> =
-        remaining.chain(text.map(|(json, text)| Part { json, kind: PartKind::Text(text) })).collect();
-    match (&*parts, text) {
-        ([], _) => Content::empty(),
-        ([_], Some((_, text))) => Content::Text(text),
-        _ => Content::Parts(parts),
+    let mut parts = Vec::new();
+    for item in elements_of(payload, "replacement_history") {
+        let Ok(item) = items::item(&Object::of(item)) else { continue };
+        if is_injected(&item) {
+            continue;
+        }
+        match item.compaction() {
+            Some(compaction) => parts.push(Part { json: item.json, kind: PartKind::Compaction(compaction) }),
+            None => add_texts_and_media(&item, &mut parts),
+        }
     }
+    if let Some(json) = payload.get("message")
+        && let Some(text) = json.text().filter(|text| !text.is_empty())
+    {
+        if parts.is_empty() {
+            return Content::Text(text);
+        }
+        parts.push(Part { json, kind: PartKind::Text(text) });
+    }
+    Content::of_parts(parts.into())
 }
 
 /// The number of the user's messages that a compaction repeats, with its text as one.
 fn requests_repeated(payload: Json<'_>) -> usize {
-    let text = payload.get_text("message").is_some_and(|text| !text.is_empty());
-    let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
-    usize::from(text) + replaced.filter(|item| is_request(*item)).count()
+    let has_text = payload.get_text("message").is_some_and(|text| !text.is_empty());
+    let requests = elements_of(payload, "replacement_history").filter(|item| is_request(*item));
+    usize::from(has_text) + requests.count()
 }
 
 /// Whether the user says something in an item.
@@ -458,15 +484,13 @@ fn is_request(item: Json<'_>) -> bool {
     items::item(&Object::of(item)).is_ok_and(|read| read.role == Role::User && !is_injected(&read))
 }
 
-/// The texts and media of an item, one part each.
-fn texts_and_media<'a>(item: &Message<'a>) -> Vec<Part<'a>> {
-    let mut parts = Vec::new();
+/// Adds the texts and media of an item, one part each.
+fn add_texts_and_media<'a>(item: &Message<'a>, parts: &mut Vec<Part<'a>>) {
     item.content.pieces(&mut |_, piece| match (piece.text(), piece) {
         (Some(text), _) if !text.is_empty() => parts.push(Part { json: item.json, kind: PartKind::Text(text) }),
         (_, Piece::Media(kind, json)) => parts.push(Part { json, kind: PartKind::Media(kind) }),
         _ => {}
     });
-    parts
 }
 
 #[cfg(test)]

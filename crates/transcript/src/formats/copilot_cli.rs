@@ -105,24 +105,31 @@ fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<C
     const COPIES: [&str; 4] = ["detailedContent", "contents", "structuredContent", "uiResource"];
     let data = message.json.get("data")?;
     let output = CallOutput::of(events::output(data), OutputShape::Blocks("text"))?;
-    let result = data.get("result").filter(|_| events::has_succeeded(data));
-    let copies = COPIES.iter().filter_map(|key| result?.get(key));
-    Some(output.with_failure(!events::has_succeeded(data)).with_copies(copies))
+    if !events::has_succeeded(data) {
+        return Some(output.with_failure(true));
+    }
+    let result = data.get("result");
+    Some(output.with_copies(COPIES.iter().filter_map(|key| result?.get(key))))
 }
 
 /// Writes the event that Copilot writes after a compaction, with the members that it reads. Its time is later than
 /// that of all that stays, so that sizes recorded before it are told from later ones.
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
     let links = at.links(KEYS);
-    let id = links.kept.iter().find_map(|entry| links.removed_parent(*entry));
-    let id = id.filter(|id| is_uuid(id));
     let neighbour = at.neighbour();
-    let id = id.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.map_or("", |line| line.raw())])));
-    let start = links.kept.first().filter(|line| line.member_is("type", "session.start"));
-    let parent = start.and_then(|start| start.get("id")).map_or(Value::Null, copied);
+    let id = match links.kept.iter().find_map(|entry| links.removed_parent(*entry)) {
+        Some(id) if is_uuid(&id) => id,
+        _ => Cow::Owned(uuid(&[summary.text, neighbour.map_or("", |line| line.raw())])),
+    };
+    let parent = match links.kept.first() {
+        Some(start) if start.member_is("type", "session.start") => start.get("id").map(copied),
+        _ => None,
+    };
     let latest = links.kept.iter().filter_map(|line| written(*line)).max();
-    let timestamp = latest.and_then(|latest| time::in_utc(latest.checked_add(1)?)).map(Value::from);
-    let timestamp = timestamp.or_else(|| neighbour.and_then(|line| line.get("timestamp")).map(copied));
+    let timestamp = match latest.and_then(|latest| time::in_utc(latest.checked_add(1)?)) {
+        Some(time) => Some(Value::from(time)),
+        None => neighbour.and_then(|line| line.get("timestamp")).map(copied),
+    };
     vec![json!({
         "type": "session.compaction_complete",
         "data": {"success": true, "summaryContent": summary.text},
@@ -148,7 +155,10 @@ impl Session for CopilotCli {
 
     /// Reads the size of the context that Copilot records when a session ends.
     fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
-        let size = note.at(&["data", "currentTokens"]).filter(|_| note.member_is("type", "session.shutdown"))?;
+        if !note.member_is("type", "session.shutdown") {
+            return None;
+        }
+        let size = note.at(&["data", "currentTokens"])?;
         Usage::possible(size.raw().parse().ok()?, 0, 0).map(SizeNote::Usage)
     }
 

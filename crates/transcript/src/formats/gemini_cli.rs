@@ -16,7 +16,7 @@ use crate::format::{
     EntryKind, EnvelopeRule, EnvelopeScore, Format, Hooks, InnerList, InsertionPoint, MatchScore, OnBrokenLine,
     Session, SummaryMessage, TextBlock, Transcript,
 };
-use crate::formats::shared::fields::{copied, id, non_null, role_in};
+use crate::formats::shared::fields::{copied, elements_of, id, list, role_in};
 use crate::formats::shared::links::uuid;
 use crate::formats::shared::parts;
 use crate::formats::shared::skipped::match_unknown;
@@ -81,30 +81,35 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     }
     let Some(kind) = message.get_text("type") else {
         if let Some(list) = replay::list_of_all(message.json) {
-            // A list of all messages begins a session, alone behind its first record.
-            let scores: Vec<MatchScore> = list.items().map(|message| match_score(&Object::of(message))).collect();
-            return if scores.contains(&MatchScore::Mismatch) {
-                MatchScore::Mismatch
-            } else if scores.is_empty() || scores.iter().any(|score| score.is_message()) {
-                MatchScore::Own("all messages of a session")
-            } else {
-                MatchScore::Neutral
-            };
+            return score_of_all(list);
         }
         let is_record = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
         return if is_record { MatchScore::Neutral } else { match_unknown(message) };
     };
-    let has = |key| message.get(key).is_some();
-    if has("role") || message.at(&["message", "role"]).is_some() {
+    if message.get("role").is_some() || message.at(&["message", "role"]).is_some() {
         return MatchScore::Mismatch;
     }
-    let is_whole = ["content", "id", "timestamp"].into_iter().all(has);
+    let is_whole = ["content", "id", "timestamp"].iter().all(|key| message.get(key).is_some());
     match role(kind) {
-        Some(_) if is_whole && !has("message") => MatchScore::Own("a message of a session"),
+        Some(_) if is_whole && message.get("message").is_none() => MatchScore::Own("a message of a session"),
         Some(_) => MatchScore::Mismatch,
         None if is_whole && kind.is_in(&["info", "error", "warning"]) => MatchScore::Neutral,
         None => MatchScore::Skipped,
     }
+}
+
+/// How well a list of all messages fits. It begins a session, alone behind its first record.
+fn score_of_all(list: Json<'_>) -> MatchScore {
+    const OF_ALL: MatchScore = MatchScore::Own("all messages of a session");
+    let mut score = if list.items().next().is_none() { OF_ALL } else { MatchScore::Neutral };
+    for message in list.items() {
+        match match_score(&Object::of(message)) {
+            MatchScore::Mismatch => return MatchScore::Mismatch,
+            of_message if of_message.is_message() => score = OF_ALL,
+            _ => {}
+        }
+    }
+    score
 }
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -117,20 +122,14 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     if role != Role::Other && message.get("content").is_none() {
         return Err("has no content".to_owned());
     }
-    let tool_calls = || non_null(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
-    let result_in = |call: Json<'a>| call.get("result").filter(|list| !list.is_falsy());
-    let said = content_of(message.get("content"));
-    let has_all_calls = holds_calls(&said);
+    let rest = RareFields::of_role(if role == Role::Other { Some(kind) } else { None });
+    let content = content_of(message.get("content"));
+    let has_all_calls = holds_calls(&content);
     let mut calls = Vec::new();
     let mut results = Vec::new();
-    let mut parts = match (said, message.get("content")) {
-        (Content::Text(text), _) if tool_calls().next().is_none() => {
-            return Ok(Message {
-                role,
-                content: Content::Text(text),
-                rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
-                ..Message::empty(json)
-            });
+    let mut parts = match (content, message.get("content")) {
+        (Content::Text(text), _) if list(message, "toolCalls").next().is_none() => {
+            return Ok(Message { role, content: Content::Text(text), rest, ..Message::empty(json) });
         }
         (Content::Parts(parts), _) => parts.into_vec(),
         (Content::Text(text), Some(json)) if !text.is_empty() => vec![Part { json, kind: PartKind::Text(text) }],
@@ -143,14 +142,14 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
             results.push(ResultRef::new(part.json, id(answer.get("id"))));
         }
     }
-    for call in tool_calls() {
+    for call in list(message, "toolCalls") {
         if !has_all_calls {
             parts.extend(call.get("args").map(|json| Part { json, kind: PartKind::Call }));
             if call.kind() == JsonKind::Object {
                 calls.push(parts::call(call, call));
             }
         }
-        if let Some(list) = result_in(call) {
+        if let Some(list) = call.get("result").filter(|list| !list.is_falsy()) {
             parts.push(Part { json: list, kind: PartKind::Result(result(list)) });
             results.push(ResultRef { denial: denial(call), ..ResultRef::new(list, id(call.get("id"))) });
         }
@@ -160,7 +159,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         content: Content::of_parts(parts.into()),
         calls: calls.into(),
         results: results.into(),
-        rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
+        rest,
         ..Message::empty(json)
     })
 }
@@ -174,20 +173,19 @@ fn holds_calls(content: &Content<'_>) -> bool {
 
 fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
     let result = answer.json;
-    let is_own = |call: &Json<'a>| call.get("result").is_some_and(|own| own.span() == result.span());
-    let calls = message.json.get("toolCalls").into_iter().flat_map(|calls| calls.items());
-    let Some(call) = calls.into_iter().find(is_own) else { return parts::output(result) };
+    let mut calls = elements_of(message.json, "toolCalls");
+    let call = calls.find(|call| call.get("result").is_some_and(|of_call| of_call.span() == result.span()));
+    let Some(call) = call else { return parts::output(result) };
     let output = match result.items().find_map(parts::output) {
         Some(output) => output,
         None => CallOutput::of(Some(result), OutputShape::Blocks(""))?,
     };
-    let failed = call.member_is("status", "error");
-    Some(output.with_failure(failed).with_copies(call.get("resultDisplay")))
+    let has_failed = call.member_is("status", "error");
+    Some(output.with_failure(has_failed).with_copies(call.get("resultDisplay")))
 }
 
 fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
-    let list = message.json.get("content").into_iter().flat_map(|parts| parts.items());
-    list.filter_map(parts::hosted).collect()
+    elements_of(message.json, "content").filter_map(parts::hosted).collect()
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -198,10 +196,9 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
         message["timestamp"] = copied(time);
     }
     message["type"] = json!("user");
-    let of_user = |message: &&Message<'_>| message.role == Role::User;
-    let as_parts = at.transcript.messages.iter().rfind(of_user).and_then(|message| message.json.get("content"));
-    message["content"] = match as_parts.map(|content| content.kind()) {
-        Some(JsonKind::Array) => json!([{"text": summary.text}]),
+    let of_user = at.transcript.messages.iter().rfind(|message| message.role == Role::User);
+    message["content"] = match of_user.and_then(|message| message.json.get("content")) {
+        Some(content) if content.kind() == JsonKind::Array => json!([{"text": summary.text}]),
         _ => json!(summary.text),
     };
     vec![message]
@@ -226,11 +223,14 @@ fn refusal(transcript: &Transcript<'_>) -> Option<String> {
         }
     }
     // In the replay, a record stays where its id first occurred.
-    transcript.messages.iter().enumerate().find_map(|(index, message)| {
-        let id = message.json.get_text("id")?.decode();
-        let elsewhere = first.get(&id).is_some_and(|before| *before < index);
-        elsewhere.then(|| format!("the record `{id}` comes again behind another message"))
-    })
+    for (index, message) in transcript.messages.iter().enumerate() {
+        let Some(id) = message.json.get_text("id") else { continue };
+        let id = id.decode();
+        if first.get(&id).is_some_and(|before| *before < index) {
+            return Some(format!("the record `{id}` comes again behind another message"));
+        }
+    }
+    None
 }
 
 impl Session for GeminiCli {
@@ -249,8 +249,8 @@ impl Session for GeminiCli {
 
 /// Whether a file is a session by its name, in the form of either version.
 fn is_session(name: &str) -> bool {
-    let stem = name.strip_suffix(".json").or_else(|| name.strip_suffix(".jsonl"));
-    stem.is_some_and(|stem| stem.starts_with("session-") && !stem.contains('.'))
+    let Some(stem) = name.strip_suffix(".json").or_else(|| name.strip_suffix(".jsonl")) else { return false };
+    stem.starts_with("session-") && !stem.contains('.')
 }
 
 fn role(kind: Text<'_>) -> Option<Role> {
@@ -268,8 +268,7 @@ fn content_of(content: Option<Json<'_>>) -> Content<'_> {
 
 /// The record that the user did not allow a call, or cancelled it: its status.
 fn denial(call: Json<'_>) -> Option<Box<Denial<'_>>> {
-    call.get_text("status").filter(|status| status.is("cancelled"))?;
-    Some(Box::new(Denial::new(None)))
+    if call.member_is("status", "cancelled") { Some(Box::new(Denial::new(None))) } else { None }
 }
 
 /// Reads the result of a call: the parts that the model was sent.

@@ -137,7 +137,7 @@ fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<C
         return CallOutput::in_content(inner, "text");
     }
     let result = message.json.at(&["event", "result"])?;
-    let failed = result.get("isError").is_some_and(|is_error| is_error.raw() == "true");
+    let failed = result.member_is_true("isError");
     CallOutput::of(result.get("output"), OutputShape::Blocks("text")).map(|output| output.with_failure(failed))
 }
 

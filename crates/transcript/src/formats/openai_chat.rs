@@ -19,7 +19,6 @@ use crate::json::{Items, Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Call, Content, Message, Part, PartKind, RareFields, Role};
 use crate::order::{MessageOrder, OrderRule, ResultPlacement, Spelling, Texts};
-use crate::text::Text;
 use crate::usage::UsageAt;
 
 /// The block types that only this format has.
@@ -82,14 +81,17 @@ impl Session for Hermes {
         if !values.clone().any(is_note) {
             return Vec::new();
         }
-        let kind = |value| if is_note(value) { EntryKind::Note(Retention::Always) } else { EntryKind::Message };
-        values.map(kind).collect()
+        values.map(entry_kind).collect()
     }
 }
 
 /// Whether a row is what Hermes notes of a session, as its tools. It is not sent.
 fn is_note(row: Json<'_>) -> bool {
     row.member_is("role", "session_meta")
+}
+
+fn entry_kind(row: Json<'_>) -> EntryKind {
+    if is_note(row) { EntryKind::Note(Retention::Always) } else { EntryKind::Message }
 }
 
 fn match_score(message: &Object<'_>) -> MatchScore {
@@ -118,12 +120,13 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     if non_null(message, "function_call").is_some() {
         return MatchScore::Own("function_call");
     }
-    let own = |kind: Text<'_>| OWN_BLOCKS.iter().any(|own| kind.is(own));
-    if block_types(message).any(|(_, kind)| kind.is_some_and(own)) {
+    if block_types(message).any(|(_, kind)| kind.is_some_and(|kind| kind.is_in(&OWN_BLOCKS))) {
         return MatchScore::Own("its content blocks");
     }
-    if let Some(own) = ["reasoning_content", "api_content"].into_iter().find(|key| message.get_text(key).is_some()) {
-        return MatchScore::Own(own);
+    for own in ["reasoning_content", "api_content"] {
+        if message.get_text(own).is_some() {
+            return MatchScore::Own(own);
+        }
     }
     MatchScore::Plain
 }
@@ -134,40 +137,59 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     if read.role != Role::Assistant {
         return Ok(read);
     }
-    let media = |json, kind| {
-        let medium = Part { json, kind: PartKind::Media(kind) };
-        Part { json, kind: PartKind::Mixed(Content::Parts(Box::new([medium]))) }
-    };
-    let pictures = elements(message.get(PICTURES), JsonKind::Object).map(|json| media(json, MediaKind::Picture));
-    let sound = message.get("audio").filter(|sound| sound.get("data").is_some());
+    let mut beside = Vec::new();
     // A refusal stands where an answer has its content.
-    let refusal = message.get("refusal").filter(|_| read.content.is_empty() && read.calls.is_empty());
-    let refusal = refusal.and_then(|json| Some(Part { json, kind: PartKind::Refusal(json.text()?) }));
-    let refusal = refusal.filter(|part| !part.json.is_falsy());
-    let sound = sound.map(|json| media(json, MediaKind::Sound));
-    let beside = refusal.into_iter().chain(pictures).chain(sound).collect();
+    if read.content.is_empty()
+        && read.calls.is_empty()
+        && let Some(json) = message.get("refusal")
+        && let Some(refusal) = json.text().filter(|refusal| !refusal.is_empty())
+    {
+        beside.push(Part { json, kind: PartKind::Refusal(refusal) });
+    }
+    for picture in elements(message.get(PICTURES), JsonKind::Object) {
+        beside.push(medium_beside(picture, MediaKind::Picture));
+    }
+    if let Some(sound) = message.get("audio").filter(|sound| sound.get("data").is_some()) {
+        beside.push(medium_beside(sound, MediaKind::Sound));
+    }
     read.content = with_parts(read.content, message.get("content"), beside);
     Ok(read)
+}
+
+/// Reads a medium beside the content of an answer.
+fn medium_beside(json: Json<'_>, kind: MediaKind) -> Part<'_> {
+    let medium = Part { json, kind: PartKind::Media(kind) };
+    Part { json, kind: PartKind::Mixed(Content::Parts(Box::new([medium]))) }
 }
 
 /// Puts what Hermes sends of a message in the place of its content. Hermes adds to what was said, as what it remembers
 /// of the user.
 fn send_instead<'a>(read: &mut Message<'a>, message: &Object<'a>) {
-    let sent = message.get_text("api_content").filter(|_| matches!(read.role, Role::User | Role::Assistant));
-    let (Some(sent), Content::Text(said)) = (sent.filter(|sent| !sent.is_empty()), &read.content) else { return };
-    let typed = Some(*said).filter(|said| !said.is_empty());
+    let Some(sent) = message.get_text("api_content").filter(|sent| !sent.is_empty()) else { return };
+    let Content::Text(utterance) = read.content else { return };
+    if !matches!(read.role, Role::User | Role::Assistant) {
+        return;
+    }
+    let typed = if utterance.is_empty() { None } else { Some(utterance) };
     read.rest = RareFields { typed, ..read.rare_fields() }.boxed();
     read.content = Content::Text(sent);
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-    let pairs = messages.windows(2).enumerate();
-    pairs.filter(|(_, two)| is_exit(&two[1]) || is_observed(&two[0], &two[1])).map(|(at, _)| (at, at + 1)).collect()
+    let mut groups = Vec::new();
+    for (at, pair) in messages.windows(2).enumerate() {
+        if is_exit(&pair[1]) || is_observed(&pair[0], &pair[1]) {
+            groups.push((at, at + 1));
+        }
+    }
+    groups
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
     let mut message = chat::summary(summary, at);
-    if let Some(mark) = at.mark().filter(|_| message["content"].is_string()) {
+    if message["content"].is_string()
+        && let Some(mark) = at.mark()
+    {
         message["content"] = json!([{"type": "text", "text": summary.text, "cache_control": copied(mark)}]);
     }
     // The mark identifies Mistral's models, and the summary may replace the last message with it.
@@ -204,21 +226,25 @@ fn order(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrde
 fn is_readable(message: &Object<'_>) -> bool {
     let mut blocks = block_types(message).peekable();
     let is_keyed = blocks.peek().is_some() && blocks.all(|(block, kind)| kind.is_none() && has_key(block));
-    let has_unread_blocks = is_keyed || block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread));
+    if is_keyed || block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread)) {
+        return false;
+    }
     let is_result = message.member_is("role", "tool");
-    let has_unread_members =
-        has_any(message, &["parts", "toolInvocations"]) || is_result && message.get_text("function").is_some();
-    let mut calls = list(message, "tool_calls").map(Object::of);
-    !has_unread_blocks && !has_unread_members && calls.all(|call| is_call(&call))
+    if has_any(message, &["parts", "toolInvocations"]) || is_result && message.get_text("function").is_some() {
+        return false;
+    }
+    list(message, "tool_calls").all(|call| is_call(&Object::of(call)))
 }
 
 /// Whether a call has this format: its function is an object with text arguments. Clones with object arguments give the
 /// call a type and an id.
 fn is_call(call: &Object<'_>) -> bool {
-    let is_typed = call.get("type").is_some() && call.get("id").is_some();
-    let is = |value: Option<Json<'_>>, kind: JsonKind| value.is_some_and(|value| value.kind() == kind);
-    !is(call.get("function"), JsonKind::String)
-        && (is_typed || !is(call.at(&["function", "arguments"]), JsonKind::Object))
+    let Some(function) = call.get("function") else { return true };
+    if function.kind() == JsonKind::String {
+        return false;
+    }
+    let has_object = function.get("arguments").is_some_and(|arguments| arguments.kind() == JsonKind::Object);
+    !has_object || call.get("type").is_some() && call.get("id").is_some()
 }
 
 /// Whether a result names its call but not its tool, as other formats do.
@@ -254,13 +280,12 @@ fn is_for_mistral(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> bo
 /// Whether the last message of the model has `"prefix": false`. A message at the end that the model should continue has
 /// `"prefix": true`, which other providers have too.
 fn last_answer_denies_prefix(messages: &[Message<'_>]) -> bool {
-    let has_prefix =
-        |message: &Message<'_>, spelled: &str| message.json.get("prefix").is_some_and(|prefix| prefix.raw() == spelled);
     let before = match messages {
-        [before @ .., last] if has_prefix(last, "true") => before,
+        [before @ .., last] if last.json.member_is_true("prefix") => before,
         all => all,
     };
-    before.iter().rfind(|message| message.role == Role::Assistant).is_some_and(|answer| has_prefix(answer, "false"))
+    let Some(answer) = before.iter().rfind(|message| message.role == Role::Assistant) else { return false };
+    answer.json.get("prefix").is_some_and(|prefix| prefix.raw() == "false")
 }
 
 #[cfg(test)]

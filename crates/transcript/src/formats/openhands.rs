@@ -5,6 +5,7 @@
 //! `condensation` replaces events by a summary.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
 
@@ -20,6 +21,7 @@ use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKin
 use crate::order::{OrderRule, ResultPlacement};
 use crate::outputs::CallOutput;
 use crate::status::Denial;
+use crate::text::Text;
 use crate::thin_list::ThinList;
 use crate::usage::UsageAt;
 
@@ -38,6 +40,8 @@ const NOT_SENT: [&str; 12] = [
     "stop",
     "",
 ];
+
+const NOT_AN_EVENT: &str = "is neither an action nor an observation";
 
 /// The format's row.
 pub(super) static FORMAT: Format = Format {
@@ -65,13 +69,20 @@ const SOURCES: [&str; 3] = ["agent", "environment", "user"];
 struct OpenHands;
 
 fn match_score(message: &Object<'_>) -> MatchScore {
-    if message.json.kind() == JsonKind::Array {
-        let events: Vec<Json<'_>> = message.json.items().collect();
-        let is_pair = matches!(events.as_slice(), [action, observation]
-            if is_event(&Object::of(*action)) && action.get("action").is_some() && observation.get_text("observation").is_some());
-        return if is_pair { MatchScore::Own("actions with their observations") } else { MatchScore::Mismatch };
+    if is_pair(message.json) {
+        MatchScore::Own("actions with their observations")
+    } else if message.json.kind() != JsonKind::Array && is_event(message) {
+        MatchScore::Own("actions and observations")
+    } else {
+        MatchScore::Mismatch
     }
-    if is_event(message) { MatchScore::Own("actions and observations") } else { MatchScore::Mismatch }
+}
+
+/// Whether a value is a list of an action and its observation.
+fn is_pair(json: Json<'_>) -> bool {
+    let mut events = json.items();
+    let (Some(action), Some(observation), None) = (events.next(), events.next(), events.next()) else { return false };
+    is_event(&Object::of(action)) && action.get("action").is_some() && observation.get_text("observation").is_some()
 }
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -81,19 +92,23 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         JsonKind::Object => vec![message.clone()],
         kind => return Err(format!("is {}, not an event", kind.noun())),
     };
-    let Some(first) = events.first().filter(|event| is_event(event)) else {
-        return Err("is neither an action nor an observation".to_owned());
-    };
+    let Some((first, observations)) = events.split_first() else { return Err(NOT_AN_EVENT.to_owned()) };
+    if !is_event(first) {
+        return Err(NOT_AN_EVENT.to_owned());
+    }
     let mut read = event(json, first);
     let mut answers: Vec<ResultRef<'a>> = read.results.into_iter().collect();
     let mut parts = Vec::new();
-    for observation in events.iter().skip(1).filter(|observation| !is_kind(observation, "null")) {
-        let text = observation.get_text("content").map_or_else(Content::empty, Content::Text);
+    for observation in observations {
+        if is_kind(observation, "null") {
+            continue;
+        }
         // In a pair whose action is not a call, the user ran the command.
-        let result =
-            |call: &Call<'a>| ResultRef { denial: denial(observation), ..ResultRef::new(observation.json, call.id) };
-        answers.extend(read.calls.first().map(result));
-        parts.push(Part { json: observation.get("content").unwrap_or(observation.json), kind: PartKind::Result(text) });
+        if let Some(call) = read.calls.first() {
+            answers.push(ResultRef { denial: denial(observation), ..ResultRef::new(observation.json, call.id) });
+        }
+        let content = observation.get("content");
+        parts.push(Part { json: content.unwrap_or(observation.json), kind: PartKind::Result(text_content(content)) });
     }
     read.content = with_parts(read.content, Some(first.json), parts);
     read.results = answers.into();
@@ -112,34 +127,45 @@ fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
 
 fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
     let event = action(answer.json)?;
-    let kind = event.member_is("observation", "error");
-    let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]));
-    let code = code.and_then(|code| code.get("exit_code").or(Some(code)));
-    let failed = code.and_then(|code| code.raw().parse::<i64>().ok()).is_some_and(|code| code > 0);
-    CallOutput::in_content(event, "text").map(|output| output.with_failure(kind || failed))
+    let output = CallOutput::in_content(event, "text")?;
+    let has_failed = event.member_is("observation", "error") || exit_code(event).is_some_and(|code| code > 0);
+    Some(output.with_failure(has_failed))
+}
+
+/// The exit code of a command, beside its output or among the output's metadata.
+fn exit_code(event: Json<'_>) -> Option<i64> {
+    let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]))?;
+    code.get("exit_code").unwrap_or(code).raw().parse().ok()
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
     let neighbour = at.neighbour();
-    let is_pair = neighbour.is_some_and(|neighbour| neighbour.kind() == JsonKind::Array);
     let mut event = Map::new();
     // Numbers ascend, and that of the last removed event is free.
     let before = &at.transcript.messages[..at.cutoff.min(at.transcript.messages.len())];
     let removed = (at.removed)();
-    let is_removed = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_ok();
-    let replaced = before.iter().rfind(is_removed).or(before.last()).map(|message| message.json);
-    let number = replaced.and_then(action).and_then(|event| event.get("id"));
-    event.extend(number.map(|id| ("id".to_owned(), copied(id))));
-    let time = neighbour.and_then(action).and_then(|event| event.get("timestamp"));
-    event.extend(time.map(|time| ("timestamp".to_owned(), copied(time))));
-    let said = json!({"source": "user", "message": summary.text, "action": "message",
-                      "args": {"content": summary.text, "wait_for_response": false}});
-    if let Value::Object(said) = said {
-        event.extend(said);
-    }
+    let last_removed = before.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
+    let replaced = last_removed.or(before.last()).and_then(|message| action(message.json));
+    copy_member(replaced, "id", &mut event);
+    copy_member(neighbour.and_then(action), "timestamp", &mut event);
+    event.insert("source".to_owned(), json!("user"));
+    event.insert("message".to_owned(), json!(summary.text));
+    event.insert("action".to_owned(), json!("message"));
+    event.insert("args".to_owned(), json!({"content": summary.text, "wait_for_response": false}));
     let event = Value::Object(event);
-    let nothing = || json!({"message": "No observation", "observation": "null", "content": "", "extras": {}});
-    vec![if is_pair { json!([event, nothing()]) } else { event }]
+    let is_in_pairs = neighbour.is_some_and(|neighbour| neighbour.kind() == JsonKind::Array);
+    if is_in_pairs {
+        let nothing = json!({"message": "No observation", "observation": "null", "content": "", "extras": {}});
+        return vec![json!([event, nothing])];
+    }
+    vec![event]
+}
+
+/// Copies a member of another event to a new one.
+fn copy_member(from: Option<Json<'_>>, key: &str, event: &mut Map<String, Value>) {
+    if let Some(value) = from.and_then(|from| from.get(key)) {
+        event.insert(key.to_owned(), copied(value));
+    }
 }
 
 /// Writes an observation without a number: events are numbered in order, and none is free.
@@ -147,16 +173,17 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Ne
     if calling.json.kind() == JsonKind::Array {
         return None;
     }
+    let (number, metadata) = (call.json.get("id"), call.json.get("tool_call_metadata"));
+    // Nothing else names the action.
+    number.or(metadata)?;
     let mut event = Map::new();
-    let timestamp = call.json.get("timestamp");
-    event.extend(timestamp.map(|time| ("timestamp".to_owned(), copied(time))));
+    copy_member(Some(call.json), "timestamp", &mut event);
     event.insert("source".to_owned(), json!("agent"));
     event.insert("message".to_owned(), json!(text));
-    event.extend(call.json.get("id").map(|id| ("cause".to_owned(), copied(id))));
-    let metadata = call.json.get("tool_call_metadata");
-    event.extend(metadata.map(|metadata| ("tool_call_metadata".to_owned(), copied(metadata))));
-    // Nothing else names the action.
-    event.get("cause").or_else(|| event.get("tool_call_metadata"))?;
+    if let Some(number) = number {
+        event.insert("cause".to_owned(), copied(number));
+    }
+    copy_member(Some(call.json), "tool_call_metadata", &mut event);
     event.insert("observation".to_owned(), json!("error"));
     event.insert("content".to_owned(), json!(text));
     event.insert("extras".to_owned(), json!({"error_id": ""}));
@@ -166,32 +193,25 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Ne
 impl Session for OpenHands {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let events: Vec<Object<'_>> = values.map(Object::of).collect();
-        let summarizes = |event: &Object<'_>| is_condensation(event) && argument(event, "summary").is_some();
-        let last = events.iter().rposition(summarizes);
-        let mut forgotten: HashSet<&str> = HashSet::new();
-        let mut ranges: Vec<(u64, u64)> = Vec::new();
-        // Iterates from the end: a condensation forgets only events before it, and numbers may repeat.
-        let entry = |index: usize| {
-            let event = &events[index];
-            if is_condensation(event) {
-                forgotten.extend(
-                    argument(event, "forgotten_event_ids").into_iter().flat_map(|ids| ids.items()).map(|id| id.raw()),
-                );
-                let end = |key| argument(event, key).and_then(|id| id.raw().parse().ok());
-                ranges.extend(end("forgotten_events_start_id").zip(end("forgotten_events_end_id")));
-                return if Some(index) == last { EntryKind::Message } else { EntryKind::Note(Retention::Obsolete) };
-            }
-            let is_within = |number: u64| ranges.iter().any(|(first, last)| (*first..=*last).contains(&number));
-            let is_forgotten = |id: &Json<'_>| forgotten.contains(id.raw()) || id.raw().parse().is_ok_and(is_within);
-            match event {
-                _ if event.get("id").as_ref().is_some_and(is_forgotten) => EntryKind::Note(Retention::Obsolete),
-                _ if event.json.kind() == JsonKind::Object && NOT_SENT.iter().any(|kind| is_kind(event, kind)) => {
-                    EntryKind::Note(Retention::WithPrevious)
-                }
-                _ => EntryKind::Message,
-            }
-        };
-        let mut entries: Vec<EntryKind> = (0..events.len()).rev().map(entry).collect();
+        let mut forgotten = Forgotten::default();
+        let mut has_summary = false;
+        let mut entries = Vec::with_capacity(events.len());
+        // From the end: a condensation forgets only events before it, and numbers may repeat.
+        for event in events.iter().rev() {
+            entries.push(if is_condensation(event) {
+                forgotten.add(event);
+                // The last summary is sent.
+                let is_sent = !has_summary && argument(event, "summary").is_some();
+                has_summary |= is_sent;
+                if is_sent { EntryKind::Message } else { EntryKind::Note(Retention::Obsolete) }
+            } else if event.get("id").is_some_and(|id| forgotten.has(id)) {
+                EntryKind::Note(Retention::Obsolete)
+            } else if event.json.kind() == JsonKind::Object && NOT_SENT.iter().any(|kind| is_kind(event, kind)) {
+                EntryKind::Note(Retention::WithPrevious)
+            } else {
+                EntryKind::Message
+            });
+        }
         entries.reverse();
         entries
     }
@@ -202,21 +222,46 @@ impl Session for OpenHands {
     }
 }
 
+/// The numbers of the events that condensations forget.
+#[derive(Default)]
+struct Forgotten<'a> {
+    ids: HashSet<&'a str>,
+    ranges: Vec<RangeInclusive<u64>>,
+}
+
+impl<'a> Forgotten<'a> {
+    fn add(&mut self, condensation: &Object<'a>) {
+        if let Some(ids) = argument(condensation, "forgotten_event_ids") {
+            self.ids.extend(ids.items().map(|id| id.raw()));
+        }
+        let first = number(condensation, "forgotten_events_start_id");
+        let last = number(condensation, "forgotten_events_end_id");
+        if let (Some(first), Some(last)) = (first, last) {
+            self.ranges.push(first..=last);
+        }
+    }
+
+    fn has(&self, id: Json<'_>) -> bool {
+        self.ids.contains(id.raw())
+            || id.raw().parse().is_ok_and(|number| self.ranges.iter().any(|range| range.contains(&number)))
+    }
+}
+
 /// The event of a message, or the first of its two.
 fn action(message: Json<'_>) -> Option<Json<'_>> {
     if message.kind() == JsonKind::Array { message.items().next() } else { Some(message) }
 }
 
 fn is_event(event: &Object<'_>) -> bool {
-    let has = |key| event.get_text(key).is_some();
     // Other programs write the action and the observation into one object.
+    let has = |key| event.get_text(key).is_some();
     let is_by_known = event.get_text("source").is_some_and(|source| source.is_in(&SOURCES));
     has("action") != has("observation") && (is_by_known || !has("source") && event.get("cause").is_some())
 }
 
 fn is_kind(event: &Object<'_>, kind: &str) -> bool {
-    let is = |key| event.member_is(key, kind);
-    if event.get("action").is_some() { is("action") } else { is("observation") }
+    let key = if event.get("action").is_some() { "action" } else { "observation" };
+    event.member_is(key, kind)
 }
 
 /// The record that the user rejected an action: a kind of observation of its own.
@@ -237,58 +282,88 @@ fn argument<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
     event.get("args")?.get(key).filter(|value| value.kind() != JsonKind::Null)
 }
 
+/// The first of these arguments that an event has.
+fn first_argument<'a>(event: &Object<'a>, keys: &[&str]) -> Option<Json<'a>> {
+    keys.iter().find_map(|key| argument(event, key))
+}
+
+fn number(event: &Object<'_>, key: &str) -> Option<u64> {
+    argument(event, key)?.raw().parse().ok()
+}
+
+fn text_content(json: Option<Json<'_>>) -> Content<'_> {
+    json.and_then(|json| json.text()).map_or_else(Content::empty, Content::Text)
+}
+
 /// Reads an event of the message `json`.
 fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
+    let Some(action) = event.get_text("action") else { return observation(json, event) };
     let is_by_agent = event.member_is("source", "agent");
-    let is_condensation = is_condensation(event);
-    let mut read =
-        Message { role: Role::User, earlier: is_condensation, is_boundary: is_condensation, ..Message::empty(json) };
-    let call_id = || event.get("tool_call_metadata").and_then(|call| id(call.get("tool_call_id")));
-    let text = |json: Option<Json<'a>>| json.and_then(|json| json.text()).map_or_else(Content::empty, Content::Text);
-    let Some(action) = event.get_text("action") else {
-        let answered = call_id().or_else(|| id(event.get("cause")));
-        if answered.is_some() {
-            read.role = Role::Tool;
-            read.results = ThinList::from([ResultRef { denial: denial(event), ..ResultRef::new(json, answered) }]);
-        }
-        read.content = text(event.get("content"));
-        return read;
-    };
-    let said = ["content", "summary", "final_thought"].iter().find_map(|key| argument(event, key));
-    let speaks = ["message", "system", "condensation", "finish", "reject"].iter().any(|kind| action.is(kind));
-    if speaks || !is_by_agent {
-        let own = said.or_else(|| argument(event, "thought")).or_else(|| argument(event, "command"));
-        let own = own.or_else(|| event.get("message"));
-        let pictures = elements(argument(event, "image_urls"), JsonKind::String);
-        let pictures = pictures.map(|json| Part { json, kind: PartKind::Media(MediaKind::Picture) });
-        read.content = with_parts(text(own), own, pictures.collect());
-        read.role = if action.is("system") {
-            Role::System
-        } else if is_by_agent && !read.earlier {
-            Role::Assistant
-        } else {
-            Role::User
-        };
-        return read;
+    if !is_by_agent || action.is_in(&["message", "system", "condensation", "finish", "reject"]) {
+        return utterance(json, event, action);
     }
-    read.role = Role::Assistant;
+    let mut parts = Vec::new();
+    if let Some(thought) = argument(event, "thought")
+        && let Some(text) = thought.text().filter(|text| !text.is_empty())
+    {
+        parts.push(Part { json: thought, kind: PartKind::Text(text) });
+    }
     let args = event.get("args");
-    let thought =
-        argument(event, "thought").and_then(|json| Some((json, json.text().filter(|text| !text.is_empty())?)));
-    let thought = thought.map(|(json, text)| Part { json, kind: PartKind::Text(text) });
-    let call = args.map(|json| Part { json, kind: PartKind::Call });
-    read.content = Content::of_parts(thought.into_iter().chain(call).collect());
+    parts.extend(args.map(|json| Part { json, kind: PartKind::Call }));
     // An editor is one tool for reading and editing: only the action says which.
-    let name = event.get("tool_call_metadata").and_then(|call| call.get_text("function_name"));
-    let name = name.filter(|_| !action.is("read"));
-    read.calls = ThinList::from([Call {
+    let name = if action.is("read") { None } else { event.at(&["tool_call_metadata", "function_name"]) };
+    let call = Call {
         json: event.json,
-        id: call_id().or_else(|| id(event.get("id"))),
-        name: name.or(Some(action)),
+        id: call_id(event).or_else(|| id(event.get("id"))),
+        name: name.and_then(|name| name.text()).or(Some(action)),
         arguments: args.map_or(Arguments::Absent, Arguments::Value),
         place: CallPlace::Content,
-    }]);
-    read
+    };
+    Message {
+        role: Role::Assistant,
+        content: Content::of_parts(parts.into()),
+        calls: ThinList::from([call]),
+        ..Message::empty(json)
+    }
+}
+
+/// Reads an observation of the message `json`.
+fn observation<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
+    let content = text_content(event.get("content"));
+    let answered = call_id(event).or_else(|| id(event.get("cause")));
+    if answered.is_none() {
+        return Message { role: Role::User, content, ..Message::empty(json) };
+    }
+    let result = ResultRef { denial: denial(event), ..ResultRef::new(json, answered) };
+    Message { role: Role::Tool, content, results: ThinList::from([result]), ..Message::empty(json) }
+}
+
+/// Reads an action of the message `json` with which somebody speaks.
+fn utterance<'a>(json: Json<'a>, event: &Object<'a>, action: Text<'a>) -> Message<'a> {
+    let words = first_argument(event, &["content", "summary", "final_thought", "thought", "command"]);
+    let words = words.or_else(|| event.get("message"));
+    let pictures = elements(argument(event, "image_urls"), JsonKind::String);
+    let pictures = pictures.map(|json| Part { json, kind: PartKind::Media(MediaKind::Picture) });
+    let is_condensation = action.is("condensation");
+    let role = if action.is("system") {
+        Role::System
+    } else if event.member_is("source", "agent") && !is_condensation {
+        Role::Assistant
+    } else {
+        Role::User
+    };
+    Message {
+        role,
+        content: with_parts(text_content(words), words, pictures.collect()),
+        earlier: is_condensation,
+        is_boundary: is_condensation,
+        ..Message::empty(json)
+    }
+}
+
+/// The id of the model's call, which actions and observations name.
+fn call_id<'a>(event: &Object<'a>) -> Option<Text<'a>> {
+    id(event.get("tool_call_metadata")?.get("tool_call_id"))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use sent::is_of_openclaw;
-use written::{line, write_result, write_summary};
+use written::{Link, bridge, write_result, write_summary};
 
 use crate::edit::Edit;
 use crate::format::{
@@ -122,36 +122,43 @@ fn match_score(message: &Object<'_>) -> MatchScore {
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let json = message.json;
     let Some(inner) = message.get("message").map(Object::of) else {
-        let said = message.get("summary").or_else(|| message.get("content"));
-        if said.is_none() {
+        let text = message.get("summary").or_else(|| message.get("content"));
+        if text.is_none() {
             return Err("is not a line with a message".to_owned());
         }
-        let read = message_of(json, Role::User, content(said, block), is_summary(message));
-        return Ok(Message { is_boundary: is_compaction(message), ..read });
+        return Ok(Message {
+            role: Role::User,
+            content: content(text, block),
+            earlier: is_summary(message),
+            is_boundary: is_compaction(message),
+            ..Message::empty(json)
+        });
     };
     let name = inner.get_text("role").ok_or("has no role")?;
-    let role = match name {
-        _ if name.is("assistant") => Role::Assistant,
-        _ if name.is("toolResult") => Role::Tool,
-        _ if ["user", "bashExecution", "custom", "hookMessage"].iter().any(|user| name.is(user)) => Role::User,
+    let role = match name.decode().as_ref() {
+        "assistant" => Role::Assistant,
+        "toolResult" => Role::Tool,
+        "user" | "bashExecution" | "custom" | "hookMessage" => Role::User,
         _ => Role::Other,
     };
-    let said = if name.is("bashExecution") { command_and_output(&inner) } else { content(inner.get("content"), block) };
-    let mut read = message_of(json, role, said, false);
-    read.rest = RareFields::of_role(Some(name).filter(|_| role == Role::Other));
-    if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
-        read.calls = calls_in(blocks);
-    }
-    if role == Role::Tool {
-        read.results = ThinList::from([ResultRef::new(json, id(inner.get("toolCallId")))]);
+    let mut read = Message { role, ..Message::empty(json) };
+    let blocks = inner.get("content");
+    read.content = if name.is("bashExecution") { command_and_output(&inner) } else { content(blocks, block) };
+    match role {
+        Role::Assistant => read.calls = blocks.map_or_else(ThinList::default, calls_in),
+        Role::Tool => read.results = ThinList::from([ResultRef::new(json, id(inner.get("toolCallId")))]),
+        Role::Other => read.rest = RareFields::of_role(Some(name)),
+        _ => {}
     }
     Ok(read)
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     // pi would misread a compaction without the entry that it names.
-    let compaction = messages.iter().rposition(|message| message.is_boundary);
-    compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
+    match messages.iter().rposition(|message| message.is_boundary) {
+        Some(compaction) if compaction > 0 => vec![(0, compaction)],
+        _ => Vec::new(),
+    }
 }
 
 fn calls_in(blocks: Json<'_>) -> ThinList<Call<'_>> {
@@ -161,10 +168,10 @@ fn calls_in(blocks: Json<'_>) -> ThinList<Call<'_>> {
 fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
     let inner = message.json.get("message")?;
     if let Some(ContentEdit { sent, .. }) = message.content_edit() {
-        let has_failed = inner.get("isError").is_some_and(|value| value.raw() == "true");
-        return CallOutput::of(Some(sent), OutputShape::Blocks("text")).map(|output| output.with_failure(has_failed));
+        let output = CallOutput::of(Some(sent), OutputShape::Blocks("text"))?;
+        return Some(output.with_failure(inner.member_is_true("isError")));
     }
-    CallOutput::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
+    Some(CallOutput::in_content(inner, "text")?.with_copies(inner.get("details")))
 }
 
 impl Session for Pi {
@@ -188,14 +195,14 @@ impl Session for Pi {
     }
 
     fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
-        context_edits::is_edit_note(note).then_some(SizeNote::Smaller)
+        if context_edits::is_edit_note(note) { Some(SizeNote::Smaller) } else { None }
     }
 
     fn link_results(&self, transcript: &Transcript<'_>, results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
         let mut last_of = HashMap::new();
         for (calling, results) in results {
             let calling = transcript.messages[*calling].json;
-            let Some(id) = calling.get("parentId").and_then(|_| calling.get_text("id")) else { continue };
+            let (Some(_), Some(id)) = (calling.get("parentId"), calling.get_text("id")) else { continue };
             let mut last = id.decode().into_owned();
             for (at, result) in results.iter_mut().enumerate() {
                 let id = uuid(&["result", &at.to_string(), calling.raw()])[..8].to_owned();
@@ -215,7 +222,7 @@ impl Session for Pi {
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
         let (id, parent) = (entry.get_text("id")?, entry.get("parentId")?.text().map(|parent| parent.decode()));
-        Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
+        Some(bridge(entry, Link { id: &id.decode(), parent: parent.as_deref() }))
     }
 
     fn broken_links<'a>(&self, transcript: &Transcript<'a>) -> Faults<LooseEntry<'a>> {
@@ -258,17 +265,21 @@ fn is_summary(line: &Object<'_>) -> bool {
     is_compaction(line) || line.member_is("type", "branch_summary")
 }
 
-fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: bool) -> Message<'a> {
-    Message { role, content, earlier, ..Message::empty(json) }
-}
-
 /// Reads a command that the user ran, with its output.
 fn command_and_output<'a>(inner: &Object<'a>) -> Content<'a> {
-    let text = |key| inner.get(key).and_then(|json| Some((json, json.text()?)));
-    let command = text("command").map(|(json, text)| Part { json, kind: PartKind::Text(text) });
+    let mut parts = Vec::new();
+    if let Some(json) = inner.get("command")
+        && let Some(command) = json.text()
+    {
+        parts.push(Part { json, kind: PartKind::Text(command) });
+    }
     // Nobody said what a program printed.
-    let output = text("output").map(|(json, text)| Part { json, kind: PartKind::Result(Content::Text(text)) });
-    Content::of_parts(command.into_iter().chain(output).collect())
+    if let Some(json) = inner.get("output")
+        && let Some(output) = json.text()
+    {
+        parts.push(Part { json, kind: PartKind::Result(Content::Text(output)) });
+    }
+    Content::of_parts(parts.into())
 }
 
 fn is_call(block: Json<'_>) -> bool {

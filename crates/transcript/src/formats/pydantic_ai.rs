@@ -10,7 +10,7 @@ use crate::compaction::ProviderCompaction;
 use crate::foreign;
 use crate::format::{Format, Hooks, InsertionPoint, MatchScore, NewResult, SettingParts, SummaryMessage, TextBlock};
 use crate::formats::shared::blocks::reasoning;
-use crate::formats::shared::fields::{call_part, check_object, id, non_null, of_hosted};
+use crate::formats::shared::fields::{begins_with, call_part, check_object, id, non_null, of_hosted};
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Arguments, Call, Content, Message, Part, PartKind, ResultRef, Role};
@@ -68,25 +68,27 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         return Err("has no list of parts".to_owned());
     };
     let parts: Vec<Json<'a>> = parts.items().collect();
-    let has = |kind: &str| parts.iter().any(|part| is(*part, kind));
-    let role = if is_response {
-        Role::Assistant
-    } else if has("system-prompt") || !parts.is_empty() && parts.iter().all(|part| is_of_program(*part)) {
-        Role::System
-    } else {
-        Role::User
-    };
-    Ok(Message {
-        role,
-        content: Content::of_parts(parts.iter().flat_map(|part| self::parts(*part, role)).collect()),
-        calls: parts.iter().filter(|part| is(**part, "tool-call")).map(|part| call(*part)).collect(),
-        results: parts
-            .iter()
-            .filter(|part| is_answer(**part))
-            .map(|part| ResultRef { denial: denial(*part), ..ResultRef::new(*part, id(part.get("tool_call_id"))) })
-            .collect(),
-        ..Message::empty(json)
-    })
+    let role = if is_response { Role::Assistant } else { role_of_request(&parts) };
+    let mut content = Vec::with_capacity(parts.len());
+    let mut calls = Vec::new();
+    let mut results = Vec::new();
+    for part in parts {
+        content.append(&mut self::parts(part, role));
+        if is(part, "tool-call") {
+            calls.push(call(part));
+        } else if is_answer(part) {
+            results.push(ResultRef { denial: denial(part), ..ResultRef::new(part, id(part.get("tool_call_id"))) });
+        }
+    }
+    let content = Content::of_parts(content.into());
+    Ok(Message { role, content, calls: calls.into(), results: results.into(), ..Message::empty(json) })
+}
+
+/// The speaker of a request with these parts.
+fn role_of_request(parts: &[Json<'_>]) -> Role {
+    let is_of_operator = parts.iter().any(|part| is(*part, "system-prompt"))
+        || !parts.is_empty() && parts.iter().all(|part| is_of_program(*part));
+    if is_of_operator { Role::System } else { Role::User }
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -95,21 +97,20 @@ fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
 
 fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
     let part = answer.json;
-    let outcome = part.member_is("outcome", "failed");
     let output = CallOutput::of(part.get("content"), OutputShape::Any)?;
-    Some(output.with_failure(outcome || is(part, "retry-prompt")))
+    Some(output.with_failure(part.member_is("outcome", "failed") || is(part, "retry-prompt")))
 }
 
 fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
-    let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
-    let returned = parts.filter(|part| is(*part, "builtin-tool-return"));
-    let result = |part: Json<'a>| {
-        let content = part.get("content")?;
-        let is_medium = matches!(text_or_media(content).kind, PartKind::Media(_));
-        let shape = if is_medium { OutputShape::Any } else { OutputShape::Texts };
-        Some(HostedResult { name: part.get_text("tool_name"), output: CallOutput::of(Some(content), shape)? })
-    };
-    returned.filter_map(result).collect()
+    let Some(parts) = message.json.get("parts") else { return Vec::new() };
+    parts.items().filter(|part| is(*part, "builtin-tool-return")).filter_map(provider_result).collect()
+}
+
+fn provider_result(part: Json<'_>) -> Option<HostedResult<'_>> {
+    let content = part.get("content")?;
+    let is_medium = matches!(text_or_media(content).kind, PartKind::Media(_));
+    let shape = if is_medium { OutputShape::Any } else { OutputShape::Texts };
+    Some(HostedResult { name: part.get_text("tool_name"), output: CallOutput::of(Some(content), shape)? })
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -118,20 +119,26 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     let cutoff = at.cutoff.min(messages.len());
     let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
     let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
-    let time = |json: Json<'_>| json.get_text("timestamp").map(|time| Value::from(time.decode()));
     let parts = request.and_then(|request| request.get("parts"));
     let mut part = json!({"content": summary.text});
-    if let Some(time) = parts.and_then(|parts| parts.items().find_map(time)) {
+    if let Some(time) = parts.and_then(|parts| parts.items().find_map(timestamp)) {
         part["timestamp"] = time;
     }
     part["part_kind"] = json!("user-prompt");
-    let kind_first = request.and_then(|request| request.entries().next()).is_some_and(|(key, _)| key.is("kind"));
-    let mut message = if kind_first { json!({"kind": "request", "parts": [part]}) } else { json!({"parts": [part]}) };
-    if let Some(time) = request.and_then(time) {
+    let mut message = json!({});
+    if begins_with("kind", request) {
+        message["kind"] = json!("request");
+    }
+    message["parts"] = json!([part]);
+    if let Some(time) = request.and_then(timestamp) {
         message["timestamp"] = time;
     }
     message["kind"] = json!("request");
     vec![message]
+}
+
+fn timestamp(json: Json<'_>) -> Option<Value> {
+    json.get_text("timestamp").map(|time| Value::from(time.decode()))
 }
 
 fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
@@ -147,8 +154,11 @@ fn write_text_block(part: Json<'_>, text: &str) -> Option<Value> {
 
 /// Whether a message is a response and not a request; `None` if it is neither.
 fn is_response(message: &Object<'_>) -> Option<bool> {
-    let kind = message.get_text("kind")?;
-    [("request", false), ("response", true)].into_iter().find(|(name, _)| kind.is(name)).map(|(_, is)| is)
+    match message.get_text("kind")?.decode().as_ref() {
+        "request" => Some(false),
+        "response" => Some(true),
+        _ => None,
+    }
 }
 
 fn is(part: Json<'_>, kind: &str) -> bool {
@@ -170,7 +180,9 @@ fn is_answer(part: Json<'_>) -> bool {
 fn denial(part: Json<'_>) -> Option<Box<Denial<'_>>> {
     /// What the program writes where nobody gave a reason.
     const NO_REASON: &str = "The tool call was denied.";
-    part.get_text("outcome").filter(|outcome| outcome.is("denied"))?;
+    if !part.member_is("outcome", "denied") {
+        return None;
+    }
     Some(Box::new(Denial::new(part.get_text("content").filter(|reason| !reason.is(NO_REASON)))))
 }
 
@@ -183,45 +195,53 @@ fn call(part: Json<'_>) -> Call<'_> {
 fn parts(part: Json<'_>, role: Role) -> Vec<Part<'_>> {
     let kind = part.get_text("part_kind").unwrap_or_else(|| Text::plain(""));
     let content = part.get("content").filter(|content| content.kind() != JsonKind::Null);
-    let one = |kind| vec![Part { json: part, kind }];
-    let text = || content.and_then(|content| content.text());
-    match kind.decode().as_ref() {
-        "user-prompt" => match (text(), content) {
-            (Some(text), _) => one(PartKind::Text(text)),
-            (None, Some(content)) => content.items().map(text_or_media).collect(),
-            (None, None) => Vec::new(),
+    let text = content.and_then(|content| content.text());
+    let one = match kind.decode().as_ref() {
+        "user-prompt" if text.is_none() => match content {
+            Some(content) => return content.items().map(text_or_media).collect(),
+            None => return Vec::new(),
         },
-        "instruction-baseline" => Vec::new(),
+        "instruction-baseline" => return Vec::new(),
         "instruction-delta" if role == Role::User => {
-            one(PartKind::SaidBy(Role::System, text().map_or_else(Content::empty, Content::Text)))
+            PartKind::SaidBy(Role::System, text.map_or_else(Content::empty, Content::Text))
         }
-        "instruction-delta" => one(PartKind::Text(text().unwrap_or_else(|| Text::plain("")))),
-        _ if is_of_program(part) => one(PartKind::Other),
-        "speech" => speech(part),
-        "compaction" => one(PartKind::Compaction(ProviderCompaction::of(part))),
-        "thinking" => one(reasoning(part)),
-        "tool-call" => one(PartKind::Call),
-        "builtin-tool-return" => one(PartKind::Result(tool_output(content))),
-        "file" => content.map(|content| Part { json: part, kind: text_or_media(content).kind }).into_iter().collect(),
-        _ if is_answer(part) => one(PartKind::Result(tool_output(content))),
-        "retry-prompt" | "retry-feedback" => {
-            content.map(|content| Part { json: part, ..readable(content) }).into_iter().collect()
-        }
-        kind if kind != "builtin-tool-call" && foreign::could_be_call_or_result(part) => one(foreign::part(part)),
-        kind => one(match text() {
+        "instruction-delta" => PartKind::Text(text.unwrap_or_else(|| Text::plain(""))),
+        _ if is_of_program(part) => PartKind::Other,
+        "speech" => return speech(part),
+        "compaction" => PartKind::Compaction(ProviderCompaction::of(part)),
+        "thinking" => reasoning(part),
+        "tool-call" => PartKind::Call,
+        "builtin-tool-return" => PartKind::Result(tool_output(content)),
+        "file" => match content {
+            Some(content) => text_or_media(content).kind,
+            None => return Vec::new(),
+        },
+        _ if is_answer(part) => PartKind::Result(tool_output(content)),
+        "retry-prompt" | "retry-feedback" => match content {
+            Some(content) => readable(content),
+            None => return Vec::new(),
+        },
+        kind if kind != "builtin-tool-call" && foreign::could_be_call_or_result(part) => foreign::part(part),
+        kind => match text {
             Some(text) => PartKind::Text(text),
             None if ["system-prompt", "instruction", "text"].contains(&kind) => PartKind::Text(Text::plain("")),
             None if kind == "builtin-tool-call" => PartKind::Other,
             None => foreign::part(part),
-        }),
-    }
+        },
+    };
+    vec![Part { json: part, kind: one }]
 }
 
 /// Reads what was spoken: the words, and the sound where it is kept.
 fn speech(part: Json<'_>) -> Vec<Part<'_>> {
-    let words = part.get_text("transcript").map(|words| Part { json: part, kind: PartKind::Text(words) });
-    let sound = part.get("audio").filter(|sound| !sound.is_falsy()).map(text_or_media);
-    words.into_iter().chain(sound).collect()
+    let mut parts = Vec::new();
+    if let Some(words) = part.get_text("transcript") {
+        parts.push(Part { json: part, kind: PartKind::Text(words) });
+    }
+    if let Some(sound) = part.get("audio").filter(|sound| !sound.is_falsy()) {
+        parts.push(text_or_media(sound));
+    }
+    parts
 }
 
 /// Reads the output of a tool: a text, texts and media, or a value as it is spelled.
@@ -236,19 +256,23 @@ fn tool_output(content: Option<Json<'_>>) -> Content<'_> {
     }
 }
 
-fn readable(json: Json<'_>) -> Part<'_> {
-    Part { json, kind: json.text().map_or_else(|| foreign::value(json, PartKind::Text), PartKind::Text) }
+/// Reads a text, or a value as it is spelled.
+fn readable(json: Json<'_>) -> PartKind<'_> {
+    match json.text() {
+        Some(text) => PartKind::Text(text),
+        None => foreign::value(json, PartKind::Text),
+    }
 }
 
 /// Reads a text or a medium from the user or a tool.
 fn text_or_media(json: Json<'_>) -> Part<'_> {
-    let Some(kind) = json.get_text("kind") else { return readable(json) };
+    let Some(kind) = json.get_text("kind") else { return Part { json, kind: readable(json) } };
     let kind = match kind.decode().as_ref() {
         kind @ ("image-url" | "binary" | "uploaded-file" | "audio-url" | "video-url" | "document-url") => {
             PartKind::Media(MediaKind::of_block(json, kind))
         }
         "cache-point" => PartKind::Other,
-        _ => json.get_text("content").map_or_else(|| readable(json).kind, PartKind::Text),
+        _ => json.get_text("content").map_or_else(|| readable(json), PartKind::Text),
     };
     Part { json, kind }
 }

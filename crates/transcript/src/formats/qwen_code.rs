@@ -21,7 +21,7 @@ use crate::format::{
     SummaryMessage, SummaryPosition, TextBlock, Transcript,
 };
 use crate::formats::shared::chains;
-use crate::formats::shared::fields::{copied, id};
+use crate::formats::shared::fields::{copied, elements_of, id};
 use crate::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::formats::shared::parts::{self, member};
 use crate::formats::shared::skipped::match_unknown;
@@ -113,23 +113,21 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let Some(inner) = message.get("message").filter(|inner| inner.kind() == JsonKind::Object) else {
         return Err("is not a line with a message".to_owned());
     };
-    let list: Vec<Json<'a>> = inner.get("parts").into_iter().flat_map(|parts| parts.items()).collect();
-    let mut read = Message::empty(json);
-    read.role = if message.member_is("type", "assistant") { Role::Assistant } else { Role::User };
+    let role = if message.member_is("type", "assistant") { Role::Assistant } else { Role::User };
+    let mut content = Vec::new();
     let mut calls = Vec::new();
     let mut results = Vec::new();
-    for part in &list {
-        if let Some(call) = member(*part, "functionCall") {
-            calls.push(parts::call(*part, call));
+    for part in elements_of(inner, "parts") {
+        content.push(Part { json: part, kind: parts::part(part) });
+        if let Some(call) = member(part, "functionCall") {
+            calls.push(parts::call(part, call));
         }
-        if let Some(answer) = member(*part, "functionResponse") {
-            results.push(ResultRef { denial: denial(message), ..ResultRef::new(*part, id(answer.get("id"))) });
+        if let Some(answer) = member(part, "functionResponse") {
+            results.push(ResultRef { denial: denial(message), ..ResultRef::new(part, id(answer.get("id"))) });
         }
     }
-    read.calls = calls.into();
-    read.results = results.into();
-    read.content = Content::of_parts(list.iter().map(|json| Part { json: *json, kind: parts::part(*json) }).collect());
-    Ok(read)
+    let content = Content::of_parts(content.into());
+    Ok(Message { role, content, calls: calls.into(), results: results.into(), ..Message::empty(json) })
 }
 
 /// Lines with one id are one message.
@@ -147,15 +145,15 @@ fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
 }
 
 fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-    let record = message.json.get("toolCallResult").filter(|_| message.results.len() == 1);
-    let failed = record.is_some_and(|record| record.member_is("status", "error"));
+    let record = if message.results.len() == 1 { message.json.get("toolCallResult") } else { None };
+    let has_failed = record.is_some_and(|record| record.member_is("status", "error"));
     let copy = record.and_then(|record| record.get("resultDisplay"));
-    parts::output(answer.json).map(|output| output.with_failure(failed).with_copies(copy))
+    Some(parts::output(answer.json)?.with_failure(has_failed).with_copies(copy))
 }
 
 fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
-    let list = message.json.at(&["message", "parts"]).into_iter().flat_map(|parts| parts.items());
-    list.filter_map(parts::hosted).collect()
+    let Some(inner) = message.json.get("message") else { return Vec::new() };
+    elements_of(inner, "parts").filter_map(parts::hosted).collect()
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -205,7 +203,7 @@ impl Session for QwenCode {
         let mut last_of = HashMap::new();
         for (calling, results) in results {
             let calling = transcript.messages[*calling].json;
-            let Some(id) = calling.get("parentUuid").and_then(|_| calling.get_text("uuid")) else { continue };
+            let (Some(_), Some(id)) = (calling.get("parentUuid"), calling.get_text("uuid")) else { continue };
             let mut last = id.decode().into_owned();
             for (nth, result) in results.iter_mut().enumerate() {
                 // Of equal calls, each result has an id of its own.
@@ -251,18 +249,16 @@ impl Session for QwenCode {
 
 /// The messages that a compression holds, as one: the summary, and what Qwen Code kept. Our own holds nothing but its text.
 fn compressed_content(list: Json<'_>) -> Content<'_> {
-    let contents: Vec<Json<'_>> = list.items().collect();
-    if let [only] = contents.as_slice() {
-        let parts: Vec<Json<'_>> = only.get("parts").into_iter().flat_map(|parts| parts.items()).collect();
-        if let [part] = parts.as_slice()
-            && let Some(text) = part.get_text("text")
-        {
-            return Content::Text(text);
-        }
+    let parts: Vec<Json<'_>> = list.items().flat_map(|content| elements_of(content, "parts")).collect();
+    if let [only] = parts.as_slice()
+        && let Some(text) = only.get_text("text")
+        && list.items().nth(1).is_none()
+    {
+        return Content::Text(text);
     }
     // All of it is an earlier summary, whoever said it.
     let mut all = Vec::new();
-    for json in contents.into_iter().filter_map(|content| content.get("parts")).flat_map(|parts| parts.items()) {
+    for json in parts {
         let kind = parts::part(json);
         if matches!(kind, PartKind::Call) {
             all.push(Part { json, kind: PartKind::Text(Text::plain(json.raw())) });
@@ -280,8 +276,8 @@ fn compressed_content(list: Json<'_>) -> Content<'_> {
 
 /// The record that the user did not allow a call, or cancelled it: its status.
 fn denial<'a>(line: &Object<'a>) -> Option<Box<Denial<'a>>> {
-    line.get("toolCallResult").filter(|record| record.member_is("status", "cancelled"))?;
-    Some(Box::new(Denial::new(None)))
+    let is_cancelled = line.get("toolCallResult")?.member_is("status", "cancelled");
+    if is_cancelled { Some(Box::new(Denial::new(None))) } else { None }
 }
 
 /// The members with which each line begins. Qwen Code reads no line that names no parent, so it names none with `null`.

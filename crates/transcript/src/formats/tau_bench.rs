@@ -63,7 +63,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 }
 
 fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-    let failed = answer.json.get("error").is_some_and(|error| error.raw() == "true");
+    let failed = answer.json.member_is_true("error");
     let holder = if answer.json.kind() == JsonKind::Object { answer.json } else { message.json };
     CallOutput::in_content(holder, "text").map(|output| output.with_failure(failed))
 }

@@ -1,5 +1,7 @@
 //! Determines which files a shell command reads or changes, for common programs.
 
+use std::borrow::Cow;
+
 use crate::tools::actions::{Change, EVERYTHING, FileAction};
 use crate::tools::shell::{DEEPEST_SCRIPT, SimpleCommand, commands, is_file_name, pipelines};
 use crate::tools::{Access, Extent, FileUse, ToolUse};
@@ -22,10 +24,11 @@ fn use_within(text: &str, folder: Option<&str>, depth: usize) -> ToolUse {
             found.only_reads &= add_shown_files(pipeline, &mut found.files);
         }
         for command in pipeline {
-            match command.script().filter(|_| matches!(command.name(), "bash" | "sh" | "zsh")) {
-                Some(_) if depth == 0 => found.only_reads = false,
-                Some(script) => found.add_script(use_within(script, command.folder.as_deref(), depth - 1)),
-                None => found.add_changes(command, text),
+            let is_shell = matches!(command.name(), "bash" | "sh" | "zsh");
+            match command.script() {
+                Some(_) if is_shell && depth == 0 => found.only_reads = false,
+                Some(script) if is_shell => found.add_script(use_within(script, command.folder.as_deref(), depth - 1)),
+                _ => found.add_changes(command, text),
             }
         }
     }
@@ -43,8 +46,7 @@ impl ToolUse {
     fn add_changes(&mut self, command: &SimpleCommand<'_>, text: &str) {
         for change in changes(command, text) {
             self.only_reads = false;
-            let paths = [Some(&change.path), change.to.as_ref()].into_iter().flatten();
-            self.files.extend(paths.map(|path| file_use(command, path, Access::Changed, Extent::Whole)));
+            self.files.extend(change.paths().map(|path| file_use(command, path, Access::Changed, Extent::Whole)));
             self.changes.push(change.within(command.folder.as_deref()));
         }
     }
@@ -64,7 +66,6 @@ fn only_prints(pipeline: &[SimpleCommand<'_>]) -> bool {
 fn add_shown_files(pipeline: &[SimpleCommand<'_>], files: &mut Vec<FileUse>) -> bool {
     let Some((first, filters)) = pipeline.split_first() else { return true };
     let Some((paths, extent)) = shown_files(first) else { return false };
-    let is_known = !paths.is_empty() && paths.iter().all(|path| is_file_name(path));
     let extent = match filters {
         [] => extent,
         [filter] if extent == Extent::Whole && shown_files(filter).is_some() => shown_lines(filter),
@@ -73,8 +74,14 @@ fn add_shown_files(pipeline: &[SimpleCommand<'_>], files: &mut Vec<FileUse>) -> 
             Extent::Excerpt(format!("{extent:?} {}", filters.join(" | ")))
         }
     };
-    let paths = paths.into_iter().filter(|path| is_file_name(path));
-    files.extend(paths.map(|path| file_use(first, path, Access::Read, extent.clone())));
+    let mut is_known = !paths.is_empty();
+    for path in paths {
+        if is_file_name(path) {
+            files.push(file_use(first, path, Access::Read, extent.clone()));
+        } else {
+            is_known = false;
+        }
+    }
     is_known
 }
 
@@ -92,31 +99,37 @@ fn shown_files<'s>(command: &'s SimpleCommand<'_>) -> Option<(Vec<&'s str>, Exte
 
 /// How much of its input a program shows.
 fn shown_lines(command: &SimpleCommand<'_>) -> Extent {
-    let arguments = || command.words.iter().skip(1).map(|word| &**word);
+    let arguments = command.words.get(1..).unwrap_or_default();
     let lines = match command.name() {
-        "head" => {
-            let count = |word: &str| word.trim_start_matches("-n").trim_start_matches('-').parse().ok();
-            let count = arguments().find_map(count).or_else(|| (arguments().count() < 2).then_some(10));
-            count.map(|last| (1, Some(last)))
-        }
+        "head" => first_lines(arguments),
         "sed" => command.operands().next().and_then(printed_lines),
         _ => None,
     };
-    let counts = || arguments().filter(|word| word.starts_with('-') || word.parse::<u64>().is_ok());
-    lines.map_or_else(
-        || Extent::Excerpt(counts().collect::<Vec<_>>().join(" ")),
-        |(first, last)| Extent::Lines(first, last),
-    )
+    lines.unwrap_or_else(|| {
+        let counts = arguments.iter().filter(|word| word.starts_with('-') || word.parse::<u64>().is_ok());
+        Extent::Excerpt(counts.map(|word| &**word).collect::<Vec<_>>().join(" "))
+    })
+}
+
+/// The lines that `head` prints with these arguments: 10 unless they have a number.
+fn first_lines(arguments: &[Cow<'_, str>]) -> Option<Extent> {
+    for argument in arguments {
+        if let Ok(count) = argument.trim_start_matches("-n").trim_start_matches('-').parse() {
+            return Some(Extent::Lines(1, Some(count)));
+        }
+    }
+    if arguments.len() < 2 { Some(Extent::Lines(1, Some(10))) } else { None }
 }
 
 /// The lines that a script of `sed -n` prints.
-fn printed_lines(script: &str) -> Option<(u64, Option<u64>)> {
+fn printed_lines(script: &str) -> Option<Extent> {
     let range = script.strip_suffix('p')?;
     let (first, last) = range.split_once(',').unwrap_or((range, range));
     let first = first.trim().parse().ok()?;
     match last.trim().parse() {
-        Ok(last) if last >= first => Some((first, Some(last))),
-        _ => (last == "$").then_some((first, None)),
+        Ok(last) if last >= first => Some(Extent::Lines(first, Some(last))),
+        _ if last == "$" => Some(Extent::Lines(first, None)),
+        _ => None,
     }
 }
 
@@ -142,13 +155,12 @@ fn changes(command: &SimpleCommand<'_>, text: &str) -> Vec<Change> {
     // With these, a patch is not applied as it stands.
     const UNAPPLIED: [&str; 6] = ["--check", "--dry-run", "--stat", "--numstat", "-R", "--reverse"];
     let (name, operands) = program(command, &[]);
-    let has = |flag: &str| command.has(flag);
     let mut found: Vec<Change> = command.outputs.iter().map(|output| Change::new(Changed, &output.path)).collect();
-    if name.starts_with("git ") && (has("-n") || has("--dry-run")) {
+    if name.starts_with("git ") && has_any(command, &["-n", "--dry-run"]) {
         return found;
     }
     if let Some((_, action, flags, except)) = ON_EACH.iter().find(|row| row.0 == name) {
-        let paths = if has(except) { Vec::new() } else { program(command, flags).1 };
+        let paths = if command.has(except) { Vec::new() } else { program(command, flags).1 };
         found.extend(each(*action, &paths));
     }
     match name.as_str() {
@@ -156,28 +168,43 @@ fn changes(command: &SimpleCommand<'_>, text: &str) -> Vec<Change> {
             // On macOS the suffix of the backup is a word of its own, often an empty one.
             let (_, mut paths) = program(command, &SCRIPTS);
             paths.retain(|path| !path.is_empty());
-            let has_script = SCRIPTS.iter().any(|flag| has(flag));
+            let has_script = has_any(command, &SCRIPTS);
             found.extend(each(Changed, paths.get(usize::from(!has_script)..).unwrap_or_default()));
         }
-        "git reset" if has("--hard") => found.extend(each(Restored, &[EVERYTHING])),
+        "git reset" if command.has("--hard") => found.push(Change::new(Restored, EVERYTHING)),
         "git stash" if operands.iter().all(|word| ["push", "save"].contains(word)) => {
-            found.extend(each(Restored, &[EVERYTHING]));
+            found.push(Change::new(Restored, EVERYTHING));
         }
         "git checkout" => found.extend(checked_out(command, &operands)),
-        "patch" | "git apply" if !UNAPPLIED.iter().any(|flag| has(flag)) => {
+        "patch" | "git apply" if !has_any(command, &UNAPPLIED) => {
             found.extend(each(Changed, &patched_files(command.here.unwrap_or(text))));
-            let is_patch = |path: &&str| [".patch", ".diff"].iter().any(|end| path.ends_with(end));
             let (_, operands) = program(command, &["-i", "--input", "-d", "--directory", "-p"]);
-            let named = operands.first().filter(|path| name == "patch" && !is_patch(path));
-            found.extend(named.map(|path| Change::new(Changed, path)));
+            if let [path, ..] = operands[..]
+                && name == "patch"
+                && !is_patch_file(path)
+            {
+                found.push(Change::new(Changed, path));
+            }
         }
-        "cp" | "ln" | "mv" | "git mv" | "install" if !has("-d") => found.extend(copies(command)),
+        "cp" | "ln" | "mv" | "git mv" | "install" if !command.has("-d") => found.extend(copies(command)),
         _ => {}
     }
-    let is_known =
-        |change: &Change| change.action == Restored && change.path == EVERYTHING || is_file_name(&change.path);
-    found.retain(|change| is_known(change) && change.to.as_deref().is_none_or(is_file_name));
+    found.retain(has_known_paths);
     found
+}
+
+fn has_any(command: &SimpleCommand<'_>, flags: &[&str]) -> bool {
+    flags.iter().any(|flag| command.has(flag))
+}
+
+fn is_patch_file(path: &str) -> bool {
+    path.ends_with(".patch") || path.ends_with(".diff")
+}
+
+/// Whether the paths of a change are names of files, and hold nothing that only the shell knows.
+fn has_known_paths(change: &Change) -> bool {
+    let is_reset = change.action == FileAction::Restored && change.path == EVERYTHING;
+    (is_reset || is_file_name(&change.path)) && change.to.as_deref().is_none_or(is_file_name)
 }
 
 fn each(action: FileAction, paths: &[&str]) -> Vec<Change> {
@@ -191,8 +218,7 @@ fn checked_out(command: &SimpleCommand<'_>, operands: &[&str]) -> Vec<Change> {
         let paths: Vec<&str> = command.words[at + 1..].iter().map(|word| &**word).collect();
         return each(FileAction::Restored, &paths);
     }
-    let is_of_branches = OF_BRANCHES.iter().any(|flag| command.has(flag));
-    each(FileAction::Restored, if is_of_branches { &[] } else { operands })
+    if has_any(command, &OF_BRANCHES) { Vec::new() } else { each(FileAction::Restored, operands) }
 }
 
 /// The program of a command, of git with its verb, and its arguments that are neither flags nor the values of these
@@ -220,36 +246,48 @@ fn is_in_place(word: &str) -> bool {
 
 /// What a program copies or moves. Into a folder, a file keeps its name.
 fn copies(command: &SimpleCommand<'_>) -> Vec<Change> {
-    const LONG: &str = "--target-directory";
-    let is_target =
-        |word: &str| word == LONG || word.ends_with('t') && word.starts_with('-') && !word.starts_with("--");
-    let words = || command.words.iter().map(|word| &**word);
-    let behind = || words().position(is_target).and_then(|at| command.words.get(at + 1)).map(|word| &**word);
-    let folder = words().find_map(|word| word.strip_prefix(LONG)?.strip_prefix('=')).or_else(behind);
     let (name, mut from) = program(command, &["-m", "-o", "-g", "-S", "--suffix"]);
-    let to = match folder {
-        Some(folder) => {
-            from.retain(|path| *path != folder);
-            Some(folder)
-        }
-        None => from.pop(),
-    };
-    let Some(to) = to else { return Vec::new() };
+    let folder = target_folder(command);
+    let Some(to) = folder.or_else(|| from.pop()) else { return Vec::new() };
+    if folder.is_some() {
+        from.retain(|path| *path != to);
+    }
     let is_folder = folder.is_some() || to.ends_with(['/', '.']) || from.len() > 1;
-    let change = |from: &&str| {
+    let mut found = Vec::new();
+    for from in from {
         let own_name = from.trim_end_matches('/').rsplit('/').next().unwrap_or(from);
         let target = if is_folder { format!("{}/{own_name}", to.trim_end_matches('/')) } else { to.to_owned() };
-        if name.ends_with("mv") {
+        found.push(if name.ends_with("mv") {
             Change { to: Some(target), ..Change::new(FileAction::Renamed, from) }
         } else {
             Change::new(FileAction::Created, &target)
+        });
+    }
+    found
+}
+
+/// The folder that a flag of a program names as the target.
+fn target_folder<'s>(command: &'s SimpleCommand<'_>) -> Option<&'s str> {
+    const LONG: &str = "--target-directory";
+    for word in &command.words {
+        if let Some(folder) = word.strip_prefix(LONG).and_then(|rest| rest.strip_prefix('=')) {
+            return Some(folder);
         }
-    };
-    from.iter().map(change).collect()
+    }
+    let at = command
+        .words
+        .iter()
+        .position(|word| *word == LONG || word.ends_with('t') && word.starts_with('-') && !word.starts_with("--"))?;
+    command.words.get(at + 1).map(|folder| &**folder)
 }
 
 /// The files of a patch in a command, as `diff` writes them.
 fn patched_files(patch: &str) -> Vec<&str> {
-    let named = patch.lines().filter_map(|line| line.strip_prefix("+++ ")?.split('\t').next());
-    named.map(str::trim).map(|path| path.strip_prefix("b/").unwrap_or(path)).collect()
+    let mut files = Vec::new();
+    for line in patch.lines() {
+        let Some(named) = line.strip_prefix("+++ ") else { continue };
+        let path = named.split('\t').next().unwrap_or(named).trim();
+        files.push(path.strip_prefix("b/").unwrap_or(path));
+    }
+    files
 }

@@ -156,7 +156,7 @@ fn what_one_read_shows_of_another() {
 
 #[test]
 fn what_changes_something_elsewhere_is_told_apart() {
-    use actions::{Purpose, purpose_of};
+    use purpose::{Purpose, purpose_of};
     let of_command = |command: &str| {
         let arguments = serde_json::json!({"command": command}).to_string();
         purpose_of("Bash", &ToolUse::parse("Bash", &arguments), "")

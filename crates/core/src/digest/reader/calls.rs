@@ -18,7 +18,8 @@ use crate::transcript::lazy_text::LazyText;
 use crate::transcript::speaker::clean_folder;
 use crate::transcript::status::{Denial, Status, refuses_edit, refuses_patch};
 use crate::transcript::text::Text;
-use crate::transcript::tools::actions::{Purpose, is_in, only_searches, purpose_of};
+use crate::transcript::tools::actions::is_in;
+use crate::transcript::tools::purpose::{Purpose, only_searches, purpose_of};
 use crate::transcript::tools::{Access, ToolUse, folder_argument, is_shell, words_of_name};
 
 /// A call whose result is not there yet.

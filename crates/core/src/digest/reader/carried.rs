@@ -14,7 +14,8 @@ use crate::digest::reader::HistoryReader;
 use crate::digest::tasks;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::tools::ToolUse;
-use crate::transcript::tools::actions::{FileAction, Purpose, only_searches, purpose_of};
+use crate::transcript::tools::actions::FileAction;
+use crate::transcript::tools::purpose::{Purpose, only_searches, purpose_of};
 
 /// Reads an earlier summary of ours: a whole digest, or what stands beside a model's summary. Returns whether it is one.
 /// `round` is that of the summary.

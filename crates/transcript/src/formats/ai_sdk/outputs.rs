@@ -28,7 +28,7 @@ pub(super) fn output_in(json: Json<'_>, shape: OutputShape) -> Option<CallOutput
     } else {
         shape
     };
-    let is_error = json.get("isError").is_some_and(|failed| failed.raw() == "true");
+    let is_error = json.member_is_true("isError");
     let is_typed_error = output.get_text("type").is_some_and(|kind| kind.starts_with("error"));
     let failed = is_error || is_typed_error || json.get("errorText").is_some();
     Some(CallOutput::of(Some(value), shape)?.with_failure(failed))

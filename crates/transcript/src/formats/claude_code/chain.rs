@@ -9,7 +9,7 @@ use crate::compaction::{Reset, ResetKind};
 use crate::edit::Edit;
 use crate::format::{Faults, InsertionPoint, Transcript};
 use crate::formats::claude_code::walk::{Place, Walk, leads};
-use crate::formats::claude_code::{KEYS, is_empty_line, is_sent, is_sidechain, is_true, parent};
+use crate::formats::claude_code::{KEYS, is_empty_line, is_sent, is_sidechain, parent};
 use crate::formats::shared::links::{LinkFault, LooseEntry, WalkStep};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::Message;
@@ -28,16 +28,19 @@ pub(super) struct Way<'a> {
     parents: Vec<NewParent<'a>>,
 }
 
-/// A line with the id of its new parent, if it gets one.
-type NewParent<'a> = (Json<'a>, Option<String>);
+/// A line that gets another parent.
+struct NewParent<'a> {
+    line: Json<'a>,
+    /// The id of the parent, if it gets one.
+    id: Option<String>,
+}
 
 impl<'a> Way<'a> {
     /// Finds the way to a summary at a place; `new` is its id, unless it takes that of a removed line.
     pub(super) fn to_summary(at: &InsertionPoint<'_, 'a>, new: &str) -> Self {
         let removed = (at.removed)();
-        let stays = |line: &Json<'_>| removed.binary_search(&line.span().start).is_err();
         let walked = at.walk(chain);
-        let begin = walked.iter().position(|step| stays(&step.entry)).unwrap_or(walked.len());
+        let begin = walked.iter().position(|step| stays(step.entry, &removed)).unwrap_or(walked.len());
         let cut = at.transcript.messages.get(at.cutoff).map_or(usize::MAX, |kept| kept.span().start);
         let first_parent = walked.get(begin).and_then(|step| parent(&Object::of(step.entry)));
         let summary = match first_parent {
@@ -49,7 +52,7 @@ impl<'a> Way<'a> {
         let (mut before, mut last) = (summary.clone(), summary);
         for (index, step) in walked.iter().enumerate().skip(begin) {
             let line = step.entry;
-            if !stays(&line) {
+            if !stays(line, &removed) {
                 continue;
             }
             match parent(&Object::of(line)) {
@@ -59,7 +62,7 @@ impl<'a> Way<'a> {
                 {
                     way.gaps.push((parent.into_owned(), last.clone()));
                 }
-                _ => way.parents.push((line, Some(last.clone()))),
+                _ => way.parents.push(NewParent { line, id: Some(last.clone()) }),
             }
             if let Some(id) = line.get_text(KEYS.id) {
                 before = id.decode().into_owned();
@@ -99,6 +102,11 @@ fn id(line: Json<'_>) -> Option<Cow<'_, str>> {
     line.get_text(KEYS.id).map(|id| id.decode())
 }
 
+/// Whether a line is not among the removed ones, of which these are the first bytes in order.
+fn stays(line: Json<'_>, removed: &[usize]) -> bool {
+    removed.binary_search(&line.span().start).is_err()
+}
+
 fn has_id(line: Json<'_>, id: &str) -> bool {
     line.get_text(KEYS.id).is_some_and(|own| own.is(id))
 }
@@ -116,13 +124,14 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
         Some(id) => Way::to_summary(at, id).parents,
         None => torn(at.walk(chain)),
     };
-    let branches = branches_at_the_end(at, &removed).into_iter().map(|line| (line, None));
-    for (line, parent) in parents.into_iter().chain(branches) {
-        let edit = new_parent(line, parent.as_deref());
-        resets.extend(edit.map(|edit| Reset { kind: ResetKind::Parent, entry: line.span().start, edit }));
+    let branches = branches_at_the_end(at, &removed).into_iter().map(|line| NewParent { line, id: None });
+    for NewParent { line, id } in parents.into_iter().chain(branches) {
+        if let Some(edit) = new_parent(line, id.as_deref()) {
+            resets.push(Reset { kind: ResetKind::Parent, entry: line.span().start, edit });
+        }
     }
     for message in &at.transcript.messages {
-        if removed.binary_search(&message.span().start).is_err() {
+        if stays(message.json, &removed) {
             resets.extend(sizes(message.json));
         }
     }
@@ -134,8 +143,8 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
 /// and is not sent, as before.
 fn branches_at_the_end<'a>(at: &InsertionPoint<'_, 'a>, removed: &[usize]) -> Vec<Json<'a>> {
     let walked = at.walk(chain);
-    let stays = |line: &Json<'_>| removed.binary_search(&line.span().start).is_err();
-    let Some(last) = walked.iter().rfind(|step| stays(&step.entry)).map(|step| step.entry) else { return Vec::new() };
+    let Some(last) = walked.iter().rfind(|step| stays(step.entry, removed)) else { return Vec::new() };
+    let last = last.entry;
     let Some(last_id) = id(last) else { return Vec::new() };
     let mut branches = Vec::new();
     for line in at.transcript.entries() {
@@ -145,7 +154,7 @@ fn branches_at_the_end<'a>(at: &InsertionPoint<'_, 'a>, removed: &[usize]) -> Ve
             && line.span().start < last.span().start
             && !is_sidechain(&object)
             && leads(line)
-            && stays(&line)
+            && stays(line, removed)
             && !walked.iter().any(|step| step.entry.span() == line.span())
         {
             branches.push(line);
@@ -186,9 +195,11 @@ fn torn<'a>(walked: &[WalkStep<'a>]) -> Vec<NewParent<'a>> {
     let mut last: Option<String> = None;
     for step in walked {
         if step.is_torn {
-            torn.push((step.entry, last.clone()));
+            torn.push(NewParent { line: step.entry, id: last.clone() });
         }
-        if let Some(id) = id(step.entry).filter(|_| leads(step.entry)) {
+        if leads(step.entry)
+            && let Some(id) = id(step.entry)
+        {
             last = Some(id.into_owned());
         }
     }
@@ -201,11 +212,11 @@ pub(super) fn broken_links<'a>(transcript: &Transcript<'a>) -> Faults<LooseEntry
     let lines: Vec<Object<'a>> = entries.iter().copied().map(Object::of).collect();
     let walk = Walk::of(&lines);
     let mut found = Vec::new();
-    for (entry, last) in torn(&steps(&entries, &walk)) {
+    for NewParent { line: entry, id } in torn(&steps(&entries, &walk)) {
         let named = parent(&Object::of(entry));
         let is_there = named.as_ref().is_some_and(|named| walk.line_of(named).is_some());
         let fault = if is_there { LinkFault::Cycle } else { LinkFault::Missing };
-        found.push(LooseEntry { entry, fault, named: named.map(Cow::into_owned), parent: last });
+        found.push(LooseEntry { entry, fault, named: named.map(Cow::into_owned), parent: id });
     }
     let mut repairs: Vec<Edit> = found.iter().filter_map(|loose| loose.tie(KEYS)).collect();
     let beside = beside(&walk, &walk.places(&is_sent));
@@ -234,8 +245,8 @@ fn edits_into_the_way(
     way.sort_unstable();
     let mut edits = Vec::new();
     for pair in way.windows(2) {
-        let before = id(entries[pair[0]]);
-        if let Some(before) = before.filter(|before| parent(&lines[pair[1]]).as_ref() != Some(before)) {
+        let Some(before) = id(entries[pair[0]]) else { continue };
+        if parent(&lines[pair[1]]).as_ref() != Some(&before) {
             edits.extend(new_parent(entries[pair[1]], Some(&before)));
         }
     }
@@ -251,8 +262,8 @@ fn beside(walk: &Walk<'_, '_>, places: &[Place]) -> Vec<usize> {
         is_beside[index] = match places[index] {
             Place::Branch => parent.is_some_and(|parent| is_beside[parent]),
             Place::Outside => {
-                let is_summary = |parent: usize| is_true(walk.line(parent), "isCompactSummary");
-                is_empty_line(walk.line(index)) && parent.is_some_and(is_summary)
+                is_empty_line(walk.line(index))
+                    && parent.is_some_and(|parent| walk.line(parent).member_is_true("isCompactSummary"))
             }
             Place::Walked | Place::Compacted | Place::Copy(_) => false,
         };
@@ -266,10 +277,13 @@ pub(super) fn edits_without_copies(transcript: &Transcript<'_>) -> Vec<Edit> {
     let lines: Vec<Object<'_>> = entries.iter().copied().map(Object::of).collect();
     let walk = Walk::of(&lines);
     let mut edits = Vec::new();
-    for last in walk.chain.iter().copied().filter(|last| !walk.torn.contains(last)) {
+    for &last in &walk.chain {
         let counted = walk.counted(last);
+        if counted == last || walk.torn.contains(&last) {
+            continue;
+        }
         let named = parent(&lines[last]);
-        if counted != last && parent(&lines[counted]) != named {
+        if parent(&lines[counted]) != named {
             edits.extend(new_parent(entries[counted], named.as_deref()));
         }
     }
@@ -278,10 +292,11 @@ pub(super) fn edits_without_copies(transcript: &Transcript<'_>) -> Vec<Edit> {
 
 /// The messages that stay together because the summary behind them comes first when they are sent.
 pub(super) fn group(messages: &[Message<'_>]) -> Option<(usize, usize)> {
-    let is_summary = |message: &Message<'_>| is_true(&Object::of(message.json), "isCompactSummary");
-    let summary = messages.iter().position(is_summary).filter(|summary| *summary > 0)?;
+    let summary = messages.iter().position(|message| message.json.member_is_true("isCompactSummary"))?;
+    if summary == 0 {
+        return None;
+    }
     // Behind a boundary, as no message is its parent.
     let boundary = parent(&Object::of(messages[summary].json))?;
-    let is_parent = |message: &Message<'_>| message.json.get_text("uuid").is_some_and(|id| id.is(&boundary));
-    (!messages.iter().any(is_parent)).then_some((0, summary))
+    if messages.iter().any(|message| has_id(message.json, &boundary)) { None } else { Some((0, summary)) }
 }

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::formats::claude_code::{is_boundary, is_empty_line, is_sidechain, is_speaker};
+use crate::formats::shared::fields::elements_of;
 use crate::json::{Json, JsonKind, Object};
 
 /// What a line is to the conversation.
@@ -67,8 +68,6 @@ struct Link<'a> {
 
 impl<'l, 'a> Walk<'l, 'a> {
     pub(super) fn of(lines: &'l [Object<'a>]) -> Self {
-        // An empty line stands where a compaction took a message of the main conversation, perhaps the last one.
-        let is_main = |line: &Object<'_>| !is_sidechain(line) && (is_message(line) || is_empty_line(line));
         let has_main_line = lines.iter().any(is_main);
         let mut walk = Walk {
             lines,
@@ -88,7 +87,7 @@ impl<'l, 'a> Walk<'l, 'a> {
             let id = line.get_text("uuid").map(|id| id.decode());
             // Beside a conversation, a sub-agent has a tree of its own.
             let is_linked = (has_parent || id.is_some()) && !(has_main_line && is_sidechain(line));
-            walk.links.push(is_linked.then(|| Link { id, parent: parent(line) }));
+            walk.links.push(if is_linked { Some(Link { id, parent: parent(line) }) } else { None });
         }
         walk.find_ids();
         if walk.is_tree {
@@ -100,17 +99,18 @@ impl<'l, 'a> Walk<'l, 'a> {
     fn find_ids(&mut self) {
         for (index, link) in self.links.iter().enumerate() {
             let Some(id) = link.as_ref().and_then(|link| link.id.clone()) else { continue };
-            if let Some(before) = self.by_id.insert(id, index) {
-                let same = self.repeated.remove(&before);
-                let mut same = same.unwrap_or_else(|| Repeated { lines: vec![before], counted: before });
-                same.lines.push(index);
-                self.repeated.insert(index, same);
-            }
+            let Some(before) = self.by_id.insert(id, index) else { continue };
+            let mut same = match self.repeated.remove(&before) {
+                Some(same) => same,
+                None => Repeated { lines: vec![before], counted: before },
+            };
+            same.lines.push(index);
+            self.repeated.insert(index, same);
         }
-        let lines = self.lines;
         for (last, same) in &mut self.repeated {
-            let is_as_last = |line: &&usize| said(&lines[**line]) == said(&lines[*last]);
-            same.counted = same.lines.iter().find(is_as_last).copied().unwrap_or(*last);
+            let words = said(&self.lines[*last]);
+            let first = same.lines.iter().find(|line| said(&self.lines[**line]) == words);
+            same.counted = *first.unwrap_or(last);
         }
     }
 
@@ -129,7 +129,9 @@ impl<'l, 'a> Walk<'l, 'a> {
                 tried = tried.min(index);
                 while at.is_none() && tried > 0 {
                     tried -= 1;
-                    at = self.last_of(tried).filter(|last| self.can_be_parent(tried) && !walked[*last]);
+                    if self.can_be_parent(tried) {
+                        at = self.last_of(tried).filter(|last| !walked[*last]);
+                    }
                 }
                 if at.is_some() || parent.is_some() {
                     self.torn.insert(index);
@@ -147,8 +149,9 @@ impl<'l, 'a> Walk<'l, 'a> {
         if self.is_named(last) {
             let mut followers: HashMap<&str, usize> = HashMap::new();
             for (index, link) in self.links.iter().enumerate() {
-                let parent = link.as_ref().and_then(|link| link.parent.as_deref());
-                if let Some(parent) = parent.filter(|_| leads(self.lines[index].json)) {
+                if let Some(Link { parent: Some(parent), .. }) = link
+                    && leads(self.lines[index].json)
+                {
                     followers.insert(parent, index);
                 }
             }
@@ -316,8 +319,9 @@ impl<'l, 'a> Walk<'l, 'a> {
 
 /// The lines that a boundary keeps of those before it. Claude Code keeps none where it misses one of them.
 fn lines_before(lines: &[Object<'_>], boundary: usize) -> HashSet<usize> {
-    let metadata = ["preservedMessages", "preservedSegment"].map(|key| lines[boundary].at(&["compactMetadata", key]));
-    let [list, segment] = metadata.map(|value| value.filter(|value| !value.is_falsy()));
+    let metadata = lines[boundary].get("compactMetadata");
+    let member = |key| metadata.and_then(|metadata| metadata.get(key)).filter(|value| !value.is_falsy());
+    let (list, segment) = (member("preservedMessages"), member("preservedSegment"));
     if list.is_none() && segment.is_none() {
         return HashSet::new();
     }
@@ -328,38 +332,31 @@ fn lines_before(lines: &[Object<'_>], boundary: usize) -> HashSet<usize> {
         }
     }
     let found = match (list, segment) {
-        (Some(list), _) => {
-            let ids = list.get("uuids").into_iter().flat_map(|ids| ids.items());
-            ids.map(|id| by_id.get(&id.text()?.decode()).copied()).collect()
-        }
-        (None, Some(segment)) => {
-            let end = |key| segment.get_text(key).map(|id| id.decode());
-            lines_between(lines, &by_id, end("tailUuid"), end("headUuid").as_deref())
-        }
+        (Some(list), _) => elements_of(list, "uuids").map(|id| by_id.get(&id.text()?.decode()).copied()).collect(),
+        (None, Some(segment)) => lines_of_segment(segment, lines, &by_id),
         (None, None) => None,
     };
     found.unwrap_or_default()
 }
 
-/// The lines from a tail up to a head; `None` if the tail does not lead to the head.
-fn lines_between<'a>(
+/// The lines of a segment from its tail up to its head; `None` if the tail does not lead to the head.
+fn lines_of_segment<'a>(
+    segment: Json<'a>,
     lines: &[Object<'a>],
     by_id: &HashMap<Cow<'a, str>, usize>,
-    tail: Option<Cow<'a, str>>,
-    head: Option<&str>,
 ) -> Option<HashSet<usize>> {
+    let head = segment.get_text("headUuid")?.decode();
+    let mut id = segment.get_text("tailUuid")?.decode();
     let mut walked = HashSet::new();
-    let mut at = tail;
     loop {
-        let id = at?;
         let index = *by_id.get(&id)?;
         if !walked.insert(index) {
             return None;
         }
-        if Some(&*id) == head {
+        if id == head {
             return Some(walked);
         }
-        at = parent(&lines[index]);
+        id = parent(&lines[index])?;
     }
 }
 
@@ -377,6 +374,12 @@ fn parent<'a>(line: &Object<'a>) -> Option<Cow<'a, str>> {
     line.get_text("parentUuid").map(|id| id.decode())
 }
 
+/// Whether a line is of the main conversation. An empty line stands where a compaction took a message of it, perhaps the
+/// last one.
+fn is_main(line: &Object<'_>) -> bool {
+    !is_sidechain(line) && (is_message(line) || is_empty_line(line))
+}
+
 fn is_message(line: &Object<'_>) -> bool {
     line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some()
 }
@@ -387,6 +390,6 @@ fn is_linked(line: &Object<'_>) -> bool {
 }
 
 fn has_result(line: &Object<'_>) -> bool {
-    let content = line.at(&["message", "content"]).filter(|content| content.kind() == JsonKind::Array);
-    content.is_some_and(|content| content.items().any(|block| block.member_is("type", "tool_result")))
+    let Some(content) = line.at(&["message", "content"]) else { return false };
+    content.kind() == JsonKind::Array && content.items().any(|block| block.member_is("type", "tool_result"))
 }

@@ -119,8 +119,10 @@ pub(super) fn sent_text(data: Json<'_>) -> Option<Json<'_>> {
 
 /// Reads what the user said, and the files that are sent with it.
 fn said_by_user(data: Json<'_>) -> Content<'_> {
-    let sent = sent_text(data).and_then(|json| Some((json, json.text()?)));
-    let Some((json, text)) = sent else { return data.get("content").map_or_else(Content::empty, text_or_value) };
+    let sent = sent_text(data);
+    let (Some(json), Some(text)) = (sent, sent.and_then(|sent| sent.text())) else {
+        return data.get("content").map_or_else(Content::empty, text_or_value);
+    };
     let mut parts = if is_by_program(data) {
         vec![Part { json, kind: PartKind::Result(Content::Text(text)) }]
     } else {
@@ -135,8 +137,8 @@ fn said_by_user(data: Json<'_>) -> Content<'_> {
 
 /// Whether Copilot wrote a message in the user's place: a skill, another agent, or a loop that goes on by itself.
 fn is_by_program(data: Json<'_>) -> bool {
-    let goes_on = data.get("isAutopilotContinuation").is_some_and(|goes_on| goes_on.raw() == "true");
-    goes_on || data.get_text("source").is_some_and(|source| !source.is_empty() && !source.is("user"))
+    data.member_is_true("isAutopilotContinuation")
+        || data.get_text("source").is_some_and(|source| !source.is_empty() && !source.is("user"))
 }
 
 /// Adds the files of a list that are sent.
@@ -150,26 +152,41 @@ fn add_files<'a>(parts: &mut Vec<Part<'a>>, holder: Json<'a>, key: &str) {
 
 /// Takes the words of the user out of what is sent around them.
 fn with_frame<'a>(json: Json<'a>, sent: Text<'a>, said: Option<Text<'a>>) -> Vec<Part<'a>> {
-    let whole = || vec![Part { json, kind: PartKind::Text(sent) }];
-    let Some(said) = said.filter(|said| !said.is_empty() && said.raw() != sent.raw()) else { return whole() };
-    let Some((before, behind)) = sent.raw().rsplit_once(said.raw()) else { return whole() };
+    let Some((before, words, behind)) = said.and_then(|said| around(sent, said)) else {
+        return vec![Part { json, kind: PartKind::Text(sent) }];
+    };
+    let mut parts = Vec::new();
+    if !before.is_empty() {
+        parts.push(Part { json, kind: PartKind::Result(Content::Text(Text::escaped(before))) });
+    }
+    parts.push(Part { json, kind: PartKind::Text(Text::escaped(words)) });
+    if !behind.is_empty() {
+        parts.push(Part { json, kind: PartKind::Result(Content::Text(Text::escaped(behind))) });
+    }
+    parts
+}
+
+/// What is sent before the words of the user, the words, and what is sent behind them, as the source spells them.
+fn around<'a>(sent: Text<'a>, words: Text<'_>) -> Option<(&'a str, &'a str, &'a str)> {
+    if words.is_empty() || words.raw() == sent.raw() {
+        return None;
+    }
+    let (before, behind) = sent.raw().rsplit_once(words.raw())?;
     // Inside an escape are no words.
     if before.ends_with('\\') {
-        return whole();
+        return None;
     }
-    let own = &sent.raw()[before.len()..sent.raw().len() - behind.len()];
-    let mut parts = Vec::new();
-    let program = |text| Part { json, kind: PartKind::Result(Content::Text(Text::escaped(text))) };
-    parts.extend(Some(before).filter(|text| !text.is_empty()).map(program));
-    parts.push(Part { json, kind: PartKind::Text(Text::escaped(own)) });
-    parts.extend(Some(behind).filter(|text| !text.is_empty()).map(program));
-    parts
+    Some((before, &sent.raw()[before.len()..sent.raw().len() - behind.len()], behind))
 }
 
 /// Whether the bytes of a file are sent: they stand in it, or in an event that it names.
 fn is_sent(file: Json<'_>) -> bool {
-    let has = |key: &str| file.get(key).is_some_and(|value| !value.is_falsy());
-    has("mimeType") && (has("data") || has("assetId")) && !has("omittedReason")
+    holds(file, "mimeType") && (holds(file, "data") || holds(file, "assetId")) && !holds(file, "omittedReason")
+}
+
+/// Whether a member holds something.
+pub(super) fn holds(json: Json<'_>, key: &str) -> bool {
+    json.get(key).is_some_and(|value| !value.is_falsy())
 }
 
 fn kind_of_file(file: Json<'_>) -> MediaKind {
@@ -190,7 +207,7 @@ fn call(json: Json<'_>) -> Call<'_> {
 
 /// Whether the user ran a command: its output is sent without a call.
 pub(super) fn is_of_user(data: Json<'_>) -> bool {
-    data.get("isUserRequested").is_some_and(|is| is.raw() == "true")
+    data.member_is_true("isUserRequested")
 }
 
 /// Whether a call succeeded.
@@ -217,11 +234,11 @@ fn returned(data: Json<'_>) -> Content<'_> {
 
 /// The record that the user refused a call: its error. Only Copilot's own tools have no other errors like it.
 fn denial(data: Json<'_>) -> Option<Box<Denial<'_>>> {
-    let error = data.at(&["error", "message"])?.text().filter(|_| !has_succeeded(data))?;
-    if !error.starts_with(REFUSED) {
+    let error = data.at(&["error", "message"])?.text()?;
+    if has_succeeded(data) || !error.starts_with(REFUSED) {
         return None;
     }
-    let said = error.raw().contains(FEEDBACK);
-    let denial = Denial::new(said.then_some(error)).of_tools(OWN_TOOLS);
-    Some(Box::new(if said { denial.behind(FEEDBACK) } else { denial }))
+    let denial =
+        if error.raw().contains(FEEDBACK) { Denial::new(Some(error)).behind(FEEDBACK) } else { Denial::new(None) };
+    Some(Box::new(denial.of_tools(OWN_TOOLS)))
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::format::{EntryKind, Retention};
-use crate::formats::copilot_cli::events::{attachments, has_succeeded, is_known, is_of_user};
+use crate::formats::copilot_cli::events::{attachments, has_succeeded, holds, is_known, is_of_user};
 use crate::formats::shared::fields::elements_of;
 use crate::json::{Json, Object};
 use crate::text::Text;
@@ -41,12 +41,19 @@ const STATES: [&str; 8] = [
 #[derive(Default)]
 struct Replay<'a> {
     entries: Vec<EntryKind>,
-    /// The lines since the context was last cleared that are messages, and whether the user said them.
-    live: Vec<(usize, bool)>,
+    /// The lines since the context was last cleared that are messages.
+    live: Vec<LiveLine>,
     /// The calls that have no result so far.
     open: HashSet<Cow<'a, str>>,
     /// The calls among them that a compaction removed: their results are not sent.
     gone: HashSet<Cow<'a, str>>,
+}
+
+/// A line that is a message.
+struct LiveLine {
+    index: usize,
+    /// Whether the user said it.
+    is_of_user: bool,
 }
 
 /// Which lines are sent.
@@ -56,7 +63,7 @@ pub(super) fn entries(lines: &[Object<'_>]) -> Vec<EntryKind> {
         let entry = replay.entry(line);
         if entry == EntryKind::Message {
             let is_of_user = line.member_is("type", "user.message");
-            replay.live.push((replay.entries.len(), is_of_user));
+            replay.live.push(LiveLine { index: replay.entries.len(), is_of_user });
         }
         replay.entries.push(entry);
     }
@@ -76,9 +83,8 @@ impl<'a> Replay<'a> {
             let is_known = line.get_text("type").is_some_and(is_known);
             return if is_known { EntryKind::Message } else { note };
         };
-        let has = |key: &str| data.get(key).is_some_and(|value| !value.is_falsy());
         // What a sub-agent does is not sent.
-        if line.get("agentId").is_some_and(|agent| !agent.is_falsy()) || has("parentToolCallId") {
+        if line.get("agentId").is_some_and(|agent| !agent.is_falsy()) || holds(data, "parentToolCallId") {
             return note;
         }
         let is_sent = match &*kind {
@@ -88,14 +94,14 @@ impl<'a> Replay<'a> {
                 true
             }
             "tool.execution_complete" => is_of_user(data) || self.is_sent_result(data),
-            "system.notification" | "skill.context_delivered" => has("content"),
-            "session.compaction_complete" if has_succeeded(data) && has("summaryContent") => {
+            "system.notification" | "skill.context_delivered" => holds(data, "content"),
+            "session.compaction_complete" if has_succeeded(data) && holds(data, "summaryContent") => {
                 self.compact();
                 true
             }
             "session.context_cleared" => {
                 self.clear();
-                if !has("initialMessage") {
+                if !holds(data, "initialMessage") {
                     return EntryKind::Note(Retention::Obsolete);
                 }
                 true
@@ -118,20 +124,18 @@ impl<'a> Replay<'a> {
 
     /// Leaves nothing before a compaction but what the user said.
     fn compact(&mut self) {
-        let live = std::mem::take(&mut self.live);
-        for (index, is_of_user) in live {
-            if is_of_user {
-                self.live.push((index, true));
-            } else {
-                self.entries[index] = EntryKind::Note(Retention::Obsolete);
+        for line in &self.live {
+            if !line.is_of_user {
+                self.entries[line.index] = EntryKind::Note(Retention::Obsolete);
             }
         }
+        self.live.retain(|line| line.is_of_user);
         self.gone.extend(self.open.drain());
     }
 
     fn clear(&mut self) {
-        for (index, _) in self.live.drain(..) {
-            self.entries[index] = EntryKind::Note(Retention::Obsolete);
+        for line in self.live.drain(..) {
+            self.entries[line.index] = EntryKind::Note(Retention::Obsolete);
         }
         self.gone.extend(self.open.drain());
     }
@@ -140,9 +144,14 @@ impl<'a> Replay<'a> {
     fn keep_assets(&mut self, lines: &[Object<'a>]) {
         let mut shown: HashMap<Cow<'a, str>, usize> = HashMap::new();
         for (index, line) in lines.iter().enumerate() {
-            let files = attachments(line.json).filter(|_| self.entries[index] == EntryKind::Message);
-            for file in files.into_iter().flat_map(|files| files.items()) {
-                shown.extend(file.get_text("assetId").map(|id| (id.decode(), index)));
+            if self.entries[index] != EntryKind::Message {
+                continue;
+            }
+            let Some(files) = attachments(line.json) else { continue };
+            for file in files.items() {
+                if let Some(id) = file.get_text("assetId") {
+                    shown.insert(id.decode(), index);
+                }
             }
         }
         for (index, line) in lines.iter().enumerate() {

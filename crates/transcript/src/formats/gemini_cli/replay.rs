@@ -12,6 +12,7 @@ use crate::format::Transcript;
 use crate::formats::gemini_cli::role;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::Role;
+use crate::text::Text;
 
 /// What the user's words begin with that are not sent again: commands, and what Gemini CLI writes anew.
 const NOT_SENT_AGAIN: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
@@ -22,9 +23,8 @@ pub(super) fn list_of_all(record: Json<'_>) -> Option<Json<'_>> {
     if record.entries().next()?.0.is("id") {
         return None;
     }
-    let is_other = |key| record.get_text(key).is_some();
-    let list = record.at(&["$set", "messages"]).filter(|_| !is_other("id") && !is_other("$rewindTo"))?;
-    (list.kind() == JsonKind::Array).then_some(list)
+    let list = record.at(&["$set", "messages"]).filter(|list| list.kind() == JsonKind::Array)?;
+    if record.get_text("id").is_some() || record.get_text("$rewindTo").is_some() { None } else { Some(list) }
 }
 
 pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
@@ -84,9 +84,14 @@ pub(super) fn no_longer_loaded<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>>
 /// The kind of a record by itself, before others replace or remove it.
 fn entry(record: &Object<'_>) -> EntryKind {
     // A message without a type is foreign.
-    let is_message = || ["id", "timestamp", "content"].iter().all(|key| record.get(key).is_some());
-    let role_of = |kind| role(kind).filter(|role| *role != Role::User || !is_not_sent_again(record));
-    if record.get_text("type").map_or_else(is_message, |kind| role_of(kind).is_some()) {
+    let is_message = match record.get_text("type") {
+        None => ["id", "timestamp", "content"].iter().all(|key| record.get(key).is_some()),
+        Some(kind) => match role(kind) {
+            Some(Role::User) => !is_not_sent_again(record),
+            role => role.is_some(),
+        },
+    };
+    if is_message {
         return EntryKind::Message;
     }
     let is_transient = record.get("type").is_some() || record.get("$set").is_some_and(only_updated);
@@ -100,12 +105,20 @@ fn only_updated(set: Json<'_>) -> bool {
 
 /// Whether a message of the user is left out when a session is resumed.
 fn is_not_sent_again(record: &Object<'_>) -> bool {
+    let Some(content) = record.get("content") else { return false };
     let mut text = String::new();
-    let content = record.get("content");
-    let single = content.filter(|content| content.kind() != JsonKind::Array);
-    for part in single.into_iter().chain(content.into_iter().flat_map(|content| content.items())) {
-        let Some(said) = part.text().or_else(|| part.get_text("text")) else { break };
-        text.push_str(&said.decode());
+    if content.kind() == JsonKind::Array {
+        for part in content.items() {
+            let Some(part) = text_of(part) else { break };
+            text.push_str(&part.decode());
+        }
+    } else if let Some(part) = text_of(content) {
+        text.push_str(&part.decode());
     }
     NOT_SENT_AGAIN.iter().any(|start| text.trim_start().starts_with(start))
+}
+
+/// The text of a part, which can be a string.
+fn text_of(part: Json<'_>) -> Option<Text<'_>> {
+    part.text().or_else(|| part.get_text("text"))
 }

@@ -2,6 +2,7 @@
 
 use crate::entries::{EntryKind, Retention};
 use crate::formats::kimi_code::line::{self, Line};
+use crate::formats::shared::fields::elements_of;
 use crate::json::{Json, Object};
 
 /// The most that a compaction keeps of the user's prompts, and how much of that the first prompts get, in tokens as Kimi
@@ -81,11 +82,11 @@ impl Replay {
         let index = self.seen.len();
         let object = Object::of(value);
         if let Some(agent) = object.get_text("agentId").map(|agent| agent.decode()) {
-            if self.agent.as_ref().is_some_and(|own| *own != agent) {
-                self.seen.push(Seen::Log);
-                return;
+            match &self.agent {
+                Some(of_session) if *of_session != agent => return self.seen.push(Seen::Log),
+                Some(_) => {}
+                None => self.agent = Some(agent.into_owned()),
             }
-            self.agent.get_or_insert(agent.into_owned());
         }
         let line = line::read(&object).unwrap_or(Line::State);
         self.seen.push(match line {
@@ -118,7 +119,10 @@ impl Replay {
 
     /// The kind of each line, now that all are read.
     pub(super) fn entries(mut self) -> Vec<EntryKind> {
-        if let Some(open) = self.open.take().filter(|open| open.is_blank && !open.has_calls) {
+        if let Some(open) = self.open.take()
+            && open.is_blank
+            && !open.has_calls
+        {
             self.context.remove(open.at);
         }
         let mut entries = vec![EntryKind::Note(Retention::Obsolete); self.seen.len()];
@@ -168,9 +172,11 @@ impl Replay {
     /// The open answer, if an event belongs to it.
     fn open_for(&mut self, event: Json<'_>) -> Option<(&mut OpenStep, &mut Folded)> {
         let open = self.open.as_mut()?;
-        let is_its = event.get_text("stepUuid").is_some_and(|step| step.decode() == open.id);
+        if event.get_text("stepUuid")?.decode() != open.id {
+            return None;
+        }
         let folded = self.context.get_mut(open.at)?;
-        is_its.then_some((open, folded))
+        Some((open, folded))
     }
 
     fn add_part(&mut self, index: usize, event: Json<'_>, part: Json<'_>) {
@@ -207,7 +213,7 @@ impl Replay {
             self.context[open.at].frame.push(index);
         }
         // An interrupted answer goes on until the next one begins.
-        if ["interrupted", "error"].iter().any(|reason| event.member_is("finishReason", reason)) {
+        if event.get_text("finishReason").is_some_and(|reason| reason.is_in(&["interrupted", "error"])) {
             return;
         }
         self.settle();
@@ -258,14 +264,9 @@ impl Replay {
                 break;
             }
         }
-        let Some(mut cut) = cut.filter(|_| left == 0) else { return };
-        let prompt = self.context[cut].prompt.clone();
-        let belongs = |message: &Folded| {
-            matches!(message.kind, FoldedKind::Reminder | FoldedKind::SwarmReminder)
-                && prompt.is_some()
-                && message.prompt == prompt
-        };
-        while cut > 0 && belongs(&self.context[cut - 1]) {
+        let Some(prompt) = cut.filter(|_| left == 0) else { return };
+        let mut cut = prompt;
+        while cut > 0 && self.context[cut - 1].reminds_of(&self.context[prompt]) {
             cut -= 1;
         }
         let mut context = std::mem::take(&mut self.context);
@@ -276,15 +277,16 @@ impl Replay {
     /// Replaces messages by a summary. Where the line says how many prompts it keeps, all prompts stay before it, and else
     /// the messages behind those that it counts are sent behind it.
     fn compact(&mut self, index: usize, line: &Object<'_>) {
-        let number = |key: &str| line.get(key).and_then(|value| value.raw().parse::<f64>().ok());
-        let is_true = line.get("legacyTail").is_some_and(|value| value.raw() == "true");
-        let is_false = line.get("legacyTail").is_some_and(|value| value.raw() == "false");
-        let has_tail = is_true || !is_false && number("keptUserMessageCount").is_none();
+        let has_tail = match line.get("legacyTail").map(|value| value.raw()) {
+            Some("true") => true,
+            Some("false") => false,
+            _ => number(line, "keptUserMessageCount").is_none(),
+        };
         let summary = Folded { lines: vec![index], kind: FoldedKind::Summary, ..Folded::default() };
         let before = std::mem::take(&mut self.context);
         let mut context = Vec::new();
         if has_tail {
-            let count = number("compactedCount").or_else(|| number("count")).unwrap_or_default();
+            let count = number(line, "compactedCount").or_else(|| number(line, "count")).unwrap_or_default();
             context.push(summary);
             context.extend(tail(before, count));
         } else {
@@ -293,6 +295,18 @@ impl Replay {
         }
         self.reset(context);
     }
+}
+
+impl Folded {
+    /// Whether it is a reminder that belongs to a prompt.
+    fn reminds_of(&self, prompt: &Folded) -> bool {
+        let is_reminder = matches!(self.kind, FoldedKind::Reminder | FoldedKind::SwarmReminder);
+        is_reminder && prompt.prompt.is_some() && self.prompt == prompt.prompt
+    }
+}
+
+fn number(line: &Object<'_>, key: &str) -> Option<f64> {
+    line.get(key)?.raw().parse().ok()
 }
 
 /// The messages from an index on. JavaScript counts a negative one from the end.
@@ -344,7 +358,7 @@ fn message_of(index: usize, message: Json<'_>) -> Folded {
         FoldedKind::Reminder | FoldedKind::SwarmReminder => word("ownerPromptId").map(|id| id.into_owned()),
         _ => message.get_text("id").map(|id| id.decode().into_owned()),
     };
-    let tokens = message.get("content").into_iter().flat_map(|content| content.items()).map(tokens_of).sum::<u64>();
+    let tokens = elements_of(message, "content").map(tokens_of).sum::<u64>();
     Folded { lines: vec![index], kind: folded_kind, tokens: tokens + 1, prompt, ..Folded::default() }
 }
 

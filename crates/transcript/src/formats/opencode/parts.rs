@@ -39,9 +39,9 @@ impl<'a> Reader<'a> {
     pub(super) fn add_of_user(&mut self, part: Json<'a>) {
         let kind = part.get_text("type").map(|kind| kind.decode());
         match kind.as_deref() {
-            Some("text") if is_true(part, "ignored") => {}
+            Some("text") if part.member_is_true("ignored") => {}
             // opencode wrote it: the content of a file that the user names, or a reminder.
-            Some("text") if is_true(part, "synthetic") => {
+            Some("text") if part.member_is_true("synthetic") => {
                 let text = part.get_text("text").unwrap_or_else(|| Text::plain(""));
                 self.add(part, PartKind::Result(Content::Text(text)));
             }
@@ -103,15 +103,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn is_true(part: Json<'_>, key: &str) -> bool {
-    part.get(key).is_some_and(|value| value.raw() == "true")
-}
-
 /// Whether a part of a message of the user is sent. A part of an unknown type counts as one.
 pub(super) fn is_sent_of_user(part: Json<'_>) -> bool {
     let Some(kind) = part.get_text("type").map(|kind| kind.decode()) else { return true };
     match &*kind {
-        "text" => !is_true(part, "ignored"),
+        "text" => !part.member_is_true("ignored"),
         "file" => is_sent_file(part),
         "subtask" => true,
         kind => !SILENT.contains(&kind),

@@ -23,7 +23,7 @@ pub(super) fn misplaced<'a>(transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'
     if compactions.is_empty() {
         return Vec::new();
     }
-    let start = |message: usize| transcript.messages[message].span().start;
+    let messages = &transcript.messages;
     let mut turns = transcript.pairing.pairs.clone();
     turns.sort_unstable();
     let mut found = Vec::new();
@@ -34,16 +34,12 @@ pub(super) fn misplaced<'a>(transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'
         while let Some((_, other)) = rest.get(count).filter(|(call, _)| count == 0 || *call < last) {
             (last, count) = (last.max(*other), count + 1);
         }
-        for &(call, own) in &rest[..count] {
-            let first = compactions.partition_point(|entry| entry.span().start < start(call)).max(done);
-            let inside = compactions[first..].iter().take_while(|entry| entry.span().start < start(own));
-            for (at, compaction) in inside.enumerate() {
-                done = first + at + 1;
-                found.push(MisplacedEntry {
-                    message: call,
-                    entry: *compaction,
-                    result: transcript.messages[last].json,
-                });
+        for &(call, result) in &rest[..count] {
+            let (start, end) = (messages[call].span().start, messages[result].span().start);
+            done = done.max(compactions.partition_point(|entry| entry.span().start < start));
+            while let Some(compaction) = compactions.get(done).filter(|entry| entry.span().start < end) {
+                found.push(MisplacedEntry { message: call, entry: *compaction, result: messages[last].json });
+                done += 1;
             }
         }
         rest = &rest[count..];
@@ -76,8 +72,13 @@ pub(super) fn moved<'a>(transcript: &Transcript<'a>, misplaced: &[MisplacedEntry
         edits.push(Edit { range: end..end, text: texts });
     }
     let moved: HashSet<usize> = misplaced.iter().map(|one| one.entry.span().start).collect();
-    let links = transcript.entries().filter(|entry| !moved.contains(&entry.span().start));
-    edits.extend(links.filter_map(|entry| entry.get(KEYS.parent)).filter_map(|link| chain.edit(link)));
+    for entry in transcript.entries() {
+        if !moved.contains(&entry.span().start)
+            && let Some(link) = entry.get(KEYS.parent)
+        {
+            edits.extend(chain.edit(link));
+        }
+    }
     edits
 }
 
@@ -119,9 +120,12 @@ impl<'a> NewChain<'a> {
     /// The edit of a link that stays, if it leads elsewhere now: past the compactions that were there, and from a
     /// result to the last one that is behind it.
     fn edit(&self, link: Json<'a>) -> Option<Edit> {
-        let past = named(link).and_then(|id| self.past.get(&id));
-        let last = named(*past.unwrap_or(&link)).and_then(|id| self.last.get(&id));
-        let text = last.map(|last| written(last)).or_else(|| past.map(|past| past.raw().to_owned()))?;
+        let past = named(link).and_then(|id| self.past.get(&id)).copied();
+        let last = named(past.unwrap_or(link)).and_then(|id| self.last.get(&id));
+        let text = match last {
+            Some(last) => written(last),
+            None => past?.raw().to_owned(),
+        };
         Some(Edit { range: link.span(), text })
     }
 }
@@ -158,12 +162,16 @@ pub(super) fn age(entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
     if !is_compaction(&line) {
         return Some(Age::Newer);
     }
-    let times = written_at(entry).zip(written_at(summary.json));
-    Some(times.map_or(Age::Older, |(entry, summary)| Age::of_times(entry, summary)))
+    Some(match (written_at(entry), written_at(summary.json)) {
+        (Some(entry), Some(summary)) => Age::of_times(entry, summary),
+        _ => Age::Older,
+    })
 }
 
 /// When an entry was written, in milliseconds.
 fn written_at(entry: Json<'_>) -> Option<i64> {
-    let inner = || entry.at(&["message", "timestamp"])?.raw().parse::<i64>().ok();
-    inner().or_else(|| time::milliseconds(&entry.get_text("timestamp")?.decode()))
+    if let Some(time) = entry.at(&["message", "timestamp"]).and_then(|time| time.raw().parse::<i64>().ok()) {
+        return Some(time);
+    }
+    time::milliseconds(&entry.get_text("timestamp")?.decode())
 }

@@ -21,13 +21,17 @@ pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
     let lines: Vec<Object<'_>> = values.map(Object::of).collect();
     let Path { is_live, torn } = Path::of(&lines);
     let compaction = (0..lines.len()).rev().find(|index| is_live[*index] && is_compaction(&lines[*index]));
-    let kept = compaction.map_or(0, |at| first_kept(&lines, at).unwrap_or(at).min(at));
-    // What the path does not come by because it is torn, and no compaction replaced.
-    let torn = torn.filter(|torn| *torn > kept).unwrap_or(kept);
-    let was_sent = |index: usize| !is_live[index] && holds_message(&lines[index]);
+    let kept = match compaction {
+        Some(at) => first_kept(&lines, at).unwrap_or(at).min(at),
+        None => 0,
+    };
     let edits = ContextEdits::among(&lines, |index| is_live[index] && index >= kept);
     let is_left_out = |index: usize| Some(index) != compaction && edits.leave_out(&lines, index);
-    let lost = if (kept..torn).any(was_sent) { kept..torn } else { 0..0 };
+    // What the path does not come by because it is torn, and no compaction replaced.
+    let mut lost = kept..torn.unwrap_or(0).max(kept);
+    if !lost.clone().any(|index| !is_live[index] && holds_message(&lines[index])) {
+        lost = 0..0;
+    }
     let mut entries = Vec::with_capacity(lines.len());
     for (index, line) in lines.iter().enumerate() {
         entries.push(if !is_live[index] {
@@ -46,8 +50,10 @@ pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
             }
         } else {
             // An edit follows what it leaves out, which goes before it does. Content stays as long as its message.
-            let edited = edits.target(index).filter(|target| !is_left_out(*target));
-            EntryKind::Note(edited.map_or(Retention::WithPrevious, Retention::With))
+            EntryKind::Note(match edits.target(index) {
+                Some(edited) if !is_left_out(edited) => Retention::With(edited),
+                _ => Retention::WithPrevious,
+            })
         });
     }
     entries
@@ -65,10 +71,12 @@ fn retention_of_state(line: &Object<'_>) -> Option<Retention> {
     if kind.is_in(&["session", "custom"]) {
         return Some(Retention::Always);
     }
-    if let Some(state) = STATES.iter().find(|state| kind.is(state)) {
-        return Some(Retention::Latest(state));
+    for state in STATES {
+        if kind.is(state) {
+            return Some(Retention::Latest(state));
+        }
     }
-    is_system_prompt(line).then_some(Retention::Latest(SYSTEM_PROMPT))
+    if is_system_prompt(line) { Some(Retention::Latest(SYSTEM_PROMPT)) } else { None }
 }
 
 fn kind_of<'a>(line: &Object<'a>) -> Text<'a> {
@@ -102,8 +110,10 @@ impl Path {
     fn of(lines: &[Object<'_>]) -> Self {
         let mut path = Path { is_live: lines.iter().map(|line| !is_linked(line)).collect(), torn: None };
         let mut by_id = HashMap::new();
-        for (index, line) in lines.iter().enumerate().filter(|(_, line)| is_linked(line)) {
-            if let Some(id) = line.get_text("id") {
+        for (index, line) in lines.iter().enumerate() {
+            if is_linked(line)
+                && let Some(id) = line.get_text("id")
+            {
                 by_id.insert(id.decode(), index);
             }
         }
@@ -112,9 +122,8 @@ impl Path {
         let mut next = lines.iter().rposition(is_linked);
         while let Some(index) = next {
             (path.is_live[index], walked[index]) = (true, true);
-            let named = lines[index].get_text("parentId").map(|id| id.decode()).filter(|id| !id.is_empty());
-            let Some(named) = named else { break };
-            next = by_id.get(&named).copied();
+            let Some(named) = lines[index].get_text("parentId").filter(|id| !id.is_empty()) else { break };
+            next = by_id.get(&named.decode()).copied();
             // OpenClaw appends such a line to the one before it.
             if next.is_none() && *of_openclaw.get_or_insert_with(|| lines.iter().any(names_openclaw)) {
                 next = lines[..index].iter().rposition(is_linked);
@@ -133,10 +142,12 @@ impl Path {
 
 /// Whether a line shows that a session is OpenClaw's.
 fn names_openclaw(line: &Object<'_>) -> bool {
-    let message = line.get("message");
-    line.get("__openclaw").or_else(|| message?.get("__openclaw")).is_some()
-        || message.is_some_and(|message| message.member_is("provider", "openclaw"))
-        || line.get_text("customType").is_some_and(|kind| kind.decode().starts_with("openclaw"))
+    if let Some(message) = line.get("message")
+        && (message.get("__openclaw").is_some() || message.member_is("provider", "openclaw"))
+    {
+        return true;
+    }
+    line.get("__openclaw").is_some() || line.get_text("customType").is_some_and(|kind| kind.starts_with("openclaw"))
 }
 
 pub(super) fn is_of_openclaw(transcript: &Transcript<'_>) -> bool {
@@ -146,8 +157,9 @@ pub(super) fn is_of_openclaw(transcript: &Transcript<'_>) -> bool {
 /// The first line that a compaction keeps.
 fn first_kept(lines: &[Object<'_>], compaction: usize) -> Option<usize> {
     let compaction = &lines[compaction];
-    if let Some(id) = compaction.get_text("firstKeptEntryId").map(|id| id.decode()) {
-        return lines.iter().position(|line| line.get_text("id").is_some_and(|own| own.decode() == id));
+    if let Some(id) = compaction.get_text("firstKeptEntryId") {
+        let id = id.decode();
+        return lines.iter().position(|line| line.member_is("id", &id));
     }
-    compaction.get("firstKeptEntryIndex").and_then(|index| index.raw().parse().ok())
+    compaction.get("firstKeptEntryIndex")?.raw().parse().ok()
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::format::{InsertionPoint, NewResult, SummaryMessage};
 use crate::formats::pi::{KEYS, context_edits};
 use crate::formats::shared::fields::copied;
-use crate::formats::shared::links::uuid;
+use crate::formats::shared::links::{Links, uuid};
 use crate::json::Json;
 use crate::message::{Call, Message};
 use crate::time;
@@ -25,33 +25,34 @@ pub(super) fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_
     let gone = at.transcript.messages.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
     let place = gone.map_or(0, |message| message.span().start);
     let (before, behind) = links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < place));
-    // What went from the midst of the kept entries follows one of them, and not the summary.
     let behind_ids: HashSet<_> = behind.iter().filter_map(|entry| links.id(*entry)).collect();
-    let kept_parent = |gap: &str| links.kept_ancestor(gap).filter(|id| behind_ids.contains(id));
     let gaps: Vec<Cow<'_, str>> = behind.iter().filter_map(|entry| links.removed_parent(*entry)).collect();
-    let new_id = gaps.iter().find(|gap| kept_parent(gap).is_none()).cloned();
-    // An edit that stays would leave out, or change, whatever has the id that it names.
-    let new_id = new_id.filter(|id| !context_edits::names(at.transcript, id));
-    let new_id = new_id.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
-    let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
+    let new_id = match gaps.iter().find(|gap| kept_parent(links, gap, &behind_ids).is_none()) {
+        // An edit that stays would leave out, or change, whatever has the id that it names.
+        Some(gap) if !context_edits::names(at.transcript, gap) => gap.clone(),
+        _ => Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()),
+    };
     let mut lines = Vec::new();
     let mut bridged = HashSet::from([new_id.clone()]);
     // Pinned entries are part of the chain, before the summary or after it.
     let mut last: Option<Cow<'_, str>> = None;
     // An entry can follow one behind it.
-    let mut following: HashSet<_> = behind.iter().filter_map(|entry| links.id(*entry)).collect();
+    let mut following = behind_ids.clone();
     for entry in before {
         if links.parent(*entry).is_some_and(|parent| following.contains(&parent)) {
             following.extend(links.id(*entry));
             continue;
         }
-        if let Some(gap) = links.removed_parent(*entry).filter(|gap| bridged.insert(gap.clone())) {
-            lines.push(bridge(&gap, last.as_deref()));
+        if let Some(gap) = links.removed_parent(*entry)
+            && bridged.insert(gap.clone())
+        {
+            lines.push(bridge(neighbour, Link { id: &gap, parent: last.as_deref() }));
         }
         last = links.id(*entry).or(last);
     }
     let kind = if follows_message(at) { "message" } else { "compaction" };
-    let mut written = line(kind, Some(neighbour), Some((&new_id, last.as_deref())), summary.text);
+    let link = Link { id: &new_id, parent: last.as_deref() };
+    let mut written = line(kind, Some(neighbour), Some(link), summary.text);
     if kind == "compaction" {
         let first_kept = behind.first().and_then(|entry| links.id(*entry));
         written["firstKeptEntryId"] = json!(first_kept.unwrap_or_default());
@@ -65,10 +66,22 @@ pub(super) fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_
     lines.push(written);
     for gap in gaps {
         if bridged.insert(gap.clone()) {
-            lines.push(bridge(&gap, Some(&*kept_parent(&gap).unwrap_or_else(|| new_id.clone()))));
+            let parent = kept_parent(links, &gap, &behind_ids).unwrap_or_else(|| new_id.clone());
+            lines.push(bridge(neighbour, Link { id: &gap, parent: Some(&parent) }));
         }
     }
     lines
+}
+
+/// The nearest entry above a removed one that stays, if it stands behind the summary: what went from the midst of the kept
+/// entries follows one of them, and not the summary.
+fn kept_parent<'a>(links: &Links<'a>, gap: &str, behind: &HashSet<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+    links.kept_ancestor(gap).filter(|id| behind.contains(id))
+}
+
+/// Writes an entry without content in place of a removed one.
+pub(super) fn bridge(neighbour: Json<'_>, link: Link<'_>) -> Value {
+    line("custom", Some(neighbour), Some(link), "")
 }
 
 pub(super) fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<NewResult> {
@@ -101,37 +114,54 @@ fn latest(entries: &[Json<'_>]) -> Option<i64> {
 
 /// The size of the context before a compaction, as the last answer that has one tells it.
 fn tokens_before(messages: &[Message<'_>]) -> u64 {
-    let size = |message: &Message<'_>| {
-        let usage = message.json.at(&["message", "usage"])?;
-        let count = |key: &str| usage.get(key)?.raw().parse::<u64>().ok();
-        let sum = || {
-            ["input", "output", "cacheRead", "cacheWrite"].into_iter().filter_map(count).fold(0, u64::saturating_add)
-        };
-        Some(count("totalTokens").filter(|total| *total > 0).unwrap_or_else(sum)).filter(|size| *size > 0)
-    };
-    messages.iter().rev().find_map(size).unwrap_or_default()
+    messages.iter().rev().find_map(recorded_size).unwrap_or_default()
+}
+
+/// The size that the usage of an answer records, unless it is 0.
+fn recorded_size(message: &Message<'_>) -> Option<u64> {
+    let usage = message.json.at(&["message", "usage"])?;
+    if let Some(total) = count(usage, "totalTokens").filter(|total| *total > 0) {
+        return Some(total);
+    }
+    let mut sum: u64 = 0;
+    for key in ["input", "output", "cacheRead", "cacheWrite"] {
+        sum = sum.saturating_add(count(usage, key).unwrap_or(0));
+    }
+    if sum > 0 { Some(sum) } else { None }
+}
+
+fn count(usage: Json<'_>, key: &str) -> Option<u64> {
+    usage.get(key)?.raw().parse().ok()
+}
+
+/// The id of a new entry and that of its parent.
+#[derive(Clone, Copy)]
+pub(super) struct Link<'l> {
+    pub(super) id: &'l str,
+    pub(super) parent: Option<&'l str>,
 }
 
 /// Writes a line with `text`, or without, and with an id and a parent if the other lines have them.
-pub(super) fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&str, Option<&str>)>, text: &str) -> Value {
+fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<Link<'_>>, text: &str) -> Value {
     let mut line = Map::new();
     line.insert("type".to_owned(), json!(kind));
     if kind == "custom" {
         line.insert("customType".to_owned(), json!("tcompact"));
     }
-    if let Some((id, parent)) = link {
-        line.insert("id".to_owned(), json!(id));
-        line.insert("parentId".to_owned(), json!(parent));
+    if let Some(link) = link {
+        line.insert("id".to_owned(), json!(link.id));
+        line.insert("parentId".to_owned(), json!(link.parent));
     }
-    let timestamp = |json: Option<Json<'_>>| json.and_then(|json| json.get("timestamp")).map(copied);
-    line.extend(timestamp(neighbour).map(|time| ("timestamp".to_owned(), time)));
+    if let Some(time) = neighbour.and_then(|neighbour| neighbour.get("timestamp")) {
+        line.insert("timestamp".to_owned(), copied(time));
+    }
     if kind == "compaction" {
         line.insert("summary".to_owned(), json!(text));
         line.insert("fromHook".to_owned(), json!(true));
     } else if kind == "message" {
         let mut message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
-        if let Some(time) = timestamp(neighbour.and_then(|neighbour| neighbour.get("message"))) {
-            message["timestamp"] = time;
+        if let Some(time) = neighbour.and_then(|neighbour| neighbour.at(&["message", "timestamp"])) {
+            message["timestamp"] = copied(time);
         }
         line.insert("message".to_owned(), message);
     }

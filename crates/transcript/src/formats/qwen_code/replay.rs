@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::entries::{EntryKind, Retention};
+use crate::formats::shared::fields::list;
 use crate::json::{Json, JsonKind, Object};
 use crate::text::Text;
 
@@ -29,10 +30,10 @@ const BESIDE: [&str; 6] = [
 
 /// Whether a line is a record that Qwen Code reads.
 pub(super) fn is_record(line: &Object<'_>) -> bool {
-    let has_id = |key: &str| line.get_text(key).is_some_and(|id| !id.is_empty());
-    let names_parent =
-        line.get("parentUuid").is_some_and(|parent| matches!(parent.kind(), JsonKind::String | JsonKind::Null));
-    has_id("uuid") && has_id("sessionId") && names_parent && line.get_text("type").is_some_and(is_known)
+    let Some(parent) = line.get("parentUuid") else { return false };
+    matches!(parent.kind(), JsonKind::String | JsonKind::Null)
+        && ["uuid", "sessionId"].iter().all(|key| line.get_text(key).is_some_and(|id| !id.is_empty()))
+        && line.get_text("type").is_some_and(is_known)
 }
 
 /// Whether Qwen Code reads records of a type.
@@ -42,8 +43,14 @@ pub(super) fn is_known(kind: Text<'_>) -> bool {
 
 /// Whether a line is a record that others can follow.
 pub(super) fn is_of_conversation(line: &Object<'_>) -> bool {
-    let is_beside = || line.get_text("subtype").is_some_and(|kind| kind.is_in(&BESIDE));
-    is_record(line) && !(line.member_is("type", "system") && is_beside())
+    if !is_record(line) {
+        return false;
+    }
+    !line.member_is("type", "system") || !is_of_subtype(line, &BESIDE)
+}
+
+fn is_of_subtype(line: &Object<'_>, subtypes: &[&str]) -> bool {
+    line.get_text("subtype").is_some_and(|kind| kind.is_in(subtypes))
 }
 
 /// The list of messages in a compression.
@@ -56,9 +63,9 @@ pub(super) fn compressed<'a>(line: &Object<'a>) -> Option<Json<'a>> {
 
 /// Whether a line holds a message that a model is sent.
 fn is_sent(line: &Object<'_>) -> bool {
-    let has_message = line.get("message").is_some_and(|message| message.kind() == JsonKind::Object);
-    let is_silent = || line.get_text("subtype").is_some_and(|kind| kind.is_in(&SILENT));
-    !line.member_is("type", "system") && has_message && !is_silent()
+    !line.member_is("type", "system")
+        && line.get("message").is_some_and(|message| message.kind() == JsonKind::Object)
+        && !is_of_subtype(line, &SILENT)
 }
 
 /// The lines on the way from the last one to the first, the first one first. Of lines with one id, the first is on it.
@@ -138,9 +145,11 @@ pub(super) fn entries(lines: &[Object<'_>]) -> Vec<EntryKind> {
         kinds[index] =
             EntryKind::Note(if is_title { Retention::Latest("custom_title") } else { Retention::WithPrevious });
     }
-    let torn = chain.first().filter(|first| !is_replaced && names_parent(&lines[**first]));
-    if let Some(torn) = torn {
-        lose(lines, &mut kinds[..*torn]);
+    if let Some(first) = chain.first()
+        && !is_replaced
+        && names_parent(&lines[*first])
+    {
+        lose(lines, &mut kinds[..*first]);
     }
     kinds
 }
@@ -164,16 +173,28 @@ fn lose(lines: &[Object<'_>], kinds: &mut [EntryKind]) {
 /// Whether the answer of a command takes back what the user typed: the command, and nothing that was sent to the model.
 fn takes_back(answer: &Object<'_>, before: &Object<'_>) -> bool {
     let Some(payload) = answer.get("systemPayload").map(Object::of) else { return false };
-    let is_sent = payload.get("sentToModel").is_some_and(|sent| sent.raw() == "true");
-    let shown: Vec<Json<'_>> = payload.get("outputHistoryItems").into_iter().flat_map(|list| list.items()).collect();
-    let is_shown = !shown.is_empty() && shown.iter().all(|item| item.member_is("type", "assistant"));
-    let parts: Vec<Json<'_>> = before.at(&["message", "parts"]).into_iter().flat_map(|parts| parts.items()).collect();
-    let typed = match parts.as_slice() {
-        [part] if part.entries().nth(1).is_none() => part.get_text("text"),
-        _ => None,
-    };
-    let is_command =
-        typed.zip(payload.get_text("rawCommand")).is_some_and(|(one, other)| one.decode() == other.decode());
-    let is_typed = before.member_is("type", "user") && before.get("subtype").is_none();
-    payload.member_is("phase", "result") && !is_sent && is_shown && is_typed && is_command
+    let is_result = payload.member_is("phase", "result") && !payload.member_is_true("sentToModel");
+    if !is_result || !before.member_is("type", "user") || before.get("subtype").is_some() {
+        return false;
+    }
+    let mut shown = list(&payload, "outputHistoryItems");
+    if shown.next().is_none_or(|first| !is_of_assistant(first)) || !shown.all(is_of_assistant) {
+        return false;
+    }
+    let (Some(command), Some(typed)) = (payload.get_text("rawCommand"), only_text(before)) else { return false };
+    command.decode() == typed.decode()
+}
+
+fn is_of_assistant(item: Json<'_>) -> bool {
+    item.member_is("type", "assistant")
+}
+
+/// The text of a line with a message that is nothing else.
+fn only_text<'a>(line: &Object<'a>) -> Option<Text<'a>> {
+    let mut parts = line.at(&["message", "parts"])?.items();
+    let (Some(part), None) = (parts.next(), parts.next()) else { return None };
+    if part.entries().nth(1).is_some() {
+        return None;
+    }
+    part.get_text("text")
 }

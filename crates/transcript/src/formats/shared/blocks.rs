@@ -78,17 +78,16 @@ fn part<'a>(json: Json<'a>, block: fn(Json<'a>, Text<'a>) -> PartKind<'a>) -> Pa
 pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     const MEDIA: [&str; 9] =
         ["image", "image_url", "input_audio", "audio", "file", "video", "document", "container_upload", "video_url"];
-    let inner = |key| json.get_text(key);
     if kind.is("text") {
         foreign::text_part(json, "text")
     } else if kind.is("document") {
         document(json)
-    } else if MEDIA.iter().any(|name| kind.is(name)) {
+    } else if kind.is_in(&MEDIA) {
         PartKind::Media(MediaKind::of_block(json, &kind.decode()))
     } else if is_reasoning(kind) {
         reasoning(json)
     } else if kind.is("refusal") {
-        inner("refusal").map_or(PartKind::Other, PartKind::Refusal)
+        json.get_text("refusal").map_or(PartKind::Other, PartKind::Refusal)
     } else if kind.is("compaction") {
         PartKind::Compaction(ProviderCompaction::of(json))
     } else if let Some((value, kind)) = inside(json, kind) {
@@ -112,17 +111,20 @@ fn document<'a>(json: Json<'a>) -> PartKind<'a> {
         let kind = data.text().map_or_else(|| foreign::value(data, PartKind::Text), PartKind::Text);
         return PartKind::Mixed(Content::Parts(Box::new([Part { json: data, kind }])));
     }
-    let text = |json: Json<'a>| Some(Part { json, kind: PartKind::Text(json.text().filter(|text| !text.is_empty())?) });
-    let beside = ["title", "context"].into_iter().filter_map(|key| json.get(key));
-    // Models of other providers have neither.
-    let mut parts: Vec<_> = if json.get("source").is_some() { beside.filter_map(text).collect() } else { Vec::new() };
-    let source = json.get("source");
-    let is_text = source.and_then(|source| source.get_text("type")).is_some_and(|kind| kind.is("text"));
     let medium = PartKind::Media(MediaKind::of_block(json, "document"));
-    match source.and_then(|source| source.get("data").filter(|_| is_text).or_else(|| source.get("content"))) {
+    // Models of other providers have neither a source nor texts beside it.
+    let Some(source) = json.get("source") else { return medium };
+    let mut parts = Vec::new();
+    for beside in ["title", "context"].iter().filter_map(|key| json.get(key)) {
+        if let Some(text) = beside.text().filter(|text| !text.is_empty()) {
+            parts.push(Part { json: beside, kind: PartKind::Text(text) });
+        }
+    }
+    let text = if source.member_is("type", "text") { source.get("data") } else { None };
+    match text.or_else(|| source.get("content")) {
         Some(inside) => parts.push(Part { json: inside, kind: PartKind::Mixed(content(Some(inside), common_block)) }),
         None if parts.is_empty() => return medium,
-        None => parts.push(Part { json: source.unwrap_or(json), kind: medium }),
+        None => parts.push(Part { json: source, kind: medium }),
     }
     PartKind::Mixed(Content::Parts(parts.into()))
 }
@@ -167,7 +169,7 @@ const LISTS: [&str; 4] = ["thinking", "summary", "content", "details"];
 
 /// Whether a block of this type is reasoning.
 pub(crate) fn is_reasoning(kind: Text<'_>) -> bool {
-    TYPES.iter().any(|name| kind.is(name))
+    kind.is_in(&TYPES)
 }
 
 /// Reads a block of reasoning. Its text is empty if only the provider can read it.
@@ -185,12 +187,22 @@ pub(crate) fn reasoning_parts(block: Json<'_>) -> Vec<Part<'_>> {
     let inner = ["reasoningContent", "reasoning_content"].iter().find_map(|key| block.get(key));
     let inner = inner.filter(|inner| inner.kind() == JsonKind::Object).unwrap_or(block);
     let inner = inner.get("reasoningText").unwrap_or(inner);
-    let is_redacted = inner.get("redacted").is_some_and(|redacted| redacted.raw() == "true");
-    let may_read = |key: &&&str| !is_redacted || **key == "summary";
-    let text = TEXTS.iter().filter(may_read).find_map(|key| inner.get_text(key).filter(|text| !text.is_empty()));
-    if let Some(text) = text {
-        return vec![Part { json: block, kind: PartKind::Reasoning(text) }];
+    let is_redacted = inner.member_is_true("redacted");
+    for key in TEXTS {
+        if is_redacted && key != "summary" {
+            continue;
+        }
+        if let Some(text) = inner.get_text(key).filter(|text| !text.is_empty()) {
+            return vec![Part { json: block, kind: PartKind::Reasoning(text) }];
+        }
     }
-    let listed = LISTS.iter().filter_map(|key| inner.get(key)).flat_map(|list| list.items());
-    listed.filter_map(|json| Some(Part { json, kind: PartKind::Reasoning(json.get_text("text")?) })).collect()
+    let mut parts = Vec::new();
+    for list in LISTS.iter().filter_map(|key| inner.get(key)) {
+        for json in list.items() {
+            if let Some(text) = json.get_text("text") {
+                parts.push(Part { json, kind: PartKind::Reasoning(text) });
+            }
+        }
+    }
+    parts
 }

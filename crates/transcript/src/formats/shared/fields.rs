@@ -35,8 +35,10 @@ pub(crate) fn check_object(json: Json<'_>, expected: &str) -> Result<(), String>
 pub(crate) fn role_and_name<'a>(message: &Object<'a>, known: Option<Role>) -> Result<(Role, Option<Text<'a>>), String> {
     check_object(message.json, "an object with a role")?;
     let name = message.get_text("role").ok_or("has no role")?;
-    let role = known.unwrap_or(Role::Other);
-    Ok((role, Some(name).filter(|_| role == Role::Other)))
+    match known {
+        Some(role) if role != Role::Other => Ok((role, None)),
+        _ => Ok((Role::Other, Some(name))),
+    }
 }
 
 /// The member `key`, unless it is null.
@@ -88,10 +90,15 @@ pub(crate) fn provider<'a>(fields: &Object<'a>) -> Option<Text<'a>> {
 pub(crate) fn reasoning<'a>(fields: &Object<'a>) -> Option<Json<'a>> {
     const MEMBERS: [&str; 5] =
         ["reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks"];
-    let has_any = |value: &Json<'a>| matches!(value.kind(), JsonKind::String | JsonKind::Array) && !value.is_falsy();
-    // LangChain keeps an item of OpenAI's there.
-    let texts = |value: Json<'a>| value.get("summary").unwrap_or(value);
-    MEMBERS.iter().filter_map(|key| fields.get(key)).map(texts).find(has_any)
+    for key in MEMBERS {
+        let Some(value) = fields.get(key) else { continue };
+        // LangChain keeps an item of OpenAI's there.
+        let texts = value.get("summary").unwrap_or(value);
+        if matches!(texts.kind(), JsonKind::String | JsonKind::Array) && !texts.is_falsy() {
+            return Some(texts);
+        }
+    }
+    None
 }
 
 /// Whether some content holds reasoning itself that can be read.
@@ -122,25 +129,25 @@ pub(crate) fn copied(value: Json<'_>) -> Value {
 /// Hexadecimal digits for an id, which depend only on the texts.
 pub(crate) fn digest(texts: &[&str]) -> String {
     let mut hasher = Hasher::default();
-    texts.iter().for_each(|text| hasher.add(text.as_bytes()));
+    for text in texts {
+        hasher.add(text.as_bytes());
+    }
     hasher.end()
 }
 
 /// Groups each message of the last turn that calls without thinking with the one whose thinking came before. With
 /// thinking enabled, providers reject a turn of the model that does not begin with its thinking.
 pub(crate) fn after_thinking(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-    let thinks = |message: &Message<'_>| match &message.content {
-        Content::Parts(parts) => parts.iter().any(|part| matches!(part.kind, PartKind::Reasoning(_))),
-        Content::Text(_) => false,
-    };
     let turn = messages.iter().rposition(Message::is_user_turn).unwrap_or(0);
     let mut thinking = None;
     let mut groups = Vec::new();
     for (index, message) in messages.iter().enumerate().skip(turn) {
-        if thinks(message) {
+        if message.content.parts().iter().any(|part| matches!(part.kind, PartKind::Reasoning(_))) {
             thinking = Some(index);
-        } else if !message.calls.is_empty() {
-            groups.extend(thinking.map(|thinking| (thinking, index)));
+        } else if let Some(thinking) = thinking
+            && !message.calls.is_empty()
+        {
+            groups.push((thinking, index));
         }
     }
     groups
@@ -178,11 +185,17 @@ pub(crate) fn of_hosted(
 ) -> Vec<(usize, usize)> {
     let mut open: Vec<usize> = Vec::new();
     let mut groups = Vec::new();
-    for (index, message) in messages.iter().enumerate().filter(|(_, message)| message.role == Role::Assistant) {
-        let Content::Parts(parts) = &message.content else { continue };
-        for part in parts {
+    for (index, message) in messages.iter().enumerate() {
+        if message.role != Role::Assistant {
+            continue;
+        }
+        for part in message.content.parts() {
             if is_result(part.json) {
-                groups.extend(open.pop().filter(|calling| *calling < index).map(|calling| (calling, index)));
+                if let Some(calling) = open.pop()
+                    && calling < index
+                {
+                    groups.push((calling, index));
+                }
             } else if is_call(part.json) {
                 open.push(index);
             }

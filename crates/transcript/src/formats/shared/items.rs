@@ -42,7 +42,11 @@ const HOSTED: &[&str] = &[
 ];
 
 /// Members of hosted calls and tool searches with readable content.
-const READABLE: &str = "name|revised_prompt|action|queries|arguments|code|query|results|outputs|output|error|tools";
+#[rustfmt::skip]
+const READABLE: [&str; 12] = [
+    "name", "revised_prompt", "action", "queries", "arguments", "code", "query", "results", "outputs", "output",
+    "error", "tools",
+];
 
 /// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +70,10 @@ pub(crate) fn output<'a>(item: Json<'a>) -> Option<CallOutput<'a>> {
 
 /// The result in an item of a tool that the server runs.
 pub(crate) fn hosted(json: Json<'_>) -> Vec<HostedResult<'_>> {
-    let is_hosted = kind(&Object::of(json)) == Some(Item::Hosted);
-    outputs::hosted_results(is_hosted.then_some(json).into_iter())
+    if kind(&Object::of(json)) != Some(Item::Hosted) {
+        return Vec::new();
+    }
+    outputs::hosted_results(std::iter::once(json))
 }
 
 /// Writes a result for a call. That of a computer is a picture, and that of a request for approval a decision of the
@@ -101,53 +107,60 @@ pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
 
 /// The kind of an item; `None` if it is not an item.
 pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
-    let Some(kind) = non_null(item, "type") else {
-        let is_message = item.get_text("role").is_some() && item.get("content").is_some();
-        let is_reference = || item.get_text("id").is_some() && item.json.entries().nth(2).is_none();
-        return if is_message { Some(Item::Message) } else { is_reference().then_some(Item::Reference) };
-    };
+    let Some(kind) = non_null(item, "type") else { return kind_without_type(item) };
     let kind = kind.text()?;
-    let is = |names: &[&str]| names.iter().any(|name| kind.is(name));
-    if is(&["message"]) {
-        return item.get_text("role").map(|_| Item::Message);
+    match kind.decode().as_ref() {
+        "message" => item.get_text("role").map(|_| Item::Message),
+        "tool_search_call" | "tool_search_output" if is_hosted(item) => Some(Item::Hosted),
+        "reasoning" => Some(Item::Reasoning),
+        "item_reference" => Some(Item::Reference),
+        "additional_tools" => Some(Item::Tools),
+        "compaction" | "context_compaction" | "compaction_summary" => Some(Item::Compaction),
+        kind => known_call_or_result(kind).or_else(|| kind_by_ending(item, kind)),
     }
-    if is(&["tool_search_call", "tool_search_output"]) && is_hosted(item) {
-        return Some(Item::Hosted);
+}
+
+fn kind_without_type(item: &Object<'_>) -> Option<Item> {
+    if item.get_text("role").is_some() && item.get("content").is_some() {
+        Some(Item::Message)
+    } else if item.get_text("id").is_some() && item.json.entries().nth(2).is_none() {
+        Some(Item::Reference)
+    } else {
+        None
     }
-    let named = [
-        (Item::Reasoning, &["reasoning"][..]),
-        (Item::Reference, &["item_reference"]),
-        (Item::Tools, &["additional_tools"]),
-        (Item::Compaction, &["compaction", "context_compaction", "compaction_summary"]),
-    ];
-    named
-        .iter()
-        .find(|(_, names)| is(names))
-        .map(|(item, _)| *item)
-        .or_else(|| CALLS.iter().any(|call| kind.is(call.0)).then_some(Item::Call))
-        .or_else(|| CALLS.iter().any(|call| kind.is(call.2)).then_some(Item::Result))
-        .or_else(|| kind.is_in(HOSTED).then_some(Item::Hosted))
-        .or_else(|| kind_by_ending(item, kind))
+}
+
+/// The kind of a call or a result whose type is known.
+fn known_call_or_result(kind: &str) -> Option<Item> {
+    for (call, _, result) in CALLS {
+        if kind == call {
+            return Some(Item::Call);
+        }
+        if kind == result {
+            return Some(Item::Result);
+        }
+    }
+    if HOSTED.contains(&kind) { Some(Item::Hosted) } else { None }
 }
 
 /// The kind of an item of an unknown type by the common endings of all types so far.
-fn kind_by_ending(item: &Object<'_>, kind: Text<'_>) -> Option<Item> {
-    let kind = kind.decode();
-    let awaits = || non_null(item, "call_id").is_some();
-    match (kind.ends_with("_call_output"), kind.ends_with("_call")) {
-        (true, _) => Some(Item::Result),
-        (_, true) => Some(if awaits() { Item::Call } else { Item::Hosted }),
-        _ => None,
+fn kind_by_ending(item: &Object<'_>, kind: &str) -> Option<Item> {
+    if kind.ends_with("_call_output") {
+        Some(Item::Result)
+    } else if !kind.ends_with("_call") {
+        None
+    } else if non_null(item, "call_id").is_some() {
+        Some(Item::Call)
+    } else {
+        Some(Item::Hosted)
     }
 }
 
 /// Whether the type of an item is known by its full name, and not only by its ending.
 pub(crate) fn is_known(item: &Object<'_>) -> bool {
-    let is = |name: &str| item.member_is("type", name);
-    let by_ending = item.get_text("type").is_some_and(|kind| kind_by_ending(item, kind).is_some());
-    !by_ending
-        || CALLS.iter().any(|(call, _, result)| is(call) || is(result))
-        || item.get_text("type").is_some_and(|kind| kind.is_in(HOSTED))
+    let Some(kind) = item.get_text("type") else { return true };
+    let kind = kind.decode();
+    known_call_or_result(&kind).is_some() || kind_by_ending(item, &kind).is_none()
 }
 
 /// Whether an item has a type that is not known.
@@ -248,8 +261,9 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
 
 /// The user's answer to a request for approval, where it is a refusal.
 fn denial<'a>(item: &Object<'a>) -> Option<Box<Denial<'a>>> {
-    item.get_text("type").filter(|kind| kind.is("mcp_approval_response"))?;
-    item.get("approve").filter(|approved| approved.raw() == "false")?;
+    if !item.member_is("type", "mcp_approval_response") || item.get("approve")?.raw() != "false" {
+        return None;
+    }
     Some(Box::new(Denial::new(item.get_text("reason"))))
 }
 
@@ -290,12 +304,15 @@ fn readable_content(json: Json<'_>) -> Content<'_> {
     if provider_texts::is_generated_picture(json) {
         return Content::Parts(Box::new([Part { json, kind: PartKind::Media(MediaKind::Picture) }]));
     }
-    let values = READABLE.split('|').filter_map(|key| json.get(key)).filter(|value| !value.is_falsy());
-    let parts = values.flat_map(|value| match output_of(value) {
-        Content::Text(text) => vec![Part { json: value, kind: PartKind::Text(text) }],
-        Content::Parts(parts) => parts.into_vec(),
-    });
-    Content::of_parts(parts.collect())
+    let mut parts = Vec::new();
+    for key in READABLE {
+        let Some(value) = json.get(key).filter(|value| !value.is_falsy()) else { continue };
+        match output_of(value) {
+            Content::Text(text) => parts.push(Part { json: value, kind: PartKind::Text(text) }),
+            Content::Parts(of_value) => parts.extend(of_value),
+        }
+    }
+    Content::of_parts(parts.into())
 }
 
 /// Reads the output of a tool: a text, parts, or any other value as it is spelled.
@@ -314,11 +331,11 @@ fn readable(part: Part<'_>) -> Part<'_> {
 }
 
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
-    if ["input_text", "output_text"].iter().any(|name| kind.is(name)) {
+    if kind.is_in(&["input_text", "output_text"]) {
         foreign::text_part(json, "text")
     } else if provider_texts::is_blank_screenshot(json) {
         PartKind::Text(Text::plain(""))
-    } else if ["input_image", "computer_screenshot"].iter().any(|name| kind.is(name)) {
+    } else if kind.is_in(&["input_image", "computer_screenshot"]) {
         PartKind::Media(MediaKind::Picture)
     } else if kind.is("input_file") {
         PartKind::Media(MediaKind::of_block(json, "file"))
@@ -344,7 +361,6 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
         if kind == Some(Item::Compaction) {
             continue;
         }
-        let is = |name: &str| item.member_is("type", name);
         match (kind, item.get_text("id").map(|id| id.decode())) {
             (Some(Item::Reference), Some(id)) => groups.extend(named.get(&id).map(|&first| (first, index))),
             (_, Some(id)) => _ = named.insert(id, index),
@@ -366,9 +382,9 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
             Some((first, _)) => Some((first, index)),
             None => (kind == Some(Item::Reasoning)).then_some((index, index)),
         };
-        if kind == Some(Item::Hosted) && is("tool_search_call") {
+        if kind == Some(Item::Hosted) && item.member_is("type", "tool_search_call") {
             searches.push(index);
-        } else if kind == Some(Item::Hosted) && is("tool_search_output") {
+        } else if kind == Some(Item::Hosted) && item.member_is("type", "tool_search_output") {
             groups.extend(searches.pop().map(|search| (search, index)));
         }
     }
@@ -418,26 +434,26 @@ fn names_another_author(item: &Object<'_>) -> bool {
 
 /// Whether any item that the model made has an id. The provider then knows which reasoning led to which item.
 pub(crate) fn have_ids<'a>(items: impl Iterator<Item = Json<'a>>) -> bool {
-    items
-        .map(Object::of)
-        .any(|item| is_of_the_model(kind(&item), &item) && item.get_text("id").is_some_and(|id| !id.is_empty()))
+    for item in items.map(Object::of) {
+        if is_of_the_model(kind(&item), &item) && item.get_text("id").is_some_and(|id| !id.is_empty()) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a reference names an item that does not precede it.
 pub(crate) fn unknown_references<'a>(items: impl Iterator<Item = Json<'a>>) -> bool {
     let mut known = HashSet::new();
-    items.map(Object::of).any(|item| {
+    for item in items.map(Object::of) {
         let id = item.get_text("id").map(|id| id.decode());
-        match (kind(&item), id) {
-            (Some(Item::Reference), Some(id)) => !known.contains(&id),
-            (Some(Item::Reference), None) => true,
-            (_, Some(id)) => {
-                known.insert(id);
-                false
-            }
-            _ => false,
+        if kind(&item) != Some(Item::Reference) {
+            known.extend(id);
+        } else if id.is_none_or(|id| !known.contains(&id)) {
+            return true;
         }
-    })
+    }
+    false
 }
 
 /// Writes a summary as an item in its full form.

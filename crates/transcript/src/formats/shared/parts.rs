@@ -26,12 +26,17 @@ pub(crate) fn call<'a>(part: Json<'a>, json: Json<'a>) -> Call<'a> {
 
 /// The member that REST calls `key`; Python spells it with underscores, and writes null for absent members.
 pub(crate) fn member<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
-    let value = |key: &str| part.get(key).filter(|value| value.kind() != JsonKind::Null);
-    value(key).or_else(|| {
-        let with_underscores =
-            key.chars().flat_map(|c| [c.is_ascii_uppercase().then_some('_'), Some(c.to_ascii_lowercase())]);
-        value(&with_underscores.flatten().collect::<String>())
-    })
+    if let Some(value) = part.get(key).filter(|value| value.kind() != JsonKind::Null) {
+        return Some(value);
+    }
+    let mut with_underscores = String::with_capacity(key.len() + 2);
+    for c in key.chars() {
+        if c.is_ascii_uppercase() {
+            with_underscores.push('_');
+        }
+        with_underscores.push(c.to_ascii_lowercase());
+    }
+    part.get(&with_underscores).filter(|value| value.kind() != JsonKind::Null)
 }
 
 /// The response in a part, and the media beside it.
@@ -45,31 +50,45 @@ pub(crate) fn output<'a>(part: Json<'a>) -> Option<CallOutput<'a>> {
 
 /// The result in a part of a tool that the server runs.
 pub(crate) fn hosted<'a>(part: Json<'a>) -> Option<HostedResult<'a>> {
-    let found = |key: &str, name: &str, output: &str, shape| {
-        let result = member(part, key)?;
-        let name = member(result, name).and_then(|name| name.text()).unwrap_or_else(|| Text::plain("code_execution"));
-        let outcome = member(result, "outcome").and_then(|outcome| outcome.text());
-        let failed = outcome.is_some_and(|outcome| outcome.decode().contains("FAILED"));
-        let output = CallOutput::of(member(result, output), shape)?.with_failure(failed);
-        Some(HostedResult { name: Some(name), output })
-    };
-    found("codeExecutionResult", "", "output", OutputShape::Any)
-        .or_else(|| found("toolResponse", "toolType", "response", OutputShape::Object))
+    if let Some(result) = member(part, "codeExecutionResult")
+        && let Some(output) = CallOutput::of(member(result, "output"), OutputShape::Any)
+    {
+        return Some(HostedResult {
+            name: Some(Text::plain("code_execution")),
+            output: output.with_failure(has_failed(result)),
+        });
+    }
+    let result = member(part, "toolResponse")?;
+    let name = member(result, "toolType").and_then(|name| name.text());
+    let output = CallOutput::of(member(result, "response"), OutputShape::Object)?;
+    Some(HostedResult {
+        name: name.or(Some(Text::plain("code_execution"))),
+        output: output.with_failure(has_failed(result)),
+    })
+}
+
+fn has_failed(result: Json<'_>) -> bool {
+    let outcome = member(result, "outcome").and_then(|outcome| outcome.text());
+    outcome.is_some_and(|outcome| outcome.decode().contains("FAILED"))
 }
 
 pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
     if let Some(text) = json.get_text("text") {
-        let is_thought = json.get("thought").is_some_and(|thought| thought.raw() == "true");
+        let is_thought = json.member_is_true("thought");
         return if is_thought { PartKind::Reasoning(text) } else { PartKind::Text(text) };
     }
     if member(json, "functionCall").is_some() {
         return PartKind::Call;
     }
     if let Some(answer) = member(json, "functionResponse") {
-        let response = member(answer, "response").map(|json| Part { json, kind: output_text(json) });
-        let media = member(answer, "parts").into_iter().flat_map(|parts| parts.items());
-        let parts = response.into_iter().chain(media.map(|json| Part { json, kind: part(json) }));
-        return PartKind::Result(Content::of_parts(parts.collect()));
+        let mut parts = Vec::new();
+        if let Some(json) = member(answer, "response") {
+            parts.push(Part { json, kind: output_text(json) });
+        }
+        if let Some(media) = member(answer, "parts") {
+            parts.extend(media.items().map(|json| Part { json, kind: part(json) }));
+        }
+        return PartKind::Result(Content::of_parts(parts.into()));
     }
     let data = member(json, "inlineData").or_else(|| member(json, "fileData"));
     match data.map(|data| member(data, "mimeType").and_then(|kind| kind.text())) {
