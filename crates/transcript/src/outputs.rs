@@ -87,8 +87,9 @@ impl<'a> CallOutput<'a> {
     }
 
     /// Adds copies of the output.
-    pub fn with_copies(self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
-        CallOutput { copies: copies.into_iter().filter(|copy| !copy.is_falsy()).collect(), ..self }
+    pub fn with_copies(mut self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
+        self.copies.extend(copies.into_iter().filter(|copy| !copy.is_falsy()));
+        self
     }
 
     /// Reads the output in the member `content` of an object, and whether the object has a usual mark of an error.
@@ -324,6 +325,18 @@ mod tests {
     use super::*;
     use crate::edit::{Edit, apply};
     use crate::source::Source;
+
+    #[test]
+    fn copies_are_added_to_those_that_are_known() {
+        let source = Source::of(r#"{"output":"r","parts":["p"],"shown":"s","empty":""}"#).expect("JSON");
+        let result = source.first().expect("an object");
+        let output = CallOutput::of(result.get("output"), OutputShape::Any).expect("an output");
+        let output = output
+            .with_copies(result.get("parts"))
+            .with_copies(["shown", "empty"].iter().filter_map(|key| result.get(key)));
+        let copies: Vec<&str> = output.copies.iter().map(|copy| copy.raw()).collect();
+        assert_eq!(copies, [r#"["p"]"#, r#""s""#]);
+    }
 
     fn replaced(value: &str, shape: OutputShape) -> Option<String> {
         let source = Source::of(value).expect("JSON");
