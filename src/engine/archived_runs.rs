@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::compact::{CompactionPolicy, Section, is_lines};
 use crate::files::input::LineReader;
+use crate::files::record_hash::has_wrong_hash;
 use crate::hash::sha256;
 use crate::plan::summaries::number_rounds;
 use crate::rewrite::restoring::{file_of_source, path_components};
@@ -81,8 +82,13 @@ impl RunsBefore {
         }
         let Ok(lines) = LineReader::open(archive) else { return runs };
         let mut lines = RecordLines::new(lines);
-        while let Ok(Some((record, _))) = lines.next::<RunMembers>() {
+        while let Ok(Some((line, _))) = lines.next_line() {
+            let Ok(record) = serde_json::from_str::<RunMembers>(line) else { continue };
+            // A damaged record is of a run, too: without it, the run after it would follow the one before it.
             runs.last_ids.extend(record.text_and_id());
+            if has_wrong_hash(line.as_bytes()) {
+                continue;
+            }
             if let Some(summary) = record.summary_sha256 {
                 runs.rounds.insert(summary, record.round);
             }

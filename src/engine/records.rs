@@ -6,14 +6,13 @@ use std::mem::take;
 use std::path::Path;
 
 use anyhow::Result;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::compact::is_lines;
 use crate::exit::Failure;
 use crate::files::input::{InputPiece, LineReader};
-use crate::files::record_hash::has_wrong_hash;
 use crate::hash::Hasher;
 use crate::transcript::record_id::RecordId;
 use crate::wording::{counted, counted_and};
@@ -128,22 +127,6 @@ impl RecordLines {
                 }
             }
         }
-    }
-
-    /// The next record, and its place; nothing at the end. Lines that are not one are counted, such as half a record of
-    /// a run that was killed, and so are records that were damaged.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(super) fn next<T: DeserializeOwned>(&mut self) -> Result<Option<(T, RecordPlace)>> {
-        while let Some((line, place)) = self.next_line()? {
-            match serde_json::from_str(line) {
-                Ok(_) if has_wrong_hash(line.as_bytes()) => self.changed.add(place.line),
-                Ok(record) => return Ok(Some((record, place))),
-                Err(_) => self.unreadable.add(place.line),
-            }
-        }
-        Ok(None)
     }
 
     /// Describes what cannot be read; nothing where all can. `what` each line should be.

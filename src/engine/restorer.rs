@@ -85,7 +85,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
                 }
             }
             let is_change = self.restore_beginning(&mut restored, &mut rounds)?
-                || self.restore_grown(&mut restored, None, &mut rounds)?;
+                || self.restore_grown(&mut restored, None, &[], &mut rounds)?;
             if !is_change {
                 break;
             }
@@ -134,13 +134,14 @@ impl<'p, 'a> Restorer<'p, 'a> {
     fn restore_lines(&mut self, restored: &mut Restored<'_>, rounds: &mut Rounds) -> Result<()> {
         restored.join();
         let (mut lines, mut edits, mut start, mut most) = (LineHashes::of(&restored.text), Vec::new(), 0, 0);
-        for (index, line) in restored.text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let all: Vec<&[u8]> = restored.text.split_inclusive(|byte| *byte == b'\n').collect();
+        for (index, line) in all.iter().enumerate() {
             let content = without_end(line);
             let mut own = Rounds::at_most(rounds.most - rounds.number);
             let mut original = Restored::of(content);
             loop {
                 self.restore_known(&mut original, Some((index + 1, &mut lines)), &mut own)?;
-                if !self.restore_grown(&mut original, Some(index + 1), &mut own)? {
+                if !self.restore_grown(&mut original, Some(index + 1), &all, &mut own)? {
                     break;
                 }
             }
@@ -332,7 +333,14 @@ impl<'p, 'a> Restorer<'p, 'a> {
     }
 
     /// Puts back the last round of a text whose list begins with what a run left. Returns whether there is one.
-    fn restore_grown(&mut self, restored: &mut Restored<'_>, line: Option<usize>, rounds: &mut Rounds) -> Result<bool> {
+    /// `all` are the lines of which it is one.
+    fn restore_grown(
+        &mut self,
+        restored: &mut Restored<'_>,
+        line: Option<usize>,
+        all: &[&[u8]],
+        rounds: &mut Rounds,
+    ) -> Result<bool> {
         if self.archive.by_left.is_empty() {
             return Ok(false);
         }
@@ -341,7 +349,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let Ok(source) = Source::of_file(text) else { return Ok(false) };
         let mut lists = TextLists::new(text, &source);
         let Some(records) =
-            self.run_that_left(&mut ReadText { text, lists: &mut lists, line, is_known: false }, rounds)?
+            self.run_that_left(&mut ReadText { text, lists: &mut lists, line, all, is_known: false }, rounds)?
         else {
             return Ok(false);
         };

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::program::{path, with};
+use crate::program::{path, run, tcompact, with};
 use crate::restoring_runs::{Session, assert_refused, assert_restored, assistant, long, orphan, run_on, user, write};
 
 const NAMES: [&str; 2] = ["s.json", "s.jsonl"];
@@ -182,4 +182,55 @@ fn each_line_has_its_own_run_before() {
     assert_eq!((back.code, back.stdout), (0, format!("{}{second}\n", line([said(), grown(6)].concat()))));
     let said = format!("lacks the record {} of the run before", ids[1].as_str().expect("an id"));
     assert!(back.stderr.contains(&said), "{}", back.stderr);
+}
+
+/// A damaged record is of a run, too: the run behind it does not follow the one before it.
+#[test]
+fn a_run_behind_a_damaged_record_names_it() {
+    for name in NAMES {
+        let session = Session::new(name, &said());
+        session.run(&["--keep", "messages:1"]);
+        session.grow(&grown(1));
+        session.run(&["redact"]);
+        let archive = fs::read_to_string(session.archive()).expect("an archive");
+        let (first, second) = archive.split_once('\n').expect("two records");
+        fs::write(session.archive(), format!("{first}\n{}", second.replacen("\"round\":", "\"rOund\":", 1)))
+            .expect("written");
+        session.grow(&grown(2));
+        session.run(&["redact"]);
+        let third = records(&session.archive()).pop().expect("a record");
+        assert_eq!(member(&third, "previous"), member(second, "id"), "{name}");
+    }
+}
+
+#[test]
+fn a_run_on_standard_input_counts_among_those_of_the_file() {
+    let session = Session::new("s.json", &said());
+    session.run(&["redact"]);
+    session.grow(&grown(1));
+    session.run(&["redact"]);
+    let masked = session.messages();
+    let mut dropped = masked.clone();
+    dropped.push(orphan("A result that the next run removes."));
+    session.write(&dropped);
+    let text = fs::read(session.file()).expect("a file");
+    let done = run(tcompact().args(["repair", "drop", "-q", "--archive", &session.archive()]), &text);
+    assert_eq!(done.code, 0, "{done:?}");
+    fs::write(session.file(), done.stdout).expect("written");
+    let expected = [said(), grown(1), vec![orphan("A result that the next run removes.")]].concat();
+    assert_restored(&session.restore(), &expected, "standard input");
+}
+
+/// What a run left of one line can be what another line is.
+#[test]
+fn a_line_that_no_run_changed_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, archive) = (path(folder.path(), "s.jsonl"), path(folder.path(), "h.jsonl"));
+    let line = |secret: &str| serde_json::to_string(&[user(&format!("password={secret}")), assistant("Thanks.")]);
+    let lines = [line("[password-1]"), line("Kx7mQ2vRt7Lw4zz1")].map(|line| line.expect("JSON") + "\n").concat();
+    fs::write(&file, &lines).expect("written");
+    run_on(&archive, &file, &["redact"]);
+    assert!(!fs::read_to_string(&file).expect("a file").contains("Kx7mQ2"));
+    let back = with(&["restore", &archive, &file]);
+    assert_eq!((back.code, back.stdout), (0, lines), "{}", back.stderr);
 }

@@ -133,7 +133,8 @@ impl<'t> Lines<'t> {
             let Some(TokenLine { value, next: end, .. }) = next else { return };
             let is_code = value.len() >= SHORTEST_CODE
                 && value.contains(|c: char| c.is_ascii_digit())
-                && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-+/=".contains(&byte));
+                && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-+/=".contains(&byte))
+                && !is_date_or_numbered_word(value);
             if !is_code {
                 return;
             }
@@ -154,4 +155,12 @@ impl<'t> Lines<'t> {
     fn offset(&self, value: &str) -> usize {
         value.as_ptr() as usize - self.text.as_ptr() as usize
     }
+}
+/// Whether a value is a date, as `2026-01-02`, or a word with a number behind it, as `iPhone15` and `step-1`.
+fn is_date_or_numbered_word(value: &str) -> bool {
+    let word = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_numbered_word =
+        value.len() - word.len() <= 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+    let lengths: Vec<usize> = value.split('-').map(str::len).collect();
+    is_numbered_word || lengths == [4, 2, 2]
 }

@@ -47,7 +47,8 @@ pub(super) const PASSWORD_WORDS: &str = "[Cc]ontraseña|\\b[Cc]lave|\\bmdp|[Mm]o
     [Jj]elszó|[Pp]arola|şifre|Şifre|[Ll]ösenord|[Pp]assord|[Aa]dgangskode|[Kk]odeord|[Ss]alasana|[Mm]ật khẩu|[Kk]ata sandi|пароль|Пароль|\
     κωδικός|Κωδικός|סיסמה|كلمة (?:المرور|السر)|पासवर्ड|รหัสผ่าน|密码|密碼|口令|パスワード|비밀번호|비번|암호";
 static ALL: LazyLock<bytes::Regex> = LazyLock::new(|| {
-    let value = r#"[ \t]*(?:`|\*|「|“|«)*\\*["']?([^\s"'`\\]+)"#;
+    // A value ends at a letter of a script without spaces: a text of nothing else would be one value behind each word.
+    let value = r#"[ \t]*(?:`|\*|「|“|«)*\\*["']?([^\s"'`\\\xE0-\xF4]+)"#;
     let mut rows = Vec::new();
     for (_, _, words) in SENTENCES {
         let (before, behind) = words.split_once("<>").unwrap_or((words, ""));
@@ -67,13 +68,22 @@ pub(super) fn find(text: &str, lines: &[Range<usize>], found: &mut Vec<SecretSpa
 }
 
 fn find_in_line(text: &str, line: Range<usize>, found: &mut Vec<SecretSpan>) {
+    /// More bytes than a sentence with a secret has behind where its value begins. In a text without spaces, the values of
+    /// all places would go on to its end.
+    const MOST_BEHIND: usize = 1024;
     let mut at = line.start;
-    while let Some(captures) = ALL.captures_at(&text.as_bytes()[..line.end], at) {
+    let bytes = text.as_bytes();
+    while let Some(first_end) = ALL.shortest_match_at(&bytes[..line.end], at) {
+        let window = line.end.min(first_end + MOST_BEHIND);
+        let Some(captures) = ALL.captures_at(&bytes[..window], at) else { break };
         let Some(sentence) = captures.get(0) else { break };
         // In `the new password is …`, the words of one row hide those of another.
         at = sentence.start() + 1;
         let mut values = captures.iter().skip(1).enumerate();
         let Some((row, value)) = values.find_map(|(row, value)| Some((row, value?))) else { continue };
+        if value.end() == window && window < line.end {
+            continue;
+        }
         let (kind, place, _) = SENTENCES[row];
         let (start, value) = (value.start(), without_sentence(text.get(value.range()).unwrap_or_default()));
         let class = if kind == SECRET { NameClass::Key } else { NameClass::Password };

@@ -10,9 +10,13 @@ pub(crate) fn is_id(key: &str) -> bool {
 /// Whether a key holds the id of a call: `toolCallId`, `tool_use_id`, `approvalId`.
 pub(crate) fn names_call(key: &str) -> bool {
     const CALLS: [&str; 6] = ["approval", "call", "execution", "invocation", "request", "use"];
-    let lowercase = key.to_ascii_lowercase();
-    let name = lowercase.trim_end_matches("id").trim_end_matches('_');
-    is_id(key) && CALLS.iter().any(|call| name.ends_with(call))
+    if !is_id(key) {
+        return false;
+    }
+    let name = key[..key.len() - "id".len()].trim_end_matches('_');
+    let start = name.rfind(|c: char| c == '_' || c.is_ascii_uppercase()).unwrap_or(0);
+    let last_word = name[start..].trim_start_matches('_').to_ascii_lowercase();
+    CALLS.contains(&&*last_word)
 }
 
 /// Whether an object names a call by one of its members, or by one of a member's own.

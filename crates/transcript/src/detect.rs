@@ -238,9 +238,9 @@ fn collect_all_evidence<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a
         let scores: Vec<MatchScore> =
             candidates.iter().map(|candidate| candidate.format.match_score(&message)).collect();
         let is_variant = scores.iter().any(|score| matches!(score, MatchScore::Variant(_)));
-        // An envelope can leave one candidate. Every format has an order for results.
-        let is_result = message.member_is("role", "tool");
-        let can_be_unknown = json.kind() == JsonKind::Object && !is_result && !is_known_to_any(&message);
+        // An envelope can leave one candidate.
+        let can_be_unknown =
+            json.kind() == JsonKind::Object && !has_common_role(&message) && !is_known_to_any(&message);
         for (candidate, score) in candidates.iter_mut().zip(scores) {
             if can_be_unknown && score == MatchScore::Mismatch {
                 candidate.add_unknown(index, json);
@@ -251,6 +251,15 @@ fn collect_all_evidence<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a
             }
         }
     }
+}
+
+/// Whether a message is a result, which has an order in every format, or has the name of a role in capital letters: its
+/// words would be nobody's.
+fn has_common_role(message: &Object<'_>) -> bool {
+    const ROLES: [&str; 7] = ["user", "human", "assistant", "ai", "model", "system", "developer"];
+    let Some(role) = message.get_text("role") else { return false };
+    let lowercase = role.decode().to_lowercase();
+    lowercase == "tool" || !role.is(&lowercase) && ROLES.contains(&&*lowercase)
 }
 
 /// Whether a format knows a message.

@@ -52,6 +52,7 @@ pub fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
 }
 
 /// Adds each call with the messages behind it that hold its id somewhere and are of an unknown kind, or have such a part.
+/// A text that is equal to an id by chance ties two messages more than needed, and parts none.
 fn add_unknown_answers(messages: &[Message<'_>], groups: &mut Vec<(usize, usize)>) {
     let mut unknown: Vec<(usize, Json<'_>)> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
@@ -75,10 +76,11 @@ fn add_unknown_answers(messages: &[Message<'_>], groups: &mut Vec<(usize, usize)
     }
     for (answer, json) in unknown {
         for text in short_texts(json) {
-            for call in calls.get(&text).map_or(&[][..], Vec::as_slice) {
-                if *call < answer {
-                    groups.push((*call, answer));
-                }
+            // Where ids repeat, the last call before it counts.
+            let with_id = calls.get(&text).map_or(&[][..], Vec::as_slice);
+            let before = with_id.partition_point(|call| *call < answer);
+            if let Some(call) = before.checked_sub(1) {
+                groups.push((with_id[call], answer));
             }
         }
     }
@@ -140,6 +142,10 @@ fn add_chain(of_one_id: &[IdMember<'_>], pairs: &mut Vec<UnknownPair>) {
         if names_call(member.key) || of_call.is_empty() && member.key == "id" {
             of_call.push(member);
         }
+    }
+    // Parts of one kind share the id of a run or a request.
+    if of_call.iter().all(|member| member.kind == of_call[0].kind) {
+        return;
     }
     for two in of_call.windows(2) {
         if two[0].part != two[1].part {

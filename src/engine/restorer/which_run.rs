@@ -20,6 +20,8 @@ pub(super) struct ReadText<'l, 'a> {
     pub(super) text: &'a str,
     pub(super) lists: &'l mut TextLists<'a>,
     pub(super) line: Option<usize>,
+    /// The lines of the text that it is one of.
+    pub(super) all: &'l [&'l [u8]],
     /// Whether its hash is known: runs that only removed something from other files are compared with its run, too.
     pub(super) is_known: bool,
 }
@@ -57,6 +59,9 @@ impl Restorer<'_, '_> {
                 // left what other lines can begin with, too.
                 let may_be = record.line.is_some() && (record.wrote_entry() || record.line == line);
                 let is_candidate = is_of_list && (line.is_none() || may_be) && self.may_be_of(&record, read, rounds);
+                if is_candidate && line != record.line && is_of_its_line(&record, read.all) {
+                    continue;
+                }
                 // Something else than a system message can stand in front.
                 if !is_candidate || !read.lists.begins_with_left(&record) {
                     continue;
@@ -168,7 +173,8 @@ impl Restorer<'_, '_> {
         let Ok(text) = str::from_utf8(text) else { return Ok(true) };
         let Ok(source) = Source::of_file(text) else { return Ok(true) };
         let mut lists = TextLists::new(text, &source);
-        let last = self.run_that_left(&mut ReadText { text, lists: &mut lists, line, is_known: true }, rounds)?;
+        let last =
+            self.run_that_left(&mut ReadText { text, lists: &mut lists, line, all: &[], is_known: true }, rounds)?;
         Ok(last.is_none_or(|last| records.iter().any(|record| record.result_sha256 == last[0].result_sha256)))
     }
 
@@ -209,7 +215,7 @@ impl Restorer<'_, '_> {
         }
     }
 
-    /// Whether a record is of the file of the text, or of the last run that was put back.
+    /// Whether a record is of the file of the text, or of the last run that was put back. A run on standard input may be.
     pub(super) fn is_of_file(&self, record: &Record, rounds: &Rounds) -> bool {
         let is_next = rounds.last.as_ref().is_some_and(|last| {
             last.original == record.result_sha256 || path_components(&last.file) == path_components(record.file())
@@ -218,7 +224,7 @@ impl Restorer<'_, '_> {
     }
 
     fn is_own(&self, record: &Record) -> bool {
-        path_components(record.file()) == path_components(self.file)
+        record.file() == "-" || path_components(record.file()) == path_components(self.file)
     }
 
     /// One of several records that left the same, if what stood there before is the same too.
@@ -255,6 +261,13 @@ impl Restorer<'_, '_> {
         }
         if run.len() == lists { Ok(run) } else { Err(self.refused(line, &RestoreError::NotTheOriginal.to_string())) }
     }
+}
+
+/// Whether the line that a record names begins with what its run left, so that the record is not of another line.
+fn is_of_its_line(record: &Record, all: &[&[u8]]) -> bool {
+    let Some(line) = record.line.and_then(|line| all.get(line.checked_sub(1)?)) else { return false };
+    let Ok(text) = str::from_utf8(line) else { return false };
+    Source::of_file(text).is_ok_and(|source| TextLists::new(text, &source).begins_with_left(record))
 }
 
 /// Whether a run was after another one, which left a text that it can have found.

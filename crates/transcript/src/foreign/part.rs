@@ -74,6 +74,9 @@ pub(crate) fn text_part<'a>(json: Json<'a>, member: &str) -> PartKind<'a> {
 pub(crate) fn could_be_call_or_result(json: Json<'_>) -> bool {
     let inside = || json.items().any(could_be_call_or_result);
     let named = ["type", "kind", "content_type", "part_kind"].iter().find_map(|key| json.get_text(key));
+    if json.get_text("role").is_some_and(|role| names_call_or_result(&role.decode())) {
+        return true;
+    }
     match named {
         Some(kind) => names_call_or_result(&kind.decode()),
         None => json.entries().any(|(key, _)| names_call_or_result(&key.decode())) || inside(),
