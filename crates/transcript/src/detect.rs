@@ -16,6 +16,7 @@
 //! and texts, which is legal in several formats and has no place for a mark. It is then read as a format that yields
 //! the same roles, texts, calls and results, and the same bytes when it is compacted again.
 
+use crate::fence;
 use crate::foreign;
 use crate::format::{EnvelopeScore, Format, MatchScore};
 use crate::formats::FORMATS;
@@ -102,10 +103,12 @@ impl<'a> Candidate<'a> {
     }
 
     /// Lets unknown messages rule out the format, unless its envelope or most other messages speak for it. An agent skips
-    /// lines of its sessions that it does not know, however many they are.
-    fn judge_unknown(&mut self) {
+    /// lines of its sessions that it does not know, however many they are, and behind a summary nothing else may be left.
+    fn judge_unknown(&mut self, has_summary: bool) {
         let skips_unknown = self.format.session_files.is_some() && self.evidence.is_some();
-        if self.unknown >= self.read && self.envelope != EnvelopeScore::Sure && !skips_unknown {
+        let is_behind_summary = has_summary && self.read > 0;
+        let is_admitted = self.envelope == EnvelopeScore::Sure || skips_unknown || is_behind_summary;
+        if self.unknown >= self.read && !is_admitted {
             let first = [self.first_unknown, self.mismatch].into_iter().flatten().min_by_key(|(index, _)| *index);
             self.mismatch = first;
         }
@@ -140,8 +143,9 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
     if !candidates.iter().any(Candidate::fits) || candidates.iter().any(skips_most) {
         candidates = candidates_of(envelope.as_ref());
         collect_all_evidence(&mut candidates, messages.clone());
+        let has_summary = messages.clone().any(fence::may_be_summary);
         for candidate in &mut candidates {
-            candidate.judge_unknown();
+            candidate.judge_unknown(has_summary);
         }
         if candidates.iter().any(Candidate::fits)
             && let Some(of_program) = of_unread_program(messages)
@@ -240,7 +244,7 @@ fn collect_all_evidence<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a
         let is_variant = scores.iter().any(|score| matches!(score, MatchScore::Variant(_)));
         // An envelope can leave one candidate.
         let can_be_unknown =
-            json.kind() == JsonKind::Object && !has_common_role(&message) && !is_known_to_any(&message);
+            json.kind() == JsonKind::Object && !is_of_common_kind(&message) && !is_known_to_any(&message);
         for (candidate, score) in candidates.iter_mut().zip(scores) {
             if can_be_unknown && score == MatchScore::Mismatch {
                 candidate.add_unknown(index, json);
@@ -253,13 +257,17 @@ fn collect_all_evidence<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a
     }
 }
 
-/// Whether a message is a result, which has an order in every format, or has the name of a role in capital letters: its
-/// words would be nobody's.
-fn has_common_role(message: &Object<'_>) -> bool {
+/// Whether a message has a common role, and is a result, which has an order in every format, or says nothing, or spells the
+/// role in capital letters: its words would be nobody's.
+fn is_of_common_kind(message: &Object<'_>) -> bool {
     const ROLES: [&str; 7] = ["user", "human", "assistant", "ai", "model", "system", "developer"];
     let Some(role) = message.get_text("role") else { return false };
     let lowercase = role.decode().to_lowercase();
-    lowercase == "tool" || !role.is(&lowercase) && ROLES.contains(&&*lowercase)
+    if lowercase == "tool" {
+        return true;
+    }
+    let says_nothing = ["content", "parts", "type"].iter().all(|key| message.get(key).is_none_or(|said| said.is_falsy()));
+    ROLES.contains(&&*lowercase) && (says_nothing || !role.is(&lowercase))
 }
 
 /// Whether a format knows a message.

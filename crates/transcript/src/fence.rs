@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 
+use crate::json::Json;
 use crate::sanitize::is_control;
+use crate::wording;
 
 const OPEN: &str = "<summary>\n";
 const CLOSE: &str = "\n</summary>";
@@ -23,6 +25,13 @@ const PLACES: &str = ". [2:17] is message 17 of round 2";
 
 /// The fewest bytes of a summary that gets the note. A shorter one holds little that could be mistaken.
 pub const MIN_WITH_NOTE: usize = 400;
+
+/// Whether a message holds what a summary of ours holds: a fence, the note of one without words, or what `DeepAgents` wraps.
+pub(crate) fn may_be_summary(message: Json<'_>) -> bool {
+    // A line end is escaped in JSON.
+    const OPEN_IN_JSON: &str = r"<summary>\n";
+    [OPEN_IN_JSON, wording::NOTE, WRAPPED].iter().any(|opening| message.raw().contains(opening))
+}
 
 /// Wraps a summary in the fence.
 pub fn wrap(summary: &str) -> String {

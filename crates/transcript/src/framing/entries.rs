@@ -12,7 +12,7 @@ use crate::message::Message;
 use crate::pairing::PairFinder;
 use crate::read_error::{no_transcript, position};
 use crate::unsent::{self, Rest, Unsent};
-use crate::{detect, foreign, unknown_pairs};
+use crate::{detect, fence, foreign, unknown_pairs};
 
 impl<'a> List<'a> {
     pub(super) fn read(&self, source: &'a str, from: Option<&'static Format>) -> Result<Transcript<'a>, ReadError> {
@@ -221,7 +221,8 @@ impl<'a> Entries<'a> {
 
     /// Rejects a conversation if half of its messages or more are of unknown kinds: it is of another format.
     fn check_most_are_known(&mut self) -> Result<(), ReadError> {
-        if 2 * self.unknown < self.messages.len() {
+        let is_behind_summary = || self.messages.iter().any(|message| fence::may_be_summary(message.json));
+        if 2 * self.unknown < self.messages.len() || self.unknown < self.messages.len() && is_behind_summary() {
             return Ok(());
         }
         self.first_unknown.take().map_or(Ok(()), Err)
