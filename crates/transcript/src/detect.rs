@@ -266,7 +266,8 @@ fn is_of_common_kind(message: &Object<'_>) -> bool {
     if lowercase == "tool" {
         return true;
     }
-    let says_nothing = ["content", "parts", "type"].iter().all(|key| message.get(key).is_none_or(|said| said.is_falsy()));
+    let says_nothing =
+        ["content", "parts", "type"].iter().all(|key| message.get(key).is_none_or(|said| said.is_falsy()));
     ROLES.contains(&&*lowercase) && (says_nothing || !role.is(&lowercase))
 }
 
