@@ -72,10 +72,14 @@ impl ForeignShare {
     }
 
     /// Whether the messages are rather of another format: more bytes are foreign than known, and they are not in a few
-    /// parts among many that are known. A file of another program has foreign parts throughout, and not one alone.
+    /// parts among many that are known. A file of another program has foreign parts throughout.
     pub fn is_of_other_format(self) -> bool {
-        let is_alone = self.foreign_parts == 1 && self.known_parts > 0;
-        self.is_large() && !is_alone && 2 * self.foreign_parts > self.known_parts
+        self.is_large() && 2 * self.foreign_parts > self.known_parts
+    }
+
+    /// Whether one part alone is foreign: a file of another program has more of them.
+    fn is_of_one_part(self) -> bool {
+        self.foreign_parts == 1 && self.known_parts > 0
     }
 }
 
@@ -179,7 +183,9 @@ pub fn large_foreign_content(transcript: &Transcript<'_>) -> Option<UnknownPart>
 
 /// The first foreign part of a conversation that is rather of another format.
 pub fn check_mostly_foreign(transcript: &Transcript<'_>) -> Option<UnknownPart> {
-    large_foreign_content(transcript).filter(|unknown| unknown.share.is_some_and(ForeignShare::is_of_other_format))
+    let unknown = large_foreign_content(transcript)?;
+    let share = unknown.share?;
+    (share.is_of_other_format() && !share.is_of_one_part()).then_some(unknown)
 }
 
 #[cfg(test)]
