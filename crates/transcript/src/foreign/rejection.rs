@@ -78,7 +78,7 @@ impl ForeignShare {
     }
 
     /// Whether one part alone is foreign: a file of another program has more of them.
-    fn is_of_one_part(self) -> bool {
+    pub fn is_of_one_part(self) -> bool {
         self.foreign_parts == 1 && self.known_parts > 0
     }
 }
