@@ -18,21 +18,29 @@ fn is_of_sentences(word: &str) -> bool {
     WORDS_OF_SENTENCES.contains(&word)
 }
 
+/// A word in small letters, without the marks around it.
+fn bare(word: &str) -> String {
+    word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.len() < 3 && !word.contains(char::is_alphanumeric)
+}
+
+/// Whether a word shows that the words around it are not a secret.
+fn is_of_prose_or_code(word: &str) -> bool {
+    is_of_sentences(&bare(word)) || is_assignment(word) || is_call(word) || is_nothing(word)
+}
+
 /// Whether several words can be a secret: none of them is of a sentence.
 pub(super) fn is_phrase(value: &str) -> bool {
     let words: Vec<&str> = value.split_whitespace().collect();
-    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    let is_of_sentence = |word: &&str| is_of_sentences(&bare(word));
-    let is_assignment = |word: &&str| word.len() < 3 && !word.contains(char::is_alphanumeric);
     value.chars().count() >= 3
         && words.len() <= 12
         && !value.ends_with(['.', '?', '!', ':', ',', '{', '('])
         && value.starts_with(|c: char| c.is_alphanumeric() || "$<{!@#%^&*".contains(c))
         && !POINTERS.contains(&bare(words[0]).as_str())
-        && (words.iter().any(is_key_in_phrase)
-            || !words
-                .iter()
-                .any(|word| is_of_sentence(word) || is_assignment(word) || is_call(word) || is_nothing(word)))
+        && (words.iter().any(is_key_in_phrase) || !words.iter().any(|word| is_of_prose_or_code(word)))
 }
 
 /// The first words of a sentence that says where a password is, in place of the password.
@@ -41,19 +49,21 @@ const POINTERS: [&str; 24] = [
     "refer", "same", "saved", "see", "siehe", "stored", "vedi", "ver", "via", "voir", "zie", "см",
 ];
 
+/// Whether a generator of passphrases can have drawn a word.
+fn is_word_of_passphrase(word: &str) -> bool {
+    const OF_SECRETS: [&str; 6] = ["auth", "keys", "pass", "password", "secret", "token"];
+    (4..=10).contains(&word.len())
+        && word.bytes().all(|byte| byte.is_ascii_lowercase())
+        && !OF_SECRETS.contains(&word)
+        && !is_of_sentences(word)
+}
+
 /// Whether a value is four words or more that hyphens join, as generators of passphrases write them, and not an adjective
 /// such as `end-to-end-encrypted`.
 pub(super) fn is_passphrase(value: &str) -> bool {
-    const OF_SECRETS: [&str; 6] = ["auth", "keys", "pass", "password", "secret", "token"];
     const ENDS_OF_ADJECTIVES: [&str; 6] = ["able", "based", "ed", "ing", "ly", "only"];
-    let is_word = |word: &str| {
-        (4..=10).contains(&word.len())
-            && word.bytes().all(|byte| byte.is_ascii_lowercase())
-            && !OF_SECRETS.contains(&word)
-            && !is_of_sentences(word)
-    };
     value.split('-').count() >= 4
-        && value.split('-').all(is_word)
+        && value.split('-').all(is_word_of_passphrase)
         && !ENDS_OF_ADJECTIVES.iter().any(|end| value.ends_with(end))
 }
 

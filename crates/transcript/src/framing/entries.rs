@@ -221,11 +221,16 @@ impl<'a> Entries<'a> {
 
     /// Rejects a conversation if half of its messages or more are of unknown kinds: it is of another format.
     fn check_most_are_known(&mut self) -> Result<(), ReadError> {
-        let is_behind_summary = || self.messages.iter().any(|message| fence::may_be_summary(message.json));
-        if 2 * self.unknown < self.messages.len() || self.unknown < self.messages.len() && is_behind_summary() {
+        let all = self.messages.len();
+        if 2 * self.unknown < all || self.unknown < all && self.has_summary() {
             return Ok(());
         }
         self.first_unknown.take().map_or(Ok(()), Err)
+    }
+
+    /// Whether a summary of ours may be among the messages. Behind one, nothing else than unknown messages may be left.
+    fn has_summary(&self) -> bool {
+        self.messages.iter().any(|message| fence::may_be_summary(message.json))
     }
 
     fn add_message(&mut self, message: Message<'a>) {
