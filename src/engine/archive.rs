@@ -41,9 +41,8 @@ pub(super) struct Archive<'p> {
     by_file: HashMap<String, BTreeMap<Option<usize>, Vec<RecordPlace>>>,
     /// The names of all files that records are of, without their folders.
     file_names: HashSet<OsString>,
-    /// The hashes of the texts before, and those of each text after.
+    /// The hashes of the texts before.
     pub(super) originals: HashSet<String>,
-    originals_of: HashMap<String, Vec<String>>,
     /// The records with a way back by their id.
     by_id: HashMap<String, Vec<RecordPlace>>,
     /// Whether any record names a line.
@@ -111,7 +110,6 @@ impl<'p> Archive<'p> {
             by_file: HashMap::new(),
             file_names: HashSet::new(),
             originals: HashSet::new(),
-            originals_of: HashMap::new(),
             by_id: HashMap::new(),
             has_lines: false,
             irreversible: 0,
@@ -175,8 +173,7 @@ impl<'p> Archive<'p> {
             return;
         };
         if let Some(original) = head.original_sha256.filter(|_| head.line.is_none()) {
-            self.originals.insert(original.clone());
-            self.originals_of.entry(hash.clone()).or_default().push(original);
+            self.originals.insert(original);
         }
         self.has_lines |= head.line.is_some();
         let file = file_of_source(&head.source, head.line);
@@ -270,14 +267,16 @@ impl<'p> Archive<'p> {
         self.originals.contains(hash) || self.range_runs.runs.iter().any(|run| run.original_sha256 == hash)
     }
 
-    /// The hashes of the texts that became a text with this hash.
-    pub(super) fn originals_of(&self, result: &str) -> &[String] {
-        self.originals_of.get(result).map_or(&[], Vec::as_slice)
-    }
-
     /// The records with a way back that have this id.
     pub(super) fn with_id(&self, id: &str) -> Vec<RecordPlace> {
         self.by_id.get(id).cloned().unwrap_or_default()
+    }
+
+    /// The records of runs that found a text whose hash begins as this one does.
+    pub(super) fn that_found(&self, hash: &str) -> Vec<RecordPlace> {
+        /// As many digits as an id has.
+        const DIGITS: usize = 8;
+        hash.get(..DIGITS).map(|id| self.with_id(id)).unwrap_or_default()
     }
 
     /// Whether a whole record is of the same run as a broken one: the run was killed, and repeated.

@@ -33,6 +33,8 @@ pub(super) struct BrokenRecord {
     id: Option<String>,
     original_sha256: Option<String>,
     result_sha256: Option<String>,
+    /// The number of its step of its run, from 1 on, and how many there are; nothing where the run has only one.
+    steps: Option<[usize; 2]>,
     list: Option<String>,
     left_sha256: Option<String>,
     line: Option<usize>,
@@ -105,6 +107,11 @@ impl BrokenRecord {
         self.source.as_deref().map(|source| file_of_source(source, self.line))
     }
 
+    /// The line of the text that the run changed, counted from 1.
+    pub(super) fn line(&self) -> Option<usize> {
+        self.line
+    }
+
     /// The file, if the number of a line stands behind its name and the record is cut off before it names the line.
     pub(super) fn file_before_line(&self) -> Option<&str> {
         let (file, line) = self.source.as_deref().filter(|_| self.line.is_none())?.rsplit_once(':')?;
@@ -154,12 +161,17 @@ impl BrokenRecord {
             }
             _ => false,
         };
-        match &self.left_sha256 {
-            _ if left.is_some() || begins_with_left => BrokenRun::LeftText,
-            // Where something in the middle is damaged, the hashes can be, too.
-            Some(_) if self.is_cut => BrokenRun::LeftNothing,
-            _ => BrokenRun::Unknown,
+        if left.is_some() || begins_with_left {
+            return BrokenRun::LeftText;
         }
+        // Where something in the middle is damaged, the hashes can be, too.
+        let knows_hashes = self.is_cut && self.left_sha256.is_some();
+        if knows_hashes && self.is_last_step() { BrokenRun::LeftNothing } else { BrokenRun::Unknown }
+    }
+
+    /// Whether the run left the text that the record names, rather than changed it once more.
+    fn is_last_step(&self) -> bool {
+        self.steps.is_none_or(|[step, last]| step == last)
     }
 }
 

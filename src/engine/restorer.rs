@@ -9,6 +9,7 @@ mod what_is_missing;
 mod which_run;
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
@@ -30,7 +31,7 @@ pub(super) use text::Restored;
 pub(super) use which_run::has_same_name;
 
 use rounds::{Rounds, run_of};
-use text::{LineHashes, end_last_line};
+use text::{LineHashes, TextLines, end_last_line};
 use which_run::ReadText;
 
 /// The restoration of one text.
@@ -122,6 +123,8 @@ impl<'p, 'a> Restorer<'p, 'a> {
             }
         }
         self.done.missing = missing;
+        self.done.is_complete = rounds.number < self.most;
+        self.done.on_other_file = rounds.on_other_file.take();
         self.done.undone_before = self.done.undone_before.take().or(rounds.last_undone_before().cloned());
         if rounds.number < self.most {
             self.done.notes_left = self.notes_without_record(&restored);
@@ -130,41 +133,76 @@ impl<'p, 'a> Restorer<'p, 'a> {
         Ok(Some(restored))
     }
 
-    /// Restores each line by itself. The rounds of the line that had most count.
+    /// Restores each line by itself. What is asked for are the last runs on the file: a line that none of them changed stays.
     fn restore_lines(&mut self, restored: &mut Restored<'_>, rounds: &mut Rounds) -> Result<()> {
         restored.join();
-        let (mut lines, mut edits, mut start, mut most) = (LineHashes::of(&restored.text), Vec::new(), 0, 0);
-        let all: Vec<&[u8]> = restored.text.split_inclusive(|byte| *byte == b'\n').collect();
-        for (index, line) in all.iter().enumerate() {
+        let mut lines = TextLines::of(&restored.text);
+        let most = rounds.most - rounds.number;
+        let oldest_run = self.oldest_run_of_lines(&mut lines, most);
+        let (mut edits, mut start, mut runs, mut most_of_line) = (Vec::new(), 0, BTreeSet::new(), 0);
+        for (index, line) in lines.all.clone().into_iter().enumerate() {
+            let number = index + 1;
             let content = without_end(line);
-            let mut own = Rounds::at_most(rounds.most - rounds.number);
-            let mut original = Restored::of(content);
-            loop {
-                self.restore_known(&mut original, Some((index + 1, &mut lines)), &mut own)?;
-                if !self.restore_grown(&mut original, Some(index + 1), &all, &mut own)? {
-                    break;
-                }
-            }
-            original.join();
-            self.refuse_lost_run(Some(index + 1), &own, rounds.number)?;
-            if *original.text != *content {
-                if let Some(why) = self.edited_run(content, &original.text, Some(index + 1), &own)? {
-                    return Err(self.refused(Some(index + 1), &why));
+            let mut own = Rounds::since(oldest_run.clone(), most);
+            let original = self.restore_line(content, number, &mut lines, &mut own)?;
+            self.refuse_lost_run(Some(number), &own, rounds.number)?;
+            if original == content {
+                self.refuse_broken_run_of_line(content, number)?;
+            } else {
+                if let Some(why) = self.edited_run(content, &original, Some(number), &own)? {
+                    return Err(self.refused(Some(number), &why));
                 }
                 self.done.undone_before = self.done.undone_before.take().or(own.last_undone_before().cloned());
                 self.done.lost = self.done.lost.take().or(own.lost.map(|lost| lost.id));
-                self.done.lines.insert(index + 1);
-                edits.push(PutBack { range: start..start + content.len(), bytes: original.text.into_owned() });
+                self.done.lines.insert(number);
+                edits.push(PutBack { range: start..start + content.len(), bytes: original.into_owned() });
             }
             rounds.newest_run_time = own.newest_run_time.max(std::mem::take(&mut rounds.newest_run_time));
             rounds.files.extend(own.files);
-            most = most.max(own.number);
+            most_of_line = most_of_line.max(own.number);
+            runs.extend(own.run_times);
             self.done.grown = self.done.grown.max(own.grown);
             start += line.len();
         }
-        rounds.number += most;
+        // Older versions wrote no times.
+        rounds.number += most_of_line.max(runs.len());
         restored.edits = edits;
         Ok(())
+    }
+
+    /// The time of the oldest one of the last `most` runs on lines; nothing where all are asked for.
+    fn oldest_run_of_lines(&mut self, lines: &mut TextLines<'_>, most: usize) -> Option<String> {
+        if most == usize::MAX {
+            return None;
+        }
+        let mut times = BTreeSet::new();
+        for (index, line) in lines.all.clone().into_iter().enumerate() {
+            let mut own = Rounds::at_most(most);
+            // A line that cannot be put back is named where it is to be put back.
+            let _ = self.restore_line(without_end(line), index + 1, lines, &mut own);
+            times.extend(own.run_times);
+        }
+        let first = times.len().saturating_sub(most);
+        times.into_iter().nth(first)
+    }
+
+    /// Puts back the rounds of one line, by its number.
+    fn restore_line<'t>(
+        &mut self,
+        content: &'t [u8],
+        number: usize,
+        lines: &mut TextLines<'_>,
+        rounds: &mut Rounds,
+    ) -> Result<Cow<'t, [u8]>> {
+        let mut original = Restored::of(content);
+        loop {
+            self.restore_known(&mut original, Some((number, &mut lines.hashes)), rounds)?;
+            if !self.restore_grown(&mut original, Some(number), &lines.all, rounds)? {
+                break;
+            }
+        }
+        original.join();
+        Ok(original.text)
     }
 
     /// Restores a text, or a line of one by its number, as often as its hash is known.
@@ -195,10 +233,13 @@ impl<'p, 'a> Restorer<'p, 'a> {
             if !self.is_last_run(&restored.text, number, &records, rounds)? {
                 return Ok(());
             }
-            let mut broken = self.archive.broken.iter();
-            let last = broken.find(|broken| broken.left(&hash) && !broken.found(&records[0].original_sha256));
-            if let Some(why) = last.and_then(|broken| why_refused(self.archive, broken, BrokenRun::LeftText)) {
-                return Err(self.refused(number, &why));
+            for broken in &self.archive.broken {
+                // Several lines can have become the same.
+                let is_of_other_line = broken.line().is_some() && broken.line() != number && records[0].line == number;
+                let is_last = broken.left(&hash) && !broken.found(&records[0].original_sha256) && !is_of_other_line;
+                if let Some(why) = why_refused(self.archive, broken, BrokenRun::LeftText).filter(|_| is_last) {
+                    return Err(self.refused(number, &why));
+                }
             }
             let edits = match self.put_back(&restored.text, hash, records, of_file, rounds) {
                 Ok(edits) if line.is_some() && edits.iter().any(PutBack::has_line_end) => Err(RestoreError::DoesNotFit),
@@ -213,35 +254,32 @@ impl<'p, 'a> Restorer<'p, 'a> {
     fn restore_beginning(&mut self, restored: &mut Restored<'_>, rounds: &mut Rounds) -> Result<bool> {
         let is_known = |hash: &str| self.archive.of_whole(hash).is_some() || self.archive.originals.contains(hash);
         let beginnings = restored.beginnings(is_known);
-        // A beginning that is shorter than what a run left is no sign that the run was put back.
-        let begins_with =
-            |original: &str, left: usize| beginnings.iter().any(|(end, hash)| hash == original && *end > left);
-        let (mut longest, mut undone) = (None, Vec::new());
+        let mut longest: Option<(usize, Vec<Record>)> = None;
         for (end, hash) in &beginnings {
-            // Several runs can have left the same text. Where the text begins with the original of one, that one is undone.
-            let originals = self.archive.originals_of(hash);
-            let is_open = |original: &&String| {
-                !begins_with(original, *end) && !rounds.used.contains(&((*original).clone(), hash.clone()))
-            };
-            let is_undone = |original: &String| {
-                begins_with(original, *end) && !rounds.used.contains(&(original.clone(), hash.clone()))
-            };
-            if originals.iter().any(is_undone) {
-                undone.extend(self.archive.of_whole(hash).into_iter().flatten().copied());
+            let places = self.archive.of_whole(hash).cloned().unwrap_or_default();
+            let mut open = Vec::new();
+            // Several runs can have left the same text.
+            for record in self.archive.read(&places)? {
+                if rounds.used.contains(&run_of(&record)) {
+                    continue;
+                }
+                let first = self.first_step(&record)?;
+                let original = &first.as_ref().unwrap_or(&record).original_sha256;
+                // A beginning that is shorter than what a run left is no sign that the run was put back.
+                let is_undone = beginnings.iter().any(|(length, hash)| hash == original && length > end);
+                if is_undone && !rounds.is_step_before_last(&record) {
+                    self.note_undone(record, rounds);
+                } else {
+                    open.push(record);
+                }
             }
-            if self.archive.of_whole(hash).is_some() && originals.iter().any(|original| is_open(&original)) {
-                longest = Some((*end, hash.clone()));
+            if !open.is_empty() {
+                longest = Some((*end, open));
             }
         }
-        for record in self.archive.read(&undone)? {
-            if beginnings.iter().any(|(_, hash)| *hash == record.original_sha256) {
-                self.note_undone(record, rounds);
-            }
-        }
-        let Some((end, hash)) = longest else { return Ok(false) };
-        let places = self.archive.of_whole(&hash).cloned().unwrap_or_default();
-        let mut records = self.records(&places, &hash, None, rounds)?;
-        records.retain(|record| !begins_with(&record.original_sha256, end) && !rounds.used.contains(&run_of(record)));
+        let Some((end, open)) = longest else { return Ok(false) };
+        let hash = open[0].result_sha256.clone();
+        let records = self.that_may_be_put_back(open, &hash, None, rounds)?;
         restored.join();
         if records.is_empty() || !self.is_last_run(&restored.text, None, &records, rounds)? {
             return Ok(false);
@@ -270,9 +308,29 @@ impl<'p, 'a> Restorer<'p, 'a> {
         line: Option<usize>,
         rounds: &Rounds,
     ) -> Result<Vec<Record>> {
-        let mut records = self.archive.read(places)?;
+        let records = self.archive.read(places)?;
+        self.that_may_be_put_back(records, hash, line, rounds)
+    }
+
+    /// Of the records of runs that left a text with this hash, those whose round is to be put back.
+    ///
+    /// # Errors
+    /// There are only records of runs of which a step is missing.
+    fn that_may_be_put_back(
+        &mut self,
+        mut records: Vec<Record>,
+        hash: &str,
+        line: Option<usize>,
+        rounds: &Rounds,
+    ) -> Result<Vec<Record>> {
         records.retain(|record| record.original_sha256 != hash && rounds.take(record));
-        let records = self.of_this_file(records, rounds);
+        let mut outer = Vec::new();
+        for record in records {
+            if !self.is_inner_step(&record, rounds)? {
+                outer.push(record);
+            }
+        }
+        let records = self.of_this_file(outer, rounds);
         self.of_whole_runs(records, line, rounds)
     }
 
@@ -304,15 +362,54 @@ impl<'p, 'a> Restorer<'p, 'a> {
         if let Some(later) = rounds.missing_later_step(record) {
             return Ok(Some(later));
         }
-        if step <= 1 {
+        if step <= 1 || self.step_before(record)?.is_some() {
             return Ok(None);
         }
-        let earlier = self.archive.by_result.get(&record.original_sha256);
-        let places: Vec<RecordPlace> =
-            earlier.into_iter().flat_map(|by_line| by_line.values().flatten()).copied().collect();
-        let earlier = self.archive.read(&places)?;
-        let has_earlier = earlier.iter().any(|earlier| earlier.summarized_at == record.summarized_at);
-        Ok((!has_earlier).then_some(step - 1))
+        Ok(Some(step - 1))
+    }
+
+    /// The record of the step before that of a record, if there is one and the archive has it.
+    fn step_before(&mut self, record: &Record) -> Result<Option<Record>> {
+        let Some([step, last]) = record.steps else { return Ok(None) };
+        let mut places = Vec::new();
+        for of_line in self.archive.by_result.get(&record.original_sha256).into_iter().flat_map(BTreeMap::values) {
+            places.extend_from_slice(of_line);
+        }
+        for earlier in self.archive.read(&places)? {
+            let is_of_run = earlier.summarized_at == record.summarized_at;
+            if is_of_run && earlier.steps.is_some_and(|[number, of]| of == last && number < step) {
+                return Ok(Some(earlier));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the run of a record went on with a step that the archive has and that was not put back right before: no text
+    /// stays as an inner step left it, so a text that looks like that has grown.
+    fn is_inner_step(&mut self, record: &Record, rounds: &Rounds) -> Result<bool> {
+        let Some([step, last]) = record.steps else { return Ok(false) };
+        if rounds.missing_later_step(record).is_none() {
+            return Ok(false);
+        }
+        let places = self.archive.that_found(&record.result_sha256);
+        for later in self.archive.read(&places)? {
+            let is_of_run = later.summarized_at == record.summarized_at;
+            if is_of_run && later.steps.is_some_and(|[number, of]| of == last && number > step) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The record of the first step of the run of a record, where that is another one. No text stays between two steps of a run,
+    /// so a text is as the run found it only where it is as the first step found it.
+    fn first_step(&mut self, record: &Record) -> Result<Option<Record>> {
+        let mut first = self.step_before(record)?;
+        while let Some(step) = &first {
+            let Some(earlier) = self.step_before(step)? else { break };
+            first = Some(earlier);
+        }
+        Ok(first)
     }
 
     /// The edits of one round, which its records name.

@@ -137,12 +137,24 @@ pub(crate) struct RestoredRounds {
     pub(crate) notes_left: usize,
     /// The time of a run that counts as put back before: the text begins with what it found.
     pub(crate) undone_before: Option<String>,
+    /// A run that was not put back, since its record names another file.
+    pub(crate) on_other_file: Option<RunOnOtherFile>,
+    /// Whether all was put back that can be, rather than a number of rounds.
+    pub(crate) is_complete: bool,
     /// The files that their records name.
     pub(crate) files: HashSet<String>,
     /// The time of the newest run among them.
     pub(crate) newest_run_time: String,
     /// The lines behind all that was put back in which the agent sets all messages anew.
     pub(crate) lines_setting_messages: Vec<usize>,
+}
+
+/// A run on a file of another name, which left what a text begins with.
+#[derive(Debug)]
+pub(crate) struct RunOnOtherFile {
+    /// The name as its record has it.
+    pub(crate) file: String,
+    pub(crate) time: String,
 }
 
 /// A listener to the events of a run.

@@ -68,9 +68,11 @@ fn check_end(file: &Path) -> Result<()> {
     }
 }
 
-fn write_sections(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
-    let now = now();
-    sections.iter().try_for_each(|section| write_section(out, section, &now))
+fn write_sections(out: &mut dyn Write, sections: &[Section], time: &str) -> io::Result<()> {
+    for section in sections {
+        write_section(out, section, time)?;
+    }
+    Ok(())
 }
 
 /// Sections that wait until the result is complete: those of a document in memory, those of lines in a file without a
@@ -79,6 +81,8 @@ fn write_sections(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
 pub struct WaitingSections {
     sections: Vec<Section>,
     of_lines: Option<File>,
+    /// The time of them all, also of those that were appended before: it tells which records are of one run on a file.
+    time: Option<String>,
 }
 
 impl WaitingSections {
@@ -91,6 +95,7 @@ impl WaitingSections {
             self.sections.extend(sections);
             return Ok(());
         }
+        let time = self.time.get_or_insert_with(now);
         let mut write = || {
             let spool = match &mut self.of_lines {
                 Some(spool) => spool,
@@ -100,7 +105,7 @@ impl WaitingSections {
                 }
             };
             let mut out = BufWriter::with_capacity(1 << 16, spool);
-            write_sections(&mut out, &sections).and_then(|()| out.flush())
+            write_sections(&mut out, &sections, time).and_then(|()| out.flush())
         };
         Ok(write().map_err(|error| unwritable(file, &error))?)
     }
@@ -111,16 +116,17 @@ impl WaitingSections {
     /// # Errors
     /// It cannot be written; the archive stays unchanged.
     pub fn append(&mut self, file: &Path) -> Result<Option<Appended>> {
-        let WaitingSections { sections, of_lines } = std::mem::take(self);
+        let (sections, of_lines) = (std::mem::take(&mut self.sections), self.of_lines.take());
         if sections.is_empty() && of_lines.is_none() {
             return Ok(None);
         }
+        let time = self.time.get_or_insert_with(now);
         let write = |out: &mut dyn Write| {
             if let Some(mut spool) = of_lines {
                 spool.rewind()?;
                 io::copy(&mut spool, out)?;
             }
-            write_sections(out, &sections)
+            write_sections(out, &sections, time)
         };
         let appended = interrupt::uninterrupted(|| append(file, write));
         Ok(appended.map(Some).map_err(|error| unwritable(file, &error))?)

@@ -234,3 +234,26 @@ fn a_line_that_no_run_changed_stays() {
     let back = with(&["restore", &archive, &file]);
     assert_eq!((back.code, back.stdout), (0, lines), "{}", back.stderr);
 }
+
+/// A file that was renamed and named back is not told from a copy that went another way.
+#[test]
+fn a_run_under_another_name_is_named() {
+    let session = Session::new("s.json", &said());
+    session.run(&["redact"]);
+    session.run(&["--keep", "messages:1"]);
+    session.grow(&[orphan("A result that the next run removes.")]);
+    let renamed = path(session.folder.path(), "t.json");
+    fs::rename(session.file(), &renamed).expect("renamed");
+    run_on(&session.archive(), &renamed, &["repair", "drop"]);
+    fs::rename(&renamed, session.file()).expect("renamed");
+    session.grow(&grown(1));
+    let back = session.restore();
+    assert_restored(&back, &[said(), grown(1)].concat(), "without the run under another name");
+    let named = format!("on {renamed} left what this text begins with, too, and was not put back");
+    assert!(back.stderr.contains(&named), "{}", back.stderr);
+    fs::rename(session.file(), &renamed).expect("renamed");
+    let back = with(&["restore", &session.archive(), &renamed]);
+    let whole = [said(), vec![orphan("A result that the next run removes.")], grown(1)].concat();
+    assert_restored(&back, &whole, "under that name");
+    assert!(!back.stderr.contains("was not put back"), "{}", back.stderr);
+}

@@ -5,7 +5,6 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::program::{Run, path, run, tcompact, with};
-use crate::restoring::rehashed;
 
 const KEEPS_TWO: &[&str] = &["--keep", "messages:2"];
 
@@ -307,35 +306,9 @@ fn a_refused_copy_is_restored_without_the_later_records() {
     }
 }
 
-fn call(id: &str) -> Value {
+pub(crate) fn call(id: &str) -> Value {
     let call = json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
     json!({"role": "assistant", "content": "I look.", "tool_calls": [call]})
-}
-
-/// A run that repairs and compacts has a record for each step.
-#[test]
-fn a_missing_step_of_a_run_is_missed() {
-    let said =
-        [user(&long("Bed 1")), call("c1"), user(&long("Well")), assistant("No."), user("Bed 2."), assistant("Done.")];
-    for name in ["s.json", "s.jsonl"] {
-        let session = Session::new(name, &said);
-        session.run(&["--repair", "synthesize", "--keep", "messages:2"]);
-        let text = fs::read_to_string(session.archive()).expect("an archive");
-        let [first, second] = [0, 1].map(|at| text.lines().nth(at).expect("a record"));
-        assert!(first.contains("\"steps\":[1,2]") && second.contains("\"steps\":[2,2]"), "{text}");
-        let with_other_digit = rehashed(&first.replace("\"result_sha256\":\"", "\"result_sha256\":\"x"));
-        for more in [vec![], vec![user("And bed 3?")]] {
-            fs::write(session.archive(), &text).expect("written");
-            session.grow(&more);
-            assert_restored(&session.restore(), &[said.to_vec(), more].concat(), name);
-            for lacking in [second.to_owned(), format!("{{\"broken\n{second}"), format!("{with_other_digit}{second}")] {
-                fs::write(session.archive(), lacking).expect("written");
-                assert_refused(&session.restore(), "step 1 of 2 of the run of ", name);
-            }
-            fs::write(session.archive(), first).expect("written");
-            assert_eq!(session.restore().code, 1, "{name}");
-        }
-    }
 }
 
 /// What a repair removed at the end can come again, as if the repair was undone.
@@ -358,34 +331,6 @@ fn a_run_that_counts_as_put_back_is_reported() {
         let back = session.restore();
         assert_restored(&back, &whole, name);
         assert!(back.stderr.contains(", which counts as put back"), "{back:?}");
-    }
-}
-
-/// The first step of a run changes two conversations of a document, the second one of them alone.
-#[test]
-fn the_last_step_goes_back_first_whatever_lists_it_changed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (archive, file) = (path(folder.path(), "h.jsonl"), path(folder.path(), "s.json"));
-    let text = |role: &str, text: &str| json!({"role": role, "content": [{"text": text}]});
-    let call =
-        |id: &str| json!({"role": "assistant", "content": [{"toolUse": {"toolUseId": id, "name": "f", "input": {}}}]});
-    let result = json!({"toolResult": {"toolUseId": "n1", "content": [{"text": "bed 3"}], "status": "success"}});
-    let ask = text("user", "Which bed is dry?");
-    let one = [ask.clone(), call("n1"), call("n1")];
-    let answered = json!({"role": "user", "content": [result]});
-    let two = [ask, call("n1"), answered, text("assistant", "Bed 3."), text("assistant", "And bed 4.")];
-    let mut document = json!([{"messages": one}, {"messages": two}]);
-    fs::write(&file, document.to_string()).expect("written");
-    run_on(&archive, &file, &["--from", "bedrock", "--repair", "synthesize", "--keep", "messages:1"]);
-    let mut left: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a file")).expect("JSON");
-    for one in [&mut left, &mut document] {
-        one[1]["messages"].as_array_mut().expect("messages").push(text("user", "Thanks."));
-    }
-    for grown in [left.to_string(), format!("{left:#}")] {
-        fs::write(&file, grown).expect("written");
-        let back = with(&["restore", &archive, &file]);
-        assert_eq!(back.code, 0, "{back:?}");
-        assert_eq!(serde_json::from_str::<Value>(&back.stdout).expect("JSON"), document);
     }
 }
 

@@ -52,6 +52,28 @@ impl Restorer<'_, '_> {
         Ok(())
     }
 
+    /// Refuses to leave a line as it is that a run left whose record is broken.
+    ///
+    /// # Errors
+    /// There is such a run.
+    pub(super) fn refuse_broken_run_of_line(&self, content: &[u8], line: usize) -> Result<()> {
+        for broken in &self.archive.broken {
+            let is_of_file = broken.file().is_some_and(|file| has_same_name(file, self.file));
+            if broken.line() != Some(line) || !is_of_file || self.archive.has_repeated(broken) {
+                continue;
+            }
+            let beginnings = Restored::of(content).beginnings(|hash| broken.names(hash));
+            let text = str::from_utf8(content).unwrap_or_default();
+            let source = Source::of_file(text).ok();
+            let mut lists = source.as_ref().map(|source| TextLists::new(text, source));
+            if broken.told_of(&beginnings, lists.as_mut()) == BrokenRun::LeftText {
+                let why = why_refused(self.archive, broken, BrokenRun::LeftText).unwrap_or_default();
+                return Err(self.refused(Some(line), &why));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a broken record can be of this text, by the file that it names.
     fn can_be_of(&self, broken: &BrokenRecord, next: &Record, rounds: &Rounds) -> bool {
         let Some(file) = broken.file() else { return true };

@@ -1,8 +1,9 @@
 //! The rounds of one text that were put back so far.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
+use crate::events::RunOnOtherFile;
 use crate::rewrite::restoring::Record;
 
 /// The rounds that were put back in one text, the last one first.
@@ -11,6 +12,10 @@ pub(super) struct Rounds {
     pub(super) number: usize,
     /// The most that may be.
     pub(super) most: usize,
+    /// The time of the oldest run that may be put back; nothing where the time does not matter.
+    oldest_run: Option<String>,
+    /// The times of the runs that were put back.
+    pub(super) run_times: BTreeSet<String>,
     /// The record of the last one.
     pub(super) last: Option<Undone>,
     /// The time of the newest run among them.
@@ -29,6 +34,8 @@ pub(super) struct Rounds {
     pub(super) undone_before: HashMap<(String, String), String>,
     /// The number of those that were told by what a list begins with.
     pub(super) grown: usize,
+    /// A run on another file that may have been this one.
+    pub(super) on_other_file: Option<RunOnOtherFile>,
     /// The last run that the archive does not have.
     pub(super) lost: Option<LostRun>,
 }
@@ -74,6 +81,11 @@ impl Rounds {
         Rounds { most, ..Rounds::default() }
     }
 
+    /// At most so many, of runs that are not older than one of this time.
+    pub(super) fn since(oldest_run: Option<String>, most: usize) -> Self {
+        Rounds { oldest_run, ..Rounds::at_most(most) }
+    }
+
     /// Whether a record is of the same run as the one before. A run that repairs a text writes several.
     pub(super) fn is_same_run(&self, record: &Record) -> bool {
         self.last.as_ref().is_some_and(|last| !last.time.is_empty() && last.time == record.summarized_at)
@@ -81,11 +93,13 @@ impl Rounds {
 
     /// Whether the round of a record is to be put back.
     pub(super) fn take(&self, record: &Record) -> bool {
-        self.number < self.most || self.is_same_run(record)
+        let is_asked_for = self.oldest_run.as_ref().is_none_or(|oldest| record.summarized_at >= *oldest);
+        self.number < self.most && is_asked_for || self.is_same_run(record)
     }
 
     pub(super) fn add(&mut self, record: &Record) {
         self.used.insert(run_of(record));
+        self.run_times.insert(record.summarized_at.clone());
         if self.newest_run_time < record.summarized_at {
             self.newest_run_time.clone_from(&record.summarized_at);
         }
@@ -122,13 +136,17 @@ impl Rounds {
         unused.map(|(_, time)| time).max()
     }
 
+    /// Whether a record is of the step right before that which was put back last, of the same run.
+    pub(super) fn is_step_before_last(&self, record: &Record) -> bool {
+        let is_before = self.last.as_ref().is_some_and(|last| last.original == record.result_sha256);
+        record.steps.is_some() && is_before && self.is_same_run(record)
+    }
+
     /// The number of the step of its run that is missing, so that a record cannot be put back: it comes between the record
     /// and what was put back last.
     pub(super) fn missing_later_step(&self, record: &Record) -> Option<usize> {
         let [step, steps] = record.steps?;
-        let is_next =
-            self.is_same_run(record) && self.last.as_ref().is_some_and(|last| last.original == record.result_sha256);
-        (step < steps && !is_next).then_some(step + 1)
+        (step < steps && !self.is_step_before_last(record)).then_some(step + 1)
     }
 
     /// The round before the last one that was put back, if there was one.

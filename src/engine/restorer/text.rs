@@ -11,7 +11,19 @@ use crate::rewrite::way_back::without_end;
 use crate::engine::archive::Archive;
 use crate::engine::records::RecordPlace;
 
-/// The lines of a text.
+/// The lines of a text, and their hashes.
+pub(super) struct TextLines<'t> {
+    pub(super) all: Vec<&'t [u8]>,
+    pub(super) hashes: LineHashes,
+}
+
+impl<'t> TextLines<'t> {
+    pub(super) fn of(text: &'t [u8]) -> Self {
+        TextLines { all: text.split_inclusive(|byte| *byte == b'\n').collect(), hashes: LineHashes::of(text) }
+    }
+}
+
+/// The hashes of the lines of a text.
 pub(super) struct LineHashes {
     pub(super) hashes: Vec<String>,
     /// The records that name a line which has changed since or is not there, by their hash.

@@ -116,7 +116,7 @@ impl Restorer<'_, '_> {
         for place in places.into_values() {
             for record in self.archive.read(&[place])? {
                 // Those before stay where fewer rounds are asked for.
-                let is_asked_for = rounds.number < self.most || *record.summarized_at > *last_time;
+                let is_asked_for = rounds.take(&record) || *record.summarized_at > *last_time;
                 if is_asked_for && !rounds.used.contains(&run_of(&record)) {
                     unused.push(record);
                 }

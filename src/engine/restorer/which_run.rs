@@ -11,6 +11,7 @@ use crate::transcript::source::Source;
 
 use super::Restorer;
 use super::rounds::{Rounds, run_of};
+use crate::events::RunOnOtherFile;
 
 /// The most runs of which each is compared with each.
 const MOST_COMPARED: usize = 16;
@@ -51,14 +52,14 @@ impl Restorer<'_, '_> {
         rounds: &mut Rounds,
     ) -> Result<Option<Record>> {
         let line = read.line;
-        let mut fitting = Vec::new();
+        let (mut fitting, mut of_other_files) = (Vec::new(), Vec::new());
         for places in self.archive.that_left(&read.lists.at(pointer).hashes) {
             for record in self.archive.read(&places)? {
                 let is_of_list = record.changed.as_ref().is_some_and(|changed| changed.list.as_deref() == pointer);
                 // A document on one line is a line, until it is spread over several. A run that only removed something
                 // left what other lines can begin with, too.
                 let may_be = record.line.is_some() && (record.wrote_entry() || record.line == line);
-                let is_candidate = is_of_list && (line.is_none() || may_be) && self.may_be_of(&record, read, rounds);
+                let is_candidate = is_of_list && (line.is_none() || may_be) && self.is_open(&record, rounds);
                 if is_candidate && line != record.line && is_of_its_line(&record, read.all) {
                     continue;
                 }
@@ -66,10 +67,17 @@ impl Restorer<'_, '_> {
                 if !is_candidate || !read.lists.begins_with_left(&record) {
                     continue;
                 }
-                if read.lists.begins_with_original(&record) {
+                if self.is_inner_step(&record, rounds)? {
+                    continue;
+                }
+                let first = self.first_step(&record)?;
+                let is_undone = read.lists.begins_with_original(first.as_ref().unwrap_or(&record));
+                if is_undone && !rounds.is_step_before_last(&record) {
                     self.note_undone(record, rounds);
-                } else {
+                } else if self.is_of_this_text(&record, read, rounds) {
                     fitting.push(record);
+                } else {
+                    of_other_files.push(record);
                 }
             }
             // What the last run on a file left is the longest. Runs on other files can have left more that is alike.
@@ -78,7 +86,32 @@ impl Restorer<'_, '_> {
                 break;
             }
         }
-        self.last_of(fitting, read, rounds)
+        let last = self.last_of(fitting, read, rounds)?;
+        if let Some(last) = last.as_ref().filter(|_| line.is_none()) {
+            self.note_run_on_other_file(of_other_files, last, read, rounds);
+        }
+        Ok(last)
+    }
+
+    /// Notes a run on another file that was after the last run on the text, if there is one: the file can have been the same one
+    /// under another name, or a copy of it.
+    fn note_run_on_other_file(
+        &mut self,
+        of_other_files: Vec<Record>,
+        last: &Record,
+        read: &mut ReadText<'_, '_>,
+        rounds: &mut Rounds,
+    ) {
+        for record in of_other_files.into_iter().take(MOST_COMPARED) {
+            let Ok(run) = self.whole_run(record.clone(), read.line) else { continue };
+            let Ok(original) = read.lists.put_back(&run) else { continue };
+            let Ok(source) = Source::of_file(&original) else { continue };
+            if last.wrote_entry() && TextLists::new(&original, &source).begins_with_left(last) {
+                rounds.on_other_file =
+                    Some(RunOnOtherFile { file: record.file().to_owned(), time: record.summarized_at });
+                return;
+            }
+        }
     }
 
     /// The last one of some records that fit a list of a text, the longest first.
@@ -186,21 +219,18 @@ impl Restorer<'_, '_> {
         records
     }
 
-    /// Whether a record that fits can be of this text: the text begins with what its run left, and that is not what other
-    /// texts begin with, too.
-    fn may_be_of(&self, record: &Record, read: &ReadText<'_, '_>, rounds: &Rounds) -> bool {
-        if rounds.used.contains(&run_of(record)) || !rounds.take(record) {
-            return false;
-        }
+    /// Whether the run of a record can be the next one that is put back.
+    fn is_open(&self, record: &Record, rounds: &Rounds) -> bool {
         // Clocks can differ.
         let is_before = rounds.last.as_ref().is_none_or(|last| {
             record.summarized_at <= last.time || record.round < last.round || record.number < last.line
         });
-        let is_told = read.is_known
-            || record.wrote_entry()
-            || self.archive.has_one_file()
-            || self.is_near(record, read.text, rounds);
-        is_before && is_told
+        is_before && rounds.take(record) && !rounds.used.contains(&run_of(record))
+    }
+
+    /// Whether a record that fits can be of this text: what its run left is not what other texts begin with, too.
+    fn is_of_this_text(&self, record: &Record, read: &ReadText<'_, '_>, rounds: &Rounds) -> bool {
+        read.is_known || record.wrote_entry() || self.archive.has_one_file() || self.is_near(record, read.text, rounds)
     }
 
     /// Whether something beside the entries tells that a record is of this text: its id, the name of its file, or the round

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::events::RestoredRounds;
-use crate::wording::counted;
+use crate::events::{RestoredRounds, RunOnOtherFile};
+use crate::wording::{counted, readable_source};
 
 /// Says how many lines an archive restored, where the text has lines, and which part of the archive is damaged.
 pub(super) fn lines(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&str>) -> Vec<String> {
@@ -37,6 +37,12 @@ pub(super) fn lines(archive: &Path, done: &RestoredRounds, all: usize, damaged: 
             "the text begins with what stood there before the run of {time}, which counts as put back; nothing tells whether what it removed was written again"
         ));
     }
+    if let Some(RunOnOtherFile { file, time }) = &done.on_other_file {
+        said.push(format!(
+            "the run of {time} on {} left what this text begins with, too, and was not put back; if this is that file, give it that name",
+            readable_source(file)
+        ));
+    }
     for line in &done.lines_setting_messages {
         said.push(format!(
             "line {line} was written later and sets all messages anew; the agent goes on from it. Remove that line to go on from what was put back"
@@ -45,7 +51,8 @@ pub(super) fn lines(archive: &Path, done: &RestoredRounds, all: usize, damaged: 
     let lines = done.lines.len();
     if lines > 0 && lines < all {
         let were = if lines == 1 { "was" } else { "were" };
-        said.push(format!("{lines} of {all} lines {were} put back; {archive} has nothing of the others"));
+        let others = if done.is_complete { format!("; {archive} has nothing of the others") } else { String::new() };
+        said.push(format!("{lines} of {all} lines {were} put back{others}"));
     }
     said
 }

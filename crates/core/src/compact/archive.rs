@@ -77,6 +77,18 @@ impl Section {
         (changed.original_sha256 != changed.result_sha256).then_some(changed)
     }
 
+    /// Adds the number of its step to a record, in front of the hashes: of a record that was cut off, it still tells that its
+    /// run went on.
+    fn add_step(&mut self, step: usize, last: usize) {
+        /// The first one is no part of a string: quotes in strings are escaped.
+        const HASHES: &str = ",\"original_sha256\":";
+        if let Section::Record(record) = self
+            && let Some(at) = record.find(HASHES)
+        {
+            record.insert_str(at, &format!(",\"steps\":[{step},{last}]"));
+        }
+    }
+
     /// Adds a member to a record.
     pub fn add_member(&mut self, member: &str) {
         if let Section::Record(record) = self
@@ -112,7 +124,7 @@ impl Archived {
             let last = last_of_original.get(&text.result_sha256).copied().unwrap_or(step);
             last_of_original.insert(&text.original_sha256, last);
             if last > 1 {
-                section.add_member(&format!("\"steps\":[{step},{last}]"));
+                section.add_step(step, last);
             }
         }
     }
