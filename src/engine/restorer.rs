@@ -2,14 +2,15 @@
 //! where a list grew, by the entries that it begins with.
 
 mod broken_runs;
+mod lines;
 mod messages_set;
 mod rounds;
+mod steps;
 mod text;
 mod what_is_missing;
 mod which_run;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
@@ -17,7 +18,6 @@ use crate::events::RestoredRounds;
 use crate::exit::Failure;
 use crate::rewrite::growth::TextLists;
 use crate::rewrite::restoring::{self, PutBack, Record, RestoreError};
-use crate::rewrite::way_back::without_end;
 use crate::transcript::source::Source;
 
 use crate::engine::archive::Archive;
@@ -31,7 +31,7 @@ pub(super) use text::Restored;
 pub(super) use which_run::has_same_name;
 
 use rounds::{Rounds, run_of};
-use text::{LineHashes, TextLines, end_last_line};
+use text::{LineHashes, end_last_line};
 use which_run::ReadText;
 
 /// The restoration of one text.
@@ -96,6 +96,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         self.done.newest_run_time = rounds.newest_run_time.clone();
         self.done.files.extend(rounds.files.iter().cloned());
         let missing = rounds.before_last().filter(|_| rounds.number < self.most);
+        self.done.undone_before = self.done.undone_before.take().or(rounds.last_undone_before().cloned());
         if restored.edits.is_empty() && *restored.text == *text {
             return Ok(None);
         }
@@ -125,84 +126,11 @@ impl<'p, 'a> Restorer<'p, 'a> {
         self.done.missing = missing;
         self.done.is_complete = rounds.number < self.most;
         self.done.on_other_file = rounds.on_other_file.take();
-        self.done.undone_before = self.done.undone_before.take().or(rounds.last_undone_before().cloned());
         if rounds.number < self.most {
             self.done.notes_left = self.notes_without_record(&restored);
         }
         self.done.lost = self.done.lost.take().or(rounds.lost.map(|lost| lost.id));
         Ok(Some(restored))
-    }
-
-    /// Restores each line by itself. What is asked for are the last runs on the file: a line that none of them changed stays.
-    fn restore_lines(&mut self, restored: &mut Restored<'_>, rounds: &mut Rounds) -> Result<()> {
-        restored.join();
-        let mut lines = TextLines::of(&restored.text);
-        let most = rounds.most - rounds.number;
-        let oldest_run = self.oldest_run_of_lines(&mut lines, most);
-        let (mut edits, mut start, mut runs, mut most_of_line) = (Vec::new(), 0, BTreeSet::new(), 0);
-        for (index, line) in lines.all.clone().into_iter().enumerate() {
-            let number = index + 1;
-            let content = without_end(line);
-            let mut own = Rounds::since(oldest_run.clone(), most);
-            let original = self.restore_line(content, number, &mut lines, &mut own)?;
-            self.refuse_lost_run(Some(number), &own, rounds.number)?;
-            if original == content {
-                self.refuse_broken_run_of_line(content, number)?;
-            } else {
-                if let Some(why) = self.edited_run(content, &original, Some(number), &own)? {
-                    return Err(self.refused(Some(number), &why));
-                }
-                self.done.undone_before = self.done.undone_before.take().or(own.last_undone_before().cloned());
-                self.done.lost = self.done.lost.take().or(own.lost.map(|lost| lost.id));
-                self.done.lines.insert(number);
-                edits.push(PutBack { range: start..start + content.len(), bytes: original.into_owned() });
-            }
-            rounds.newest_run_time = own.newest_run_time.max(std::mem::take(&mut rounds.newest_run_time));
-            rounds.files.extend(own.files);
-            most_of_line = most_of_line.max(own.number);
-            runs.extend(own.run_times);
-            self.done.grown = self.done.grown.max(own.grown);
-            start += line.len();
-        }
-        // Older versions wrote no times.
-        rounds.number += most_of_line.max(runs.len());
-        restored.edits = edits;
-        Ok(())
-    }
-
-    /// The time of the oldest one of the last `most` runs on lines; nothing where all are asked for.
-    fn oldest_run_of_lines(&mut self, lines: &mut TextLines<'_>, most: usize) -> Option<String> {
-        if most == usize::MAX {
-            return None;
-        }
-        let mut times = BTreeSet::new();
-        for (index, line) in lines.all.clone().into_iter().enumerate() {
-            let mut own = Rounds::at_most(most);
-            // A line that cannot be put back is named where it is to be put back.
-            let _ = self.restore_line(without_end(line), index + 1, lines, &mut own);
-            times.extend(own.run_times);
-        }
-        let first = times.len().saturating_sub(most);
-        times.into_iter().nth(first)
-    }
-
-    /// Puts back the rounds of one line, by its number.
-    fn restore_line<'t>(
-        &mut self,
-        content: &'t [u8],
-        number: usize,
-        lines: &mut TextLines<'_>,
-        rounds: &mut Rounds,
-    ) -> Result<Cow<'t, [u8]>> {
-        let mut original = Restored::of(content);
-        loop {
-            self.restore_known(&mut original, Some((number, &mut lines.hashes)), rounds)?;
-            if !self.restore_grown(&mut original, Some(number), &lines.all, rounds)? {
-                break;
-            }
-        }
-        original.join();
-        Ok(original.text)
     }
 
     /// Restores a text, or a line of one by its number, as often as its hash is known.
@@ -332,84 +260,6 @@ impl<'p, 'a> Restorer<'p, 'a> {
         }
         let records = self.of_this_file(outer, rounds);
         self.of_whole_runs(records, line, rounds)
-    }
-
-    /// The records of runs of which no step is missing.
-    ///
-    /// # Errors
-    /// There are only others.
-    fn of_whole_runs(&mut self, records: Vec<Record>, line: Option<usize>, rounds: &Rounds) -> Result<Vec<Record>> {
-        let (mut whole, mut missing) = (Vec::new(), None);
-        for record in records {
-            match self.missing_step(&record, rounds)? {
-                None => whole.push(record),
-                Some(step) => missing = Some((step, record)),
-            }
-        }
-        match missing {
-            Some((step, record)) if whole.is_empty() => {
-                let [_, steps] = record.steps.unwrap_or_default();
-                let time = &record.summarized_at;
-                Err(self.refused(line, &format!("step {step} of {steps} of the run of {time} is missing in it")))
-            }
-            _ => Ok(whole),
-        }
-    }
-
-    /// The number of a step of its run that the archive lacks, where a record is one of several.
-    fn missing_step(&mut self, record: &Record, rounds: &Rounds) -> Result<Option<usize>> {
-        let Some([step, _]) = record.steps else { return Ok(None) };
-        if let Some(later) = rounds.missing_later_step(record) {
-            return Ok(Some(later));
-        }
-        if step <= 1 || self.step_before(record)?.is_some() {
-            return Ok(None);
-        }
-        Ok(Some(step - 1))
-    }
-
-    /// The record of the step before that of a record, if there is one and the archive has it.
-    fn step_before(&mut self, record: &Record) -> Result<Option<Record>> {
-        let Some([step, last]) = record.steps else { return Ok(None) };
-        let mut places = Vec::new();
-        for of_line in self.archive.by_result.get(&record.original_sha256).into_iter().flat_map(BTreeMap::values) {
-            places.extend_from_slice(of_line);
-        }
-        for earlier in self.archive.read(&places)? {
-            let is_of_run = earlier.summarized_at == record.summarized_at;
-            if is_of_run && earlier.steps.is_some_and(|[number, of]| of == last && number < step) {
-                return Ok(Some(earlier));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Whether the run of a record went on with a step that the archive has and that was not put back right before: no text
-    /// stays as an inner step left it, so a text that looks like that has grown.
-    fn is_inner_step(&mut self, record: &Record, rounds: &Rounds) -> Result<bool> {
-        let Some([step, last]) = record.steps else { return Ok(false) };
-        if rounds.missing_later_step(record).is_none() {
-            return Ok(false);
-        }
-        let places = self.archive.that_found(&record.result_sha256);
-        for later in self.archive.read(&places)? {
-            let is_of_run = later.summarized_at == record.summarized_at;
-            if is_of_run && later.steps.is_some_and(|[number, of]| of == last && number > step) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The record of the first step of the run of a record, where that is another one. No text stays between two steps of a run,
-    /// so a text is as the run found it only where it is as the first step found it.
-    fn first_step(&mut self, record: &Record) -> Result<Option<Record>> {
-        let mut first = self.step_before(record)?;
-        while let Some(step) = &first {
-            let Some(earlier) = self.step_before(step)? else { break };
-            first = Some(earlier);
-        }
-        Ok(first)
     }
 
     /// The edits of one round, which its records name.

@@ -334,6 +334,18 @@ fn a_run_that_counts_as_put_back_is_reported() {
     }
 }
 
+/// Where no other run is to be put back, that is why.
+#[test]
+fn what_counts_as_put_back_is_the_reason_of_a_refusal() {
+    for name in ["s.json", "s.jsonl"] {
+        let said = [user("Bed 1."), assistant("Watered."), orphan("3 beds")];
+        let session = Session::new(name, &said);
+        session.run(&["repair", "drop"]);
+        session.grow(&[orphan("3 beds"), user("Go on.")]);
+        assert_refused(&session.restore(), ", which counts as put back; nothing is to be put back", name);
+    }
+}
+
 /// The notes of pruned results ask an agent to run a command, so it quotes them.
 #[test]
 fn a_quoted_note_is_no_trace_of_its_run() {

@@ -167,6 +167,12 @@ impl Restorer<'_, '_> {
                 format!("{name}: it is as it was before it was compacted; nothing is to be put back{damaged}");
             return Ok(Failure::unreadable(message));
         }
+        if let Some(time) = &self.done.undone_before {
+            let message = format!(
+                "{name}: it begins with what stood there before the run of {time}, which counts as put back; nothing is to be put back"
+            );
+            return Ok(Failure::unreadable(message));
+        }
         let mut message = self.archive.no_record_message(name);
         if let Some(why) = self.why_not(text, None)? {
             message += &format!("; {why}");
