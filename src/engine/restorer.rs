@@ -129,7 +129,12 @@ impl<'p, 'a> Restorer<'p, 'a> {
         if rounds.number < self.most {
             self.done.notes_left = self.notes_without_record(&restored);
         }
-        self.done.lost = self.done.lost.take().or(rounds.lost.map(|lost| lost.id));
+        self.done.lost = self.done.lost.take().or(rounds.lost.as_ref().map(|lost| lost.id.clone()));
+        let may_be_broken = !self.archive.broken.is_empty() && self.done.lines.is_empty();
+        if may_be_broken && self.done.lost.is_none() && rounds.number < self.most {
+            restored.join();
+            self.done.lost = self.broken_run_before(&restored.text, &rounds);
+        }
         Ok(Some(restored))
     }
 

@@ -261,3 +261,24 @@ fn files_whose_names_end_in_numbers_are_told_apart() {
         assert_restored(&with(&["restore", &archive, file]), &[&text[..], &[user("Thanks.")]].concat(), file);
     }
 }
+
+/// The record of a run through standard input does not name the one before it.
+#[test]
+fn a_broken_record_of_the_run_before_is_named() {
+    for name in NAMES {
+        let session = Session::new(name, &said());
+        session.run(&["redact"]);
+        session.grow(&grown());
+        session.run(&["redact"]);
+        let text = fs::read(session.file()).expect("a file");
+        let archive = session.archive();
+        let done = run(tcompact().args(["--keep", "messages:1", "-q", "--archive", &archive]), &text);
+        assert_eq!(done.code, 0, "{done:?}");
+        fs::write(session.file(), &done.stdout).expect("written");
+        let records = fs::read_to_string(&archive).expect("an archive");
+        fs::write(&archive, records.replacen("\"round\":", "\"rOund\":", 1)).expect("written");
+        let back = session.restore();
+        assert_restored(&back, &messages(str::from_utf8(&text).expect("text")), name);
+        assert!(back.stderr.contains("lacks the record "), "{name}: {back:?}");
+    }
+}

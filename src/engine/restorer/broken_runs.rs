@@ -62,16 +62,25 @@ impl Restorer<'_, '_> {
             if broken.line() != Some(line) || !is_of_file || self.archive.has_repeated(broken) {
                 continue;
             }
-            let beginnings = Restored::of(content).beginnings(|hash| broken.names(hash));
-            let text = str::from_utf8(content).unwrap_or_default();
-            let source = Source::of_file(text).ok();
-            let mut lists = source.as_ref().map(|source| TextLists::new(text, source));
-            if broken.told_of(&beginnings, lists.as_mut()) == BrokenRun::LeftText {
-                let why = why_refused(self.archive, broken, BrokenRun::LeftText).unwrap_or_default();
+            if has_left(broken, content)
+                && let Some(why) = why_refused(self.archive, broken, BrokenRun::LeftText)
+            {
                 return Err(self.refused(Some(line), &why));
             }
         }
         Ok(())
+    }
+
+    /// The id of a broken record whose run left a text that was put back, so that this run cannot be put back, too.
+    pub(super) fn broken_run_before(&self, text: &[u8], rounds: &Rounds) -> Option<String> {
+        for broken in &self.archive.broken {
+            let is_of_file =
+                broken.file().is_some_and(|file| rounds.files.contains(file) || has_same_name(file, self.file));
+            if is_of_file && broken.line().is_none() && !self.archive.has_repeated(broken) && has_left(broken, text) {
+                return broken.id().map(str::to_owned);
+            }
+        }
+        None
     }
 
     /// Whether a broken record can be of this text, by the file that it names.
@@ -81,6 +90,15 @@ impl Restorer<'_, '_> {
             file == next.file() || rounds.files.contains(file) || self.file != "-" && has_same_name(file, self.file)
         })
     }
+}
+
+/// Whether a text begins with what the run of a broken record left.
+fn has_left(broken: &BrokenRecord, text: &[u8]) -> bool {
+    let beginnings = Restored::of(text).beginnings(|hash| broken.names(hash));
+    let text = str::from_utf8(text).unwrap_or_default();
+    let source = Source::of_file(text).ok();
+    let mut lists = source.as_ref().map(|source| TextLists::new(text, source));
+    broken.told_of(&beginnings, lists.as_mut()) == BrokenRun::LeftText
 }
 
 /// Why a text is not put back because of a broken record, whose run `told` tells; nothing where it is put back.
