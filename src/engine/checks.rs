@@ -12,7 +12,7 @@ use crate::engine::records::refuse_other_file;
 use crate::engine::sink::Sink;
 use crate::events::{Event, Listener};
 use crate::exit::Failure;
-use crate::files::{append, output};
+use crate::files::{append, beside_archive, output};
 use crate::presets::langgraph;
 use crate::report::json;
 use crate::settings::{Action, Destination, Settings};
@@ -62,7 +62,7 @@ impl Conversations<'_> {
         }
         if planned.plan.cutoff > 0 {
             self.run.listeners.handle(&Event::Split { source, plan: &planned.plan, pairs: self.policy.cut.pairs });
-            append::check_files(&certain_files(self.policy, planned))?;
+            beside_archive::check(&certain_files(self.policy, planned))?;
         }
         self.sink.check_places(true)?;
         self.check_state(source, planned)

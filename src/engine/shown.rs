@@ -18,7 +18,7 @@ use crate::engine::result::TaskResult;
 use crate::engine::task::Task;
 use crate::events::{ConversationOutcome, Drawn, Event, Listener, PlanRow, PrunedOnly, Status};
 use crate::exit::Failure;
-use crate::files::append;
+use crate::files::beside_archive;
 use crate::files::input::Input;
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
@@ -122,7 +122,7 @@ impl Conversations<'_> {
             }
         };
         if is_cut {
-            append::check_files(&certain_files(self.policy, &planned.fitted))?;
+            beside_archive::check(&certain_files(self.policy, &planned.fitted))?;
         }
         planned.carry_out_for(&listen).into_result()
     }

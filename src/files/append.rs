@@ -1,4 +1,4 @@
-//! Appends whole sections to an archive, and writes whole files beside it. A compressed archive grows by whole members.
+//! Appends whole sections to an archive. A compressed one grows by whole members.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -19,9 +19,6 @@ use crate::files::record_hash::write_record;
 use crate::transcript::time;
 
 pub(crate) use crate::compact::{Section, is_lines};
-
-/// Why a file cannot take the place of another.
-const TAKEN: &str = "it is there already and holds something else; move it away";
 
 /// Refuses an archive with an unknown extension, one that is one of `others`, one that cannot be written, and one whose
 /// content is compressed otherwise than its name says, or damaged.
@@ -95,19 +92,23 @@ impl WaitingSections {
             self.sections.extend(sections);
             return Ok(());
         }
-        let time = self.time.get_or_insert_with(now);
-        let mut write = || {
-            let spool = match &mut self.of_lines {
-                Some(spool) => spool,
-                none => {
-                    make_folder_of(file)?;
-                    none.insert(tempfile::tempfile_in(folder(file))?)
-                }
-            };
-            let mut out = BufWriter::with_capacity(1 << 16, spool);
-            write_sections(&mut out, &sections, time).and_then(|()| out.flush())
+        match self.write_of_lines(file, &sections) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(unwritable(file, &error).into()),
+        }
+    }
+
+    fn write_of_lines(&mut self, file: &Path, sections: &[Section]) -> io::Result<()> {
+        let spool = match &mut self.of_lines {
+            Some(spool) => spool,
+            none => {
+                make_folder_of(file)?;
+                none.insert(tempfile::tempfile_in(folder(file))?)
+            }
         };
-        Ok(write().map_err(|error| unwritable(file, &error))?)
+        let mut out = BufWriter::with_capacity(1 << 16, spool);
+        write_sections(&mut out, sections, self.time.get_or_insert_with(now))?;
+        out.flush()
     }
 
     /// Appends what waits, all or none, each section with the time; nothing where nothing waits. Creates the archive
@@ -128,8 +129,10 @@ impl WaitingSections {
             }
             write_sections(out, &sections, time)
         };
-        let appended = interrupt::uninterrupted(|| append(file, write));
-        Ok(appended.map(Some).map_err(|error| unwritable(file, &error))?)
+        match interrupt::uninterrupted(|| append(file, write)) {
+            Ok(appended) => Ok(Some(appended)),
+            Err(error) => Err(unwritable(file, &error).into()),
+        }
     }
 }
 
@@ -154,13 +157,21 @@ impl Appended {
     /// Removes what was appended, since the result that it belongs to has no place. Returns whether that was done: what
     /// another run has appended since stays, with all before it.
     pub(crate) fn take_back(&self) -> bool {
-        let is_last = || io::Result::Ok(self.archive.metadata()?.len() == self.length_after);
-        let cut = accept_missing_locks(self.archive.lock()).and_then(|()| is_last());
-        let is_cut = cut.unwrap_or(false) && self.archive.set_len(self.length_before).is_ok();
+        let is_cut = self.cut_off().unwrap_or(false);
         if is_cut && self.is_new && self.length_before == 0 {
             let _ = fs::remove_file(&self.file);
         }
         is_cut
+    }
+
+    /// Cuts off what was appended, unless something stands behind it.
+    fn cut_off(&self) -> io::Result<bool> {
+        accept_missing_locks(self.archive.lock())?;
+        if self.archive.metadata()?.len() != self.length_after {
+            return Ok(false);
+        }
+        self.archive.set_len(self.length_before)?;
+        Ok(true)
     }
 }
 
@@ -175,8 +186,10 @@ pub fn write_section(out: &mut dyn Write, section: &Section, now: &str) -> io::R
 /// The time in UTC, to the microsecond. A clock outside the years 1970 to 9999 counts as the first time within.
 pub(super) fn now() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let now = i64::try_from(since.as_micros()).ok().and_then(time::to_the_microsecond);
-    now.unwrap_or_else(|| "1970-01-01T00:00:00.000000Z".to_owned()).replace('Z', "+00:00")
+    match i64::try_from(since.as_micros()).ok().and_then(time::to_the_microsecond) {
+        Some(now) => now.replace('Z', "+00:00"),
+        None => "1970-01-01T00:00:00.000000+00:00".to_owned(),
+    }
 }
 
 fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Appended> {
@@ -230,18 +243,22 @@ fn open_locked(file: &Path) -> io::Result<File> {
 
 /// Accepts that a file system has no locks. Runs that append at once can then mix their sections.
 fn accept_missing_locks(locked: io::Result<()>) -> io::Result<()> {
-    #[cfg(unix)]
-    let is_missing = |error: &io::Error| {
-        use rustix::io::Errno;
-        let missing = [Errno::NOLCK, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::INVAL];
-        missing.iter().any(|missing| error.raw_os_error() == Some(missing.raw_os_error()))
-    };
-    #[cfg(not(unix))]
-    let is_missing = |_: &io::Error| false;
     match locked {
-        Err(error) if error.kind() == ErrorKind::Unsupported || is_missing(&error) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::Unsupported || is_of_missing_locks(&error) => Ok(()),
         locked => locked,
     }
+}
+
+#[cfg(unix)]
+fn is_of_missing_locks(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    const MISSING: [Errno; 5] = [Errno::NOLCK, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::INVAL];
+    Errno::from_io_error(error).is_some_and(|errno| MISSING.contains(&errno))
+}
+
+#[cfg(not(unix))]
+fn is_of_missing_locks(_: &io::Error) -> bool {
+    false
 }
 
 /// Whether the text of an archive is empty or ends with a line end. `unpacks_all` looks for damage anywhere in a compressed
@@ -266,15 +283,16 @@ pub(super) fn ends_a_line(mut archive: &File, compression: Option<Compression>, 
             Ok(last == *b"\n")
         }
         (Some(named), Some(found)) if named == found && !unpacks_all && named.has_end_mark(archive)? => Ok(true),
-        (Some(named), Some(found)) if named == found => named.ends_a_line(archive).map_err(|error| {
-            let name = named.name();
-            let why = match error.kind() {
-                ErrorKind::UnexpectedEof => format!("its {name} data is cut off"),
-                ErrorKind::FileTooLarge => return error,
-                _ => format!("its {name} data is damaged"),
-            };
-            io::Error::other(format!("{why}, and nothing behind that could be read; move it away"))
-        }),
+        (Some(named), Some(found)) if named == found => match named.ends_a_line(archive) {
+            Ok(ends) => Ok(ends),
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => Err(error),
+            Err(error) => {
+                let is = if error.kind() == ErrorKind::UnexpectedEof { "cut off" } else { "damaged" };
+                let name = named.name();
+                let why = format!("its {name} data is {is}, and nothing behind that could be read; move it away");
+                Err(io::Error::other(why))
+            }
+        },
         (_, Some(found)) => {
             let (name, end) = (found.name(), found.extension());
             Err(io::Error::other(format!("it holds {name} data; rename it so that it ends in .{end}")))
@@ -283,45 +301,6 @@ pub(super) fn ends_a_line(mut archive: &File, compression: Option<Compression>, 
             let end = named.extension();
             Err(io::Error::other(format!("it is not compressed; rename it so that it does not end in .{end}")))
         }
-    }
-}
-
-/// Writes whole new files. A file that exists is never changed; the same content needs no writing.
-///
-/// # Errors
-/// One cannot be written, or exists with other content.
-pub(crate) fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
-    for (file, bytes) in files {
-        write_new(file, bytes).map_err(|error| unwritable(file, &error))?;
-    }
-    Ok(())
-}
-
-/// Refuses files that exist with other content.
-///
-/// # Errors
-/// The first of these.
-pub(crate) fn check_files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
-    let other = |file: &Path, bytes: &[u8]| fs::read(file).is_ok_and(|there| there != bytes);
-    match files.iter().find(|(file, bytes)| other(file, bytes)) {
-        Some((file, _)) => Err(unwritable(file, &io::Error::other(TAKEN)).into()),
-        None => Ok(()),
-    }
-}
-
-fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let is_line = |folder: &Path| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("line-"));
-    let folder = file.parent();
-    let above = folder.filter(|folder| is_line(folder)).and_then(Path::parent);
-    if folder.into_iter().chain(above).any(Path::is_symlink) {
-        return Err(io::Error::other("its folder is a link, and tcompact does not write through links"));
-    }
-    make_folder_of(file)?;
-    match fs::symlink_metadata(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => output::create(file, bytes),
-        Err(error) => Err(error),
-        Ok(there) if there.is_file() && fs::read(file)? == bytes => Ok(()),
-        Ok(_) => Err(io::Error::other(TAKEN)),
     }
 }
 

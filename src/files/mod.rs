@@ -9,6 +9,7 @@ mod attributes;
 mod attributes {
     pub(super) fn copy(_from: &std::path::Path, _to: &std::fs::File) {}
 }
+pub(crate) mod beside_archive;
 pub(crate) mod blocks;
 pub(crate) mod compression;
 mod file_kind;

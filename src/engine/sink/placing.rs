@@ -18,7 +18,8 @@ use crate::engine::run::{Run, write_page};
 use crate::engine::sink::{MOST_NOTED, Sink, Written};
 use crate::events::{ConversationOutcome, Event, Listener, ReportRow};
 use crate::exit::Failure;
-use crate::files::append::{self, Appended};
+use crate::files::append::Appended;
+use crate::files::beside_archive;
 use crate::files::hashed::RunningHash;
 use crate::files::output::{self, CompleteFile, KeptCopy, OutputFile};
 use crate::files::paths::hash_of;
@@ -77,7 +78,7 @@ impl Sink<'_> {
         self.refuse_links()?;
         let are_of_lines = self.as_lines && !self.is_stream;
         if are_of_lines {
-            append::files(&files)?;
+            beside_archive::write(&files)?;
         } else {
             written.files.extend(files);
         }
@@ -140,7 +141,7 @@ impl Sink<'_> {
             _ => None,
         };
         // The files come before the messages that name them.
-        append::files(&mem::take(&mut written.files))?;
+        beside_archive::write(&mem::take(&mut written.files))?;
         if let Some(archive) = &self.policy.archive {
             sides.archived = written.sections.append(archive)?;
         }
