@@ -42,6 +42,7 @@ mod other_archives;
 mod prepare;
 mod range_reader;
 mod range_runs;
+mod reading;
 mod records;
 mod restore;
 mod restore_ranges;

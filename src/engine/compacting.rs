@@ -23,8 +23,8 @@ use crate::transcript::view::Arena;
 use crate::transcript::{Transcript, fence};
 
 use crate::engine::conversations::{Conversations, name_in_error};
-use crate::engine::inputs::source_name;
 use crate::engine::prepare::Preparation;
+use crate::engine::reading::source_name;
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::shown::draw_page;
 use crate::engine::unsent_sentence;

@@ -25,8 +25,8 @@ use crate::transcript::framing::Document;
 use crate::transcript::pieces::all_tool_data;
 use crate::wording::{counted, readable_source};
 
-use crate::engine::inputs::source_name;
 use crate::engine::prepare::Prepared;
+use crate::engine::reading::source_name;
 use crate::engine::result::TaskResult;
 use crate::engine::run::Run;
 use crate::engine::sink::Sink;

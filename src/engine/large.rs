@@ -116,7 +116,8 @@ mod tests {
 
     use super::*;
     use crate::compact::{CompactionPolicy, context_difference, unsent_bytes};
-    use crate::engine::inputs::{below, read};
+    use crate::engine::inputs::below;
+    use crate::engine::reading::read;
     use crate::files::blocks::BlockSizes;
     use crate::files::input;
     use crate::plan::size::Size;

@@ -28,9 +28,10 @@ use crate::transcript::{Message, Transcript, framing};
 use crate::wording::readable_source;
 
 use crate::engine::contents::{Contents, ReadPart, UnsentMessage};
-use crate::engine::inputs::{Entry, below, read};
+use crate::engine::inputs::{Entry, below};
 use crate::engine::large::{is_large, read_without_unsent};
 use crate::engine::prepare::with_updates;
+use crate::engine::reading::read;
 use crate::engine::records::{RecordLines, RecordMessages, is_record};
 
 /// Takes the messages of a file part by part.

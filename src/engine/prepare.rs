@@ -29,7 +29,7 @@ use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
-use crate::engine::inputs::{edited, read, source_name, unreadable};
+use crate::engine::reading::{edited, read, source_name, unreadable};
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
 

@@ -13,7 +13,7 @@ use crate::compact::{
     estimated_economy, masked, redactor, unsent_bytes,
 };
 use crate::engine::conversations::{Conversations, name_in_error};
-use crate::engine::inputs::{read, source_name};
+use crate::engine::reading::{read, source_name};
 use crate::engine::result::TaskResult;
 use crate::engine::task::Task;
 use crate::events::{ConversationOutcome, Drawn, Event, Listener, PlanRow, PrunedOnly, Status};

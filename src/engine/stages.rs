@@ -19,8 +19,8 @@ use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
 use crate::engine::conversations::{Conversations, Unmasked};
-use crate::engine::inputs::{edited, read};
 use crate::engine::prepare::Prepared;
+use crate::engine::reading::{edited, read};
 use crate::engine::result::TaskResult;
 use crate::engine::sink::Sink;
 use crate::engine::summaries::RunBackend;

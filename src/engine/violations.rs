@@ -9,8 +9,8 @@ use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 
 use crate::engine::conversations::Conversations;
-use crate::engine::inputs::{edited, read, source_name};
 use crate::engine::prepare::{stale_thinking, undecipherable};
+use crate::engine::reading::{edited, read, source_name};
 
 impl Conversations<'_> {
     /// Reports every violation, and returns whether there is any.

@@ -22,8 +22,8 @@ use crate::transcript::view::Arena;
 use crate::wording::reason;
 
 use crate::engine::archived_runs::RunsBefore;
-use crate::engine::inputs::{edited, read, source_name};
 use crate::engine::large::is_large;
+use crate::engine::reading::{edited, read, source_name};
 use crate::engine::records::is_record;
 use crate::engine::slim::by_lines::slim_by_lines;
 use crate::engine::slim::place::{Outcome, Place, Saving, SessionFile, checked_archive};
