@@ -1,6 +1,7 @@
 //! Checks of the inputs, the output and the files beside it, before anything is done or paid for.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -170,9 +171,14 @@ pub(super) fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result
     }
     if let Some(report) = &settings.output.report {
         json::check(report, &others)?;
+        refuse_data("--report", report)?;
         others.push(report);
     }
-    settings.output.html.as_ref().map_or(Ok(()), |page| check_page(page, &others))
+    if let Some(page) = &settings.output.html {
+        check_page(page, &others)?;
+        refuse_data("--html", page)?;
+    }
+    Ok(())
 }
 
 /// Refuses a page that is one of `others`, or that cannot be written.
@@ -189,6 +195,25 @@ fn check_page(file: &Path, others: &[&Path]) -> Result<()> {
 fn is_another_file(flag: &str, file: &Path) -> Result<()> {
     let name = file.display();
     Err(Failure::usage(format!("{flag} {name} is another file of this command; name one of its own")).into())
+}
+
+/// Refuses to write a page or a report over JSON of another kind, such as a session that stands where the file belongs.
+fn refuse_data(flag: &str, file: &Path) -> Result<()> {
+    if !file.is_file() {
+        return Ok(());
+    }
+    let mut begin = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(json::LONGEST_BEGINNING as u64).read_to_end(&mut begin));
+    // What cannot be read is not known to be a session.
+    if read.is_err() || !begin.trim_ascii_start().starts_with(b"{") && !begin.trim_ascii_start().starts_with(b"[") {
+        return Ok(());
+    }
+    if flag == "--report" && json::begins_report(&begin) {
+        return Ok(());
+    }
+    let name = file.display();
+    let message = format!("{flag} {name} is there and holds other data; name another file, or remove it first");
+    Err(Failure::usage(message).into())
 }
 
 /// Refuses a file that is standard input or output by another name.

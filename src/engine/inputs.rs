@@ -152,6 +152,10 @@ fn stdin_among_files(settings: &Settings) -> String {
 fn not_a_file(missing: &Path, settings: &Settings) -> Option<Failure> {
     let name = missing.display().to_string();
     let others: Vec<&PathBuf> = settings.input.paths.iter().filter(|path| *path != missing).collect();
+    if name == "all" && settings.policy.redact.is_on() {
+        let failure = Failure::usage("there is no file all; with --redact=all, all that is written is masked");
+        return Some(failure.try_next(Advice::instead(name, "--redact=all".to_owned())));
+    }
     let is_suffix = settings.output.destination == Destination::InPlace(None) && name.starts_with('.');
     let is_word = name.chars().all(|c| c.is_ascii_alphabetic() || c == '-');
     match others.as_slice() {

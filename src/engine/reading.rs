@@ -2,6 +2,8 @@
 
 use crate::compact::{self, CompactionPolicy};
 use crate::diagnostic::Advice;
+use crate::engine::broken_records::RECORD_START;
+use crate::engine::records::RecordMessages;
 use crate::exit::{Failure, OtherFile};
 use crate::files::input::{Input, NOT_UTF8, is_json_by_name};
 use crate::rewrite::{Edit, pieces};
@@ -22,6 +24,9 @@ pub(super) fn read<'a>(
     input: &'a Input,
     arena: &'a Arena<'a>,
 ) -> Result<Document<'a>, Failure> {
+    if begins_archive(&input.text) {
+        return Err(archive_as_input(input));
+    }
     let source = Source::of_file(&input.text).map_err(|error| unreadable(input, error.into()))?;
     // A list without messages is not a message: updates removed all lines.
     let is_empty = input.text == "[]";
@@ -37,6 +42,11 @@ pub(super) fn read<'a>(
 
 /// The error of an input that is not a transcript.
 pub(super) fn unreadable(input: &Input, mut error: ReadError) -> Failure {
+    if matches!(error, ReadError::Empty) && input.name == "-" {
+        return Failure::unreadable(
+            "standard input is empty: the command in front of the pipe wrote nothing, or a flag took the path as its value",
+        );
+    }
     if let (ReadError::Syntax(error), Some((line, column))) = (&mut error, input.not_utf8_at()) {
         *error = SyntaxError { line, column, what: NOT_UTF8.to_owned(), is_unclosed: false, is_early_end: false };
     }
@@ -70,6 +80,23 @@ pub(super) fn unreadable(input: &Input, mut error: ReadError) -> Failure {
     let failure = Failure::unreadable(format!("{} {why}", readable_source(&input.name)));
     let failure = failure.of_other_file(is_other_file.then_some(OtherFile { why, kind }));
     next.into_iter().fold(failure, Failure::try_next)
+}
+
+/// Whether a text begins with a record of an archive. One without messages could be read as an empty conversation.
+fn begins_archive(text: &str) -> bool {
+    if !text.starts_with(RECORD_START) {
+        return false;
+    }
+    let first = text.lines().next().unwrap_or_default();
+    let Ok(record) = serde_json::from_str::<RecordMessages>(first) else { return false };
+    !record.messages.is_empty() || record.original_sha256.is_some()
+}
+
+/// The error of an archive of tcompact in the place of a transcript.
+fn archive_as_input(input: &Input) -> Failure {
+    let why = "is an archive of tcompact: search and show print what it holds, and restore puts it back".to_owned();
+    let failure = Failure::unreadable(format!("{} {why}", readable_source(&input.name)));
+    failure.of_other_file(Some(OtherFile { kind: Some(why.clone()), why }))
 }
 
 /// The name of a conversation: its input, with the line if the input has one conversation a line. Of several

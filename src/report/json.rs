@@ -220,6 +220,14 @@ pub(crate) fn check(file: &Path, others: &[&Path]) -> Result<()> {
     Ok(())
 }
 
+/// So many bytes hold the members of a row by which a report is known.
+pub(crate) const LONGEST_BEGINNING: usize = 1 << 16;
+
+/// Whether a file that begins with these bytes is a report. Records of an archive begin like its rows, but have no status.
+pub(crate) fn begins_report(begin: &[u8]) -> bool {
+    begin.starts_with(b"{\"source\":") && memchr::memmem::find(begin, b",\"status\":\"").is_some()
+}
+
 /// Makes the file of a report where there is none.
 fn made(file: &Path) -> io::Result<()> {
     private(OpenOptions::new().append(true).create(true)).open(file).map(drop)

@@ -150,6 +150,35 @@ fn a_restore_reads_no_settings_of_compaction_and_takes_no_rules() {
 const NAMES: [&str; 3] = ["archive.jsonl", "archive.jsonl.gz", "archive.jsonl.zst"];
 
 /// Each writer waits for the others, so every record is complete.
+
+/// A record without messages would be read as an empty conversation, and `redact` would mask what puts secrets back.
+#[test]
+fn an_archive_is_not_read_as_a_transcript() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, archive] = ["s.json", "h.jsonl"].map(|name| path(folder.path(), name));
+    let long = "The bed is dry and needs much water. ".repeat(40);
+    let said =
+        [json!({"role": "user", "content": "password=Zx9kQ2mLw7"}), json!({"role": "assistant", "content": long})];
+    let session = json!([said[0], said[1], said[0], said[1]]).to_string();
+    for arguments in [&["redact"][..], &["--keep", "messages:1", "--accept", "any"]] {
+        fs::write(&file, &session).expect("written");
+        let _ = fs::remove_file(&archive);
+        let done = with(&[arguments, &["-q", "-i", "--archive", &archive, &file]].concat());
+        assert_eq!(done.code, 0, "{done:?}");
+        let before = fs::read(&archive).expect("an archive");
+        for command in
+            [&["count"][..], &["check"], &["--keep", "1", "-i"], &["redact", "-i"], &["repair", "drop", "-i"]]
+        {
+            let refused = with(&[command, &[&archive]].concat());
+            assert!(
+                refused.code != 0 && refused.stderr.contains("is an archive of tcompact"),
+                "{command:?}: {refused:?}"
+            );
+            assert_eq!(fs::read(&archive).expect("an archive"), before, "{command:?}");
+        }
+    }
+}
+
 #[test]
 fn several_processes_write_one_archive() {
     let (processes, times) = (8, share(30));

@@ -169,6 +169,7 @@ tcompact count -n chat.json
 tcompact count --cuonter approx chat.json
 tcompact check nowhere.json
 tcompact check prose
+tcompact --redact all chat.json
 tcompact redact -o chat.json chat.json
 tcompact redact -O out -i chat.json
 tcompact --keep messages:3 count chat.json

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::program::{Run, run, shell, tcompact};
+use crate::program::{Run, path, run, shell, tcompact, with};
 use crate::signals::wait_until;
 use crate::support::{tree, turns};
 
@@ -262,5 +262,35 @@ fn an_interrupted_run_leaves_no_empty_report_and_no_empty_journal() {
             assert_eq!(tree(root), before, "{signal} {place_of_results:?}");
             assert!(!root.join(".tcompact").exists(), "{signal} {place_of_results:?}");
         }
+    }
+}
+
+/// A flag that takes a file can be given the session by mistake.
+#[test]
+fn a_page_and_a_report_replace_no_session() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, other, archive] = ["s.json", "other.json", "h.jsonl"].map(|name| path(folder.path(), name));
+    let session = conversation();
+    fs::write(&file, &session).expect("written");
+    let done = with(&["-q", "--keep", "messages:1", "--archive", &archive, &file]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let record = fs::read_to_string(&archive).expect("an archive");
+    for content in [&*session, &record, "\n {}"] {
+        for flag in ["--report", "--html"] {
+            fs::write(&other, content).expect("written");
+            let refused = with(&["--keep", "1", flag, &other, &file]);
+            assert!(refused.code == 2 && refused.stderr.contains("holds other data"), "{flag}: {refused:?}");
+            assert_eq!(fs::read_to_string(&other).expect("a file"), content, "{flag}");
+        }
+    }
+    // What tcompact wrote there, and what is not JSON, is replaced.
+    for (flag, name) in [("--report", "r.jsonl"), ("--html", "p.html")] {
+        let place = path(folder.path(), name);
+        for _ in 0..2 {
+            let done = with(&["-q", "--keep", "1", flag, &place, &file]);
+            assert_eq!(done.code, 0, "{flag}: {done:?}");
+        }
+        fs::write(&place, "OLD").expect("written");
+        assert_eq!(with(&["-q", "--keep", "1", flag, &place, &file]).code, 0, "{flag}");
     }
 }
