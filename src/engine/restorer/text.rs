@@ -19,7 +19,8 @@ pub(super) struct TextLines<'t> {
 
 impl<'t> TextLines<'t> {
     pub(super) fn of(text: &'t [u8]) -> Self {
-        TextLines { all: text.split_inclusive(|byte| *byte == b'\n').collect(), hashes: LineHashes::of(text) }
+        let all: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+        TextLines { hashes: LineHashes::of(&all), all }
     }
 }
 
@@ -31,23 +32,37 @@ pub(super) struct LineHashes {
 }
 
 impl LineHashes {
-    pub(super) fn of(text: &[u8]) -> Self {
-        let hash = |line| sha256(without_end(line));
-        LineHashes { hashes: text.split_inclusive(|byte| *byte == b'\n').map(hash).collect(), moved: HashMap::new() }
+    pub(super) fn of(lines: &[&[u8]]) -> Self {
+        let hashes = lines.iter().map(|line| sha256(without_end(line))).collect();
+        LineHashes { hashes, moved: HashMap::new() }
     }
 
     /// The records with this hash that can be of a line: they name this line, or one that has changed since. Many lines
     /// can be equal, so the records of one are not looked at for another.
     pub(super) fn places(&mut self, archive: &Archive<'_>, hash: &str, number: usize) -> Vec<RecordPlace> {
         let Some(by_line) = archive.by_result.get(hash) else { return Vec::new() };
-        let LineHashes { hashes, moved } = self;
-        let has_hash = |line: usize| line.checked_sub(1).and_then(|at| hashes.get(at)).is_some_and(|own| own == hash);
-        let moved = moved.entry(hash.to_owned()).or_insert_with(|| {
-            let moved = by_line.iter().filter(|(line, _)| line.is_some_and(|line| !has_hash(line)));
-            moved.flat_map(|(_, places)| places).copied().collect()
-        });
-        let own = by_line.get(&Some(number)).filter(|_| has_hash(number));
-        moved.iter().chain(own.into_iter().flatten()).copied().collect()
+        if !self.moved.contains_key(hash) {
+            let mut moved = Vec::new();
+            for (line, places) in by_line {
+                if line.is_some_and(|line| !self.has_hash(line, hash)) {
+                    moved.extend_from_slice(places);
+                }
+            }
+            self.moved.insert(hash.to_owned(), moved);
+        }
+        let mut places = self.moved[hash].clone();
+        if self.has_hash(number, hash)
+            && let Some(own) = by_line.get(&Some(number))
+        {
+            places.extend_from_slice(own);
+        }
+        places
+    }
+
+    /// Whether the line with this number is there and has this hash.
+    fn has_hash(&self, line: usize, hash: &str) -> bool {
+        let hash_of_line = line.checked_sub(1).and_then(|at| self.hashes.get(at));
+        hash_of_line.is_some_and(|of_line| of_line == hash)
     }
 }
 

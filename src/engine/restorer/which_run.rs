@@ -125,23 +125,15 @@ impl Restorer<'_, '_> {
         if !have_one_original(&records) && records.len() <= MOST_COMPARED {
             self.retain_last(&mut records, read)?;
         }
-        if records.iter().any(|record| self.is_near(record, text, rounds)) {
-            records.retain(|record| self.is_near(record, text, rounds));
-        }
-        if records.iter().any(|record| self.is_of_file(record, rounds)) {
-            records.retain(|record| self.is_of_file(record, rounds));
-        }
-        if records.iter().any(|record| is_named(record, text)) {
-            records.retain(|record| is_named(record, text));
-        }
+        retain_if_any(&mut records, |record| self.is_near(record, text, rounds));
+        retain_if_any(&mut records, |record| self.is_of_file(record, rounds));
+        retain_if_any(&mut records, |record| is_named(record, text));
         let Some(first) = records.first() else { return Ok(None) };
         let (file, most) = (first.file().to_owned(), left_of(first).len());
-        if records.iter().all(|record| path_components(record.file()) == path_components(&file)) {
+        if records.iter().all(|record| is_same_path(record.file(), &file)) {
             records.retain(|record| left_of(record).len() == most);
         }
-        if records.iter().any(proves_front) {
-            records.retain(proves_front);
-        }
+        retain_if_any(&mut records, proves_front);
         let may_be_equal = read.is_known && records.len() <= MOST_COMPARED && !have_one_original(&records);
         if may_be_equal && self.have_equal_originals(&records, read) {
             return Ok(None);
@@ -181,13 +173,15 @@ impl Restorer<'_, '_> {
                     is_other && (lists.begins_with_left(other) || lists.begins_with_original(other));
             }
         }
-        let mut index = 0;
-        records.retain(|_| {
-            let later = is_before[index].iter().enumerate();
-            let is_last = !later.into_iter().any(|(later, is)| *is && !is_before[later][index]);
-            index += 1;
-            is_last
-        });
+        let mut last = Vec::new();
+        for (one, record) in std::mem::take(records).into_iter().enumerate() {
+            // Two that are before each other tell nothing.
+            let is_last = (0..is_before.len()).all(|other| !is_before[one][other] || is_before[other][one]);
+            if is_last {
+                last.push(record);
+            }
+        }
+        *records = last;
         Ok(())
     }
 
@@ -247,14 +241,16 @@ impl Restorer<'_, '_> {
 
     /// Whether a record is of the file of the text, or of the last run that was put back. A run on standard input may be.
     pub(super) fn is_of_file(&self, record: &Record, rounds: &Rounds) -> bool {
-        let is_next = rounds.last.as_ref().is_some_and(|last| {
-            last.original == record.result_sha256 || path_components(&last.file) == path_components(record.file())
-        });
-        is_next || self.is_own(record)
+        if let Some(last) = &rounds.last
+            && (last.original == record.result_sha256 || is_same_path(&last.file, record.file()))
+        {
+            return true;
+        }
+        self.is_own(record)
     }
 
     fn is_own(&self, record: &Record) -> bool {
-        record.file() == "-" || path_components(record.file()) == path_components(self.file)
+        record.file() == "-" || is_same_path(record.file(), self.file)
     }
 
     /// One of several records that left the same, if what stood there before is the same too.
@@ -291,6 +287,17 @@ impl Restorer<'_, '_> {
         }
         if run.len() == lists { Ok(run) } else { Err(self.refused(line, &RestoreError::NotTheOriginal.to_string())) }
     }
+}
+
+/// Keeps the records of which something holds, or all where it holds of none.
+fn retain_if_any(records: &mut Vec<Record>, holds: impl Fn(&Record) -> bool) {
+    if records.iter().any(&holds) {
+        records.retain(holds);
+    }
+}
+
+fn is_same_path(one: &str, other: &str) -> bool {
+    path_components(one) == path_components(other)
 }
 
 /// Whether the line that a record names begins with what its run left, so that the record is not of another line.
