@@ -58,15 +58,17 @@ pub(super) struct Archive<'p> {
 }
 
 /// The fields by which a record is found.
-#[derive(Deserialize)]
-struct Head {
-    source: String,
-    id: Option<String>,
-    original_sha256: Option<String>,
-    result_sha256: Option<String>,
-    line: Option<usize>,
-    list: Option<String>,
-    left_sha256: Option<String>,
+#[derive(Clone, Deserialize)]
+pub(super) struct Head {
+    pub(super) source: String,
+    pub(super) id: Option<String>,
+    pub(super) original_sha256: Option<String>,
+    pub(super) result_sha256: Option<String>,
+    pub(super) line: Option<usize>,
+    pub(super) at_line: Option<usize>,
+    pub(super) steps: Option<[usize; 2]>,
+    pub(super) list: Option<String>,
+    pub(super) left_sha256: Option<String>,
     left: Option<IgnoredAny>,
     before: Option<IgnoredAny>,
     before_sha256: Option<IgnoredAny>,
@@ -75,6 +77,47 @@ struct Head {
     previous: Option<String>,
     #[serde(default)]
     summarized_at: String,
+}
+
+/// The record of a step of a run that is not the last one.
+pub(super) struct InnerStep {
+    pub(super) head: Head,
+    /// The number of its line in the archive.
+    pub(super) number: usize,
+}
+
+/// The steps of runs of several steps, while an archive is read.
+#[derive(Default)]
+struct Steps {
+    inner: Vec<InnerStep>,
+    /// For each step behind the first one, the hash of the text that it found, and the time of its run.
+    found: HashSet<(String, String)>,
+}
+
+impl Steps {
+    fn add(&mut self, head: &Head, number: usize) {
+        let Some([step, last]) = head.steps else { return };
+        if step < last {
+            self.inner.push(InnerStep { head: head.clone(), number });
+        }
+        if step > 1
+            && let Some(original) = &head.original_sha256
+        {
+            self.found.insert((original.clone(), head.summarized_at.clone()));
+        }
+    }
+
+    /// The steps whose next step is not there.
+    fn unfinished(self) -> Vec<InnerStep> {
+        let mut unfinished = Vec::new();
+        for step in self.inner {
+            let Some(result) = step.head.result_sha256.clone() else { continue };
+            if !self.found.contains(&(result, step.head.summarized_at.clone())) {
+                unfinished.push(step);
+            }
+        }
+        unfinished
+    }
 }
 
 impl Head {
@@ -118,8 +161,9 @@ impl<'p> Archive<'p> {
             broken: Vec::new(),
         };
         let mut lines = RecordLines::new(lines);
+        let mut steps = Steps::default();
         while let Some((line, mut place)) = lines.next_line()? {
-            let head = serde_json::from_str(line).ok().filter(Head::is_consistent);
+            let head: Option<Head> = serde_json::from_str(line).ok().filter(Head::is_consistent);
             if head.is_some() && has_wrong_hash(line.as_bytes()) {
                 archive.add_broken(BrokenRecord::read_changed(line, place.line));
                 lines.changed.add(place.line);
@@ -135,7 +179,12 @@ impl<'p> Archive<'p> {
             if let Some(unpacked) = &mut unpacked {
                 place.offset = unpacked.add(line).map_err(|error| not_unpacked(path, &error))?;
             }
+            steps.add(&head, place.line);
             archive.add(head, place);
+        }
+        for step in steps.unfinished() {
+            archive.remove(&step);
+            archive.add_broken(BrokenRecord::of_unfinished_run(step));
         }
         for broken in lines.broken.drain(..) {
             archive.add_broken(broken);
@@ -176,7 +225,7 @@ impl<'p> Archive<'p> {
             self.originals.insert(original);
         }
         self.has_lines |= head.line.is_some();
-        let file = file_of_source(&head.source, head.line);
+        let file = file_of_source(&head.source, head.line.or(head.at_line));
         self.file_names.extend(Path::new(file).file_name().map(OsStr::to_owned));
         self.by_result.entry(hash).or_default().entry(head.line).or_default().push(place);
         if let Some(id) = head.id {
@@ -189,6 +238,33 @@ impl<'p> Archive<'p> {
         self.by_left.entry(left).or_default().push(place);
         self.pointers.insert(head.list);
         self.by_file.entry(file.to_owned()).or_default().entry(head.line).or_default().push(place);
+    }
+
+    /// Removes the record of a step whose next step is missing: nothing is put back by it.
+    fn remove(&mut self, step: &InnerStep) {
+        let InnerStep { head, number } = step;
+        if let Some(hash) = &head.result_sha256
+            && let Some(of_result) = self.by_result.get_mut(hash)
+            && let Some(places) = of_result.remove(&head.line)
+        {
+            of_result.extend(without(places, *number).map(|others| (head.line, others)));
+        }
+        if let Some(hash) = &head.left_sha256
+            && let Some(places) = self.by_left.remove(hash)
+        {
+            self.by_left.extend(without(places, *number).map(|others| (hash.clone(), others)));
+        }
+        if let Some(id) = &head.id
+            && let Some(places) = self.by_id.remove(id)
+        {
+            self.by_id.extend(without(places, *number).map(|others| (id.clone(), others)));
+        }
+        let file = file_of_source(&head.source, head.line.or(head.at_line));
+        if let Some(of_file) = self.by_file.get_mut(file)
+            && let Some(places) = of_file.remove(&head.line)
+        {
+            of_file.extend(without(places, *number).map(|others| (head.line, others)));
+        }
     }
 
     /// Adds what can be read of a line that is not a whole record.
@@ -354,6 +430,12 @@ impl<'p> Archive<'p> {
         }
         message
     }
+}
+
+/// The places without that of the record in a line of the archive; nothing where no other is left.
+fn without(places: Vec<RecordPlace>, line: usize) -> Option<Vec<RecordPlace>> {
+    let others: Vec<RecordPlace> = places.into_iter().filter(|place| place.line != line).collect();
+    if others.is_empty() { None } else { Some(others) }
 }
 
 pub(super) fn unreadable(path: &Path, what: &str) -> Failure {

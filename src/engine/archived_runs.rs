@@ -39,6 +39,7 @@ struct RunMembers {
     source: String,
     id: Option<String>,
     line: Option<usize>,
+    at_line: Option<usize>,
     original_sha256: Option<String>,
     result_sha256: Option<String>,
     #[serde(default)]
@@ -50,7 +51,7 @@ impl RunMembers {
     /// The text that the run changed, and the id of the record; nothing where nothing is put back by the record.
     fn text_and_id(&self) -> Option<(TextName, String)> {
         self.result_sha256.as_ref()?;
-        let file = path_components(file_of_source(&self.source, self.line)).into_iter().collect();
+        let file = path_components(file_of_source(&self.source, self.line.or(self.at_line))).into_iter().collect();
         Some(((file, self.line), self.id.clone()?))
     }
 }

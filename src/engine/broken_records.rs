@@ -9,6 +9,7 @@ use crate::rewrite::ranges::{RangePlace, RangeTotals};
 use crate::rewrite::restoring::file_of_source;
 use crate::rewrite::value_hash::hashes_of_beginnings;
 
+use crate::engine::archive::InnerStep;
 use crate::engine::range_runs::RangeRun;
 
 /// How a record begins, of which only half can be there.
@@ -28,6 +29,9 @@ pub(super) struct BrokenRecord {
     /// Whether the line is whole, but its hash is not that of the line: any member can be what changed.
     #[serde(skip)]
     is_changed: bool,
+    /// Whether the record is whole, but that of the next step of its run is missing.
+    #[serde(skip)]
+    is_unfinished: bool,
     source: Option<String>,
     /// The first digits of the hash of the text that the run found.
     id: Option<String>,
@@ -38,6 +42,7 @@ pub(super) struct BrokenRecord {
     list: Option<String>,
     left_sha256: Option<String>,
     line: Option<usize>,
+    at_line: Option<usize>,
     range: Option<RangePlace>,
     ranges: Option<RangeTotals>,
 }
@@ -68,7 +73,9 @@ impl BrokenRecord {
         const MOST_MEMBERS: usize = 12;
         let is_cut = !line.trim_end().ends_with(RECORD_END);
         let start = &line[..line.floor_char_boundary(MOST_BYTES)];
-        let ends: Vec<usize> = start.match_indices(",\"").map(|(at, _)| at).take(MOST_MEMBERS).collect();
+        let mut ends: Vec<usize> = start.match_indices(",\"").map(|(at, _)| at).take(MOST_MEMBERS).collect();
+        // It can be cut off behind a comma.
+        ends.extend(start.strip_suffix(',').map(str::len));
         for end in ends.into_iter().rev() {
             if let Ok(record) = serde_json::from_str::<BrokenRecord>(&format!("{}}}", &start[..end])) {
                 return BrokenRecord { number, is_cut, ..record };
@@ -80,6 +87,47 @@ impl BrokenRecord {
     /// Reads a whole record whose hash is not that of its line.
     pub(super) fn read_changed(line: &str, number: usize) -> Self {
         BrokenRecord { is_cut: false, is_changed: true, ..BrokenRecord::read(line, number) }
+    }
+
+    /// The record of a step of a run, of whose next step the archive has none.
+    pub(super) fn of_unfinished_run(step: InnerStep) -> Self {
+        let InnerStep { head, number, .. } = step;
+        BrokenRecord {
+            number,
+            is_cut: true,
+            is_unfinished: true,
+            source: Some(head.source),
+            id: head.id,
+            original_sha256: head.original_sha256,
+            result_sha256: head.result_sha256,
+            steps: head.steps,
+            list: head.list,
+            left_sha256: head.left_sha256,
+            line: head.line,
+            at_line: head.at_line,
+            ..BrokenRecord::default()
+        }
+    }
+
+    /// Why a text is not put back because of the record, whose run left the text if `is_told`.
+    pub(super) fn reason(&self, is_told: bool) -> String {
+        let number = self.number;
+        let copy = "if that run was killed, use a copy of the archive without this line";
+        if self.is_unfinished {
+            return format!(
+                "line {number} is of a step of a run, and the next step is missing; take it from a backup of the archive, or, {copy}"
+            );
+        }
+        if !is_told {
+            return format!(
+                "line {number} is cut off or damaged, so that nothing tells whether its run changed this text; {copy}"
+            );
+        }
+        let reason = format!(
+            "a later run changed this text, and line {number} with its record is cut off or damaged; take the line from a backup of the archive"
+        );
+        // What a run found can begin with what it left.
+        if self.is_cut { format!("{reason}, or, {copy}") } else { reason }
     }
 
     /// The run on a large file, if all that proves it can be read.
@@ -104,18 +152,29 @@ impl BrokenRecord {
     }
 
     pub(super) fn file(&self) -> Option<&str> {
-        self.source.as_deref().map(|source| file_of_source(source, self.line))
+        self.source.as_deref().map(|source| file_of_source(source, self.line.or(self.at_line)))
     }
 
     /// The line of the text that the run changed, counted from 1.
     pub(super) fn line(&self) -> Option<usize> {
-        self.line
+        self.line.or_else(|| self.line_of_source())
     }
 
     /// The file, if the number of a line stands behind its name and the record is cut off before it names the line.
     pub(super) fn file_before_line(&self) -> Option<&str> {
-        let (file, line) = self.source.as_deref().filter(|_| self.line.is_none())?.rsplit_once(':')?;
+        let (file, line) = self.source_before_line()?;
         line.starts_with(|c: char| c.is_ascii_digit()).then_some(file)
+    }
+
+    /// The line with which the source ends, if the record is cut off before it names a line.
+    fn line_of_source(&self) -> Option<usize> {
+        let (_, line) = self.source_before_line()?;
+        line.split('#').next()?.parse().ok()
+    }
+
+    fn source_before_line(&self) -> Option<(&str, &str)> {
+        let has_line = self.line.is_some() || self.at_line.is_some();
+        self.source.as_deref().filter(|_| !has_line)?.rsplit_once(':')
     }
 
     /// The hash of the text that the run left.

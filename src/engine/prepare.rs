@@ -416,7 +416,7 @@ fn records(input: &Input, updates: &[StateUpdates]) -> Vec<Section> {
     let record = |(one, info): (&StateUpdates, RestoreInfo)| {
         let nth = if info.line.is_some() { one.nth_of_line } else { one.conversation + 1 };
         let id = RecordId::new(&info.original_sha256, nth);
-        Record::of_change(name_of_line(input, one.line), id, info).section()
+        Record::of_change(name_of_line(input, one.line), one.line, id, info).section()
     };
     updates.iter().zip(infos).map(record).collect()
 }

@@ -101,6 +101,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
             return Ok(None);
         }
         self.refuse_lost_run(None, &rounds, 0)?;
+        self.refuse_half_run(None, &rounds)?;
         if self.done.lines.is_empty() {
             restored.join();
             if let Some(why) = self.edited_run(text, &restored.text, None, &rounds)? {
@@ -124,8 +125,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
             }
         }
         self.done.missing = missing;
-        self.done.is_complete = rounds.number < self.most;
-        self.done.on_other_file = rounds.on_other_file.take();
+        self.done.on_other_file = self.done.on_other_file.take().or(rounds.on_other_file.take());
         if rounds.number < self.most {
             self.done.notes_left = self.notes_without_record(&restored);
         }
@@ -278,7 +278,8 @@ impl<'p, 'a> Restorer<'p, 'a> {
     ) -> Result<Vec<PutBack>, RestoreError> {
         rounds.seen.insert(hash);
         let records = restoring::of_one_original(records, line)?;
-        if let Some(record) = records.first() {
+        // Of a run that was repeated, the last time counts.
+        if let Some(record) = records.iter().max_by_key(|record| &record.summarized_at) {
             self.add_round(record, rounds);
         }
         restoring::edits_to_original(text, line, records)

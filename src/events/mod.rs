@@ -139,8 +139,6 @@ pub(crate) struct RestoredRounds {
     pub(crate) undone_before: Option<String>,
     /// A run that was not put back, since its record names another file.
     pub(crate) on_other_file: Option<RunOnOtherFile>,
-    /// Whether all was put back that can be, rather than a number of rounds.
-    pub(crate) is_complete: bool,
     /// The files that their records name.
     pub(crate) files: HashSet<String>,
     /// The time of the newest run among them.

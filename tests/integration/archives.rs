@@ -149,8 +149,6 @@ fn a_restore_reads_no_settings_of_compaction_and_takes_no_rules() {
 /// Names of an archive, plain and compressed.
 const NAMES: [&str; 3] = ["archive.jsonl", "archive.jsonl.gz", "archive.jsonl.zst"];
 
-/// Each writer waits for the others, so every record is complete.
-
 /// A record without messages would be read as an empty conversation, and `redact` would mask what puts secrets back.
 #[test]
 fn an_archive_is_not_read_as_a_transcript() {
@@ -179,6 +177,7 @@ fn an_archive_is_not_read_as_a_transcript() {
     }
 }
 
+/// Each writer waits for the others, so every record is complete.
 #[test]
 fn several_processes_write_one_archive() {
     let (processes, times) = (8, share(30));

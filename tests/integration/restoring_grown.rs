@@ -4,8 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::program::{Run, path, run, tcompact};
+use crate::program::{Run, path, run, tcompact, with};
 use crate::restoring::{compacted, rehashed};
+use crate::restoring_runs::{orphan, run_on, user};
 use crate::support::turns;
 
 fn said(numbers: std::ops::Range<usize>) -> Vec<Value> {
@@ -253,4 +254,29 @@ fn lines_that_were_appended_stay_lines() {
     let more = item("user", "input_text", "And bed 4.") + "\n";
     let back = restore(&archive, &format!("{left}{more}"));
     assert_eq!((back.code, back.stdout), (0, format!("{session}\n{more}")));
+}
+
+/// A record names the line of its conversation also where the whole document is its text.
+#[test]
+fn a_document_of_several_lines_and_conversations_comes_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [archive, file] = ["h.jsonl", "s.json"].map(|name| path(folder.path(), name));
+    let mut document = json!([{"messages": said(0..3)}, {"messages": said(3..6)}]);
+    document[1]["messages"][0] = user("password=Zx9kQ2mLw7");
+    fs::write(&file, format!("{document:#}")).expect("written");
+    run_on(&archive, &file, &["redact"]);
+    let grow = |more: &[Value]| {
+        let mut left = value(&fs::read_to_string(&file).expect("a file"));
+        left[1]["messages"].as_array_mut().expect("messages").extend_from_slice(more);
+        fs::write(&file, format!("{left:#}")).expect("written");
+    };
+    let (first, last) = ([orphan("3 beds"), user("And bed 4?")], [user("Go on.")]);
+    grow(&first);
+    run_on(&archive, &file, &["repair", "drop"]);
+    grow(&last);
+    document[1]["messages"].as_array_mut().expect("messages").extend([&first[..], &last].concat());
+    let back = with(&["restore", &archive, &file]);
+    assert_eq!((back.code, value(&back.stdout)), (0, document), "{}", back.stderr);
+    let back = with(&["restore", "-i", &archive, folder.path().to_str().expect("UTF-8")]);
+    assert!(back.code == 0 && back.stderr.contains("1 file put back"), "{back:?}");
 }

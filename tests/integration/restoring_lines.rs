@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::program::{Run, path, run, tcompact, with};
 use crate::restoring::records;
-use crate::restoring_runs::{assert_refused, run_on};
+use crate::restoring_runs::{assert_refused, assistant, call, long, orphan, run_on, user};
 
 const SECRETS: [&str; 2] = ["password=Zx9kQ2mLw7", "password=Qw8rTy2UiO"];
 
@@ -69,7 +69,7 @@ fn the_last_rounds_are_those_of_the_file() {
     conversations.redact();
     let back = conversations.restore(&["--rounds", "1"]);
     assert_eq!((back.code, &back.stdout), (0, &grown), "{}", back.stderr);
-    assert!(!back.stderr.contains("nothing of the others"), "{}", back.stderr);
+    assert!(back.stderr.contains("1 of 2 lines was put back; the others stay as they are"), "{}", back.stderr);
     let back = conversations.restore(&["--rounds", "2"]);
     let whole = conversations.restore(&[]);
     assert_eq!((back.code, &back.stdout), (0, &whole.stdout), "{}", back.stderr);
@@ -105,6 +105,11 @@ fn a_line_whose_record_is_damaged_is_not_left_as_it_is() {
         let why = format!("line {line}: {} cannot be used: a later run changed this text", conversations.archive());
         assert_refused(&conversations.restore(&[]), &why, &archive);
     }
+    // Of a record that is cut off in front of its hashes, the source tells the line.
+    let second = archive.lines().next().expect("a record").len() + 1;
+    let at = second + archive[second..].find("\"id\"").expect("a member");
+    fs::write(conversations.archive(), &archive[..at]).expect("written");
+    assert_refused(&conversations.restore(&[]), "line 2 is cut off or damaged, so that nothing tells", &archive);
     // Another line is as it was before, whatever is damaged.
     fs::write(conversations.archive(), &archive[..end]).expect("written");
     let masked = conversations.text();
@@ -112,4 +117,82 @@ fn a_line_whose_record_is_damaged_is_not_left_as_it_is() {
     conversations.write(&format!("{}\n{second}\n", masked.lines().next().expect("a line")));
     let back = conversations.restore(&[]);
     assert_eq!((back.code, back.stdout), (0, original), "{}", back.stderr);
+}
+
+/// Lines of conversations with these messages.
+fn lines(conversations: &[&[Value]]) -> String {
+    conversations.iter().map(|messages| format!("{}\n", json!({ "messages": messages }))).collect()
+}
+
+/// A run that only removed something is on another line where lines in front were removed.
+#[test]
+fn all_runs_on_a_line_that_moved_and_grew_come_back() {
+    let first = [user(&long("A")), assistant("Good."), user(&long("B")), assistant("Good.")];
+    let second = [call("c1"), user(&long("C")), assistant(&long("D")), user(&long("E")), assistant("Good.")];
+    let runs: [&[&[&str]]; 2] =
+        [&[&["--repair", "drop", "--keep", "messages:2"]], &[&["repair", "drop"], &["--keep", "messages:2"]]];
+    for runs in runs {
+        let conversations = Conversations::new();
+        conversations.write(&lines(&[&first, &second]));
+        for arguments in runs {
+            run_on(&conversations.archive(), &conversations.file(), arguments);
+        }
+        let text = conversations.text();
+        let left: Value = serde_json::from_str(text.lines().nth(1).expect("a line")).expect("JSON");
+        let left = left["messages"].as_array().expect("messages").clone();
+        let more = [user("Go on.")];
+        conversations.write(&lines(&[&[&left[..], &more].concat()]));
+        let back = conversations.restore(&[]);
+        assert_eq!(
+            (back.code, back.stdout),
+            (0, lines(&[&[&second[..], &more].concat()])),
+            "{runs:?}: {}",
+            back.stderr
+        );
+    }
+}
+
+/// The archive also has runs of standard input, whose file can be any.
+#[test]
+fn a_line_that_grew_comes_back_through_standard_input() {
+    let conversations = Conversations::new();
+    let (masked, dropped) = ([user(SECRETS[0])], [user("Hi."), orphan("3 beds"), assistant("Hello.")]);
+    let arguments = ["redact", "-q", "--lines", "conversations", "--archive", &conversations.archive()];
+    let done = run(tcompact().args(arguments), lines(&[&masked, &dropped]).as_bytes());
+    conversations.write(&done.stdout);
+    run_on(&conversations.archive(), &conversations.file(), &["repair", "drop"]);
+    let (hello, more) = (assistant("Hello.").to_string(), user("Go on.").to_string());
+    let grown = conversations.text().replacen(&hello, &format!("{hello},{more}"), 1);
+    assert!(grown.contains(&more), "{grown}");
+    let back = run(tcompact().args(["restore", &conversations.archive()]), grown.as_bytes());
+    let whole = lines(&[&masked, &[&dropped[..], &[user("Go on.")]].concat()]);
+    assert_eq!((back.code, back.stdout), (0, whole), "{}", back.stderr);
+}
+
+#[test]
+fn a_line_that_counts_as_put_back_is_named() {
+    let conversations = Conversations::new();
+    let dropped = [user("Hi."), assistant("Hello."), orphan("3 beds")];
+    conversations.write(&lines(&[&[user(SECRETS[0])], &dropped]));
+    run_on(&conversations.archive(), &conversations.file(), &["--repair", "drop", "--redact=all", "-m", "none"]);
+    let masked = conversations.text().lines().next().map(|line| format!("{line}\n")).expect("a line");
+    conversations.write(&(masked + &lines(&[&[&dropped[..], &[user("Go on.")]].concat()])));
+    let back = conversations.restore(&[]);
+    assert!(back.code == 0 && back.stderr.contains(", which counts as put back; nothing tells"), "{back:?}");
+}
+
+/// A run that was taken back and done again has two records, and the time of the last one counts.
+#[test]
+fn rounds_count_a_run_that_was_repeated_once() {
+    let conversations = Conversations::new();
+    let original = conversations.text();
+    conversations.redact();
+    conversations.grow_second();
+    conversations.redact();
+    let back = conversations.restore(&["--rounds", "1", "-i"]);
+    assert_eq!(back.code, 0, "{back:?}");
+    conversations.redact();
+    let back = conversations.restore(&["--rounds", "2"]);
+    assert_eq!(back.code, 0, "{back:?}");
+    assert!(back.stdout.starts_with(original.trim_end().trim_end_matches("]}")), "{}", back.stdout);
 }

@@ -257,3 +257,18 @@ fn a_run_under_another_name_is_named() {
     assert_restored(&back, &whole, "under that name");
     assert!(!back.stderr.contains("was not put back"), "{}", back.stderr);
 }
+
+/// What an only run on another name removed is told by nothing else.
+#[test]
+fn a_run_before_a_file_was_renamed_is_named() {
+    let session = Session::new("s.json", &[said(), vec![orphan("A result that the first run removes.")]].concat());
+    session.run(&["repair", "drop"]);
+    let renamed = path(session.folder.path(), "t.json");
+    fs::rename(session.file(), &renamed).expect("renamed");
+    write(&renamed, &[said(), grown(1)].concat());
+    run_on(&session.archive(), &renamed, &["--keep", "messages:1"]);
+    let back = with(&["restore", &session.archive(), &renamed]);
+    assert_restored(&back, &[said(), grown(1)].concat(), "without the run under another name");
+    let named = format!("on {} left what this text begins with, too, and was not put back", session.file());
+    assert!(back.stderr.contains(&named), "{}", back.stderr);
+}

@@ -85,8 +85,10 @@ fn a_run_whose_first_step_is_cut_off_is_not_left_out() {
         assert!(second.contains("\"steps\":[1,2]"), "{second}");
         session.grow(&[assistant("Watered, too.")]);
         assert_restored(&session.restore(), &[&said[..], &later, &[assistant("Watered, too.")]].concat(), name);
-        for length in (1..second.len()).step_by(23) {
-            fs::write(session.archive(), format!("{first}\n{}", &second[..length])).expect("written");
+        // The whole first step is there without the second one, too.
+        for length in (1..second.len()).step_by(23).chain([second.len(), second.len() + 1]) {
+            let end = first.len() + 1 + length;
+            fs::write(session.archive(), &text[..end]).expect("written");
             assert_refused(&session.restore(), "line 2 ", &format!("{name} {length}"));
         }
     }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::hash::sha256;
 use crate::rewrite::growth::TextLists;
 use crate::rewrite::restoring::Record;
 use crate::transcript::source::Source;
@@ -57,14 +58,25 @@ impl Restorer<'_, '_> {
     /// # Errors
     /// There is such a run.
     pub(super) fn refuse_broken_run_of_line(&self, content: &[u8], line: usize) -> Result<()> {
+        if self.archive.broken.is_empty() {
+            return Ok(());
+        }
+        let hash = sha256(content);
         for broken in &self.archive.broken {
-            let is_of_file = broken.file().is_some_and(|file| has_same_name(file, self.file));
-            if broken.line() != Some(line) || !is_of_file || self.archive.has_repeated(broken) {
+            if self.archive.has_repeated(broken) {
                 continue;
             }
-            if has_left(broken, content)
-                && let Some(why) = why_refused(self.archive, broken, BrokenRun::LeftText)
-            {
+            let files = [broken.file(), broken.file_before_line()];
+            let is_of_file = files.into_iter().flatten().any(|file| has_same_name(file, self.file));
+            let told = if broken.line() == Some(line) && is_of_file {
+                told_of(broken, content)
+            } else if broken.left(&hash) && !broken.found(&hash) {
+                // The line moved, or the file was renamed.
+                BrokenRun::LeftText
+            } else {
+                BrokenRun::LeftNothing
+            };
+            if let Some(why) = why_refused(self.archive, broken, told) {
                 return Err(self.refused(Some(line), &why));
             }
         }
@@ -76,7 +88,11 @@ impl Restorer<'_, '_> {
         for broken in &self.archive.broken {
             let is_of_file =
                 broken.file().is_some_and(|file| rounds.files.contains(file) || has_same_name(file, self.file));
-            if is_of_file && broken.line().is_none() && !self.archive.has_repeated(broken) && has_left(broken, text) {
+            if is_of_file
+                && broken.line().is_none()
+                && !self.archive.has_repeated(broken)
+                && told_of(broken, text) == BrokenRun::LeftText
+            {
                 return broken.id().map(str::to_owned);
             }
         }
@@ -92,29 +108,22 @@ impl Restorer<'_, '_> {
     }
 }
 
-/// Whether a text begins with what the run of a broken record left.
-fn has_left(broken: &BrokenRecord, text: &[u8]) -> bool {
+/// What a broken record tells of a text.
+fn told_of(broken: &BrokenRecord, text: &[u8]) -> BrokenRun {
     let beginnings = Restored::of(text).beginnings(|hash| broken.names(hash));
     let text = str::from_utf8(text).unwrap_or_default();
     let source = Source::of_file(text).ok();
     let mut lists = source.as_ref().map(|source| TextLists::new(text, source));
-    broken.told_of(&beginnings, lists.as_mut()) == BrokenRun::LeftText
+    broken.told_of(&beginnings, lists.as_mut())
 }
 
 /// Why a text is not put back because of a broken record, whose run `told` tells; nothing where it is put back.
 pub(in crate::engine) fn why_refused(archive: &Archive<'_>, broken: &BrokenRecord, told: BrokenRun) -> Option<String> {
-    let number = broken.number;
     match told {
         BrokenRun::LeftNothing => None,
-        BrokenRun::LeftText => Some(format!(
-            "a later run changed this text, and line {number} with its record is cut off or damaged; take the line from a \
-                 backup of the archive"
-        )),
+        BrokenRun::LeftText => Some(broken.reason(true)),
         // The run was killed, and repeated.
         BrokenRun::Unknown if broken.id().is_some_and(|id| !archive.with_id(id).is_empty()) => None,
-        BrokenRun::Unknown => Some(format!(
-            "line {number} is cut off or damaged, so that nothing tells whether its run changed this text; if that run was \
-             killed, use a copy of the archive without this line"
-        )),
+        BrokenRun::Unknown => Some(broken.reason(false)),
     }
 }

@@ -26,17 +26,19 @@ impl Restorer<'_, '_> {
             let mut own = Rounds::since(oldest_run.clone(), most);
             let original = self.restore_line(content, number, &mut lines, &mut own)?;
             self.refuse_lost_run(Some(number), &own, rounds.number)?;
+            self.refuse_half_run(Some(number), &own)?;
             if original == content {
                 self.refuse_broken_run_of_line(content, number)?;
             } else {
                 if let Some(why) = self.edited_run(content, &original, Some(number), &own)? {
                     return Err(self.refused(Some(number), &why));
                 }
-                self.done.undone_before = self.done.undone_before.take().or(own.last_undone_before().cloned());
-                self.done.lost = self.done.lost.take().or(own.lost.map(|lost| lost.id));
+                self.done.lost = self.done.lost.take().or(own.lost.take().map(|lost| lost.id));
                 self.done.lines.insert(number);
                 edits.push(PutBack { range: start..start + content.len(), bytes: original.into_owned() });
             }
+            self.done.undone_before = self.done.undone_before.take().or(own.last_undone_before().cloned());
+            self.done.on_other_file = self.done.on_other_file.take().or(own.on_other_file);
             rounds.newest_run_time = own.newest_run_time.max(std::mem::take(&mut rounds.newest_run_time));
             rounds.files.extend(own.files);
             most_of_line = most_of_line.max(own.number);

@@ -74,6 +74,10 @@ pub(super) struct Undone {
     pub(super) original: String,
     /// The line of its record in the archive.
     pub(super) line: usize,
+    /// The line of the text that its record names.
+    text_line: Option<usize>,
+    /// The number of its step of its run, from 1 on, and how many there are.
+    steps: Option<[usize; 2]>,
 }
 
 impl Rounds {
@@ -119,7 +123,21 @@ impl Rounds {
             file: record.file().to_owned(),
             original: record.original_sha256.clone(),
             line: record.number,
+            text_line: record.line,
+            steps: record.steps,
         });
+    }
+
+    /// Whether a record names the line, and the file, that the record of the last one that was put back names: it can be of
+    /// the same conversation, wherever that is now.
+    pub(super) fn is_of_same_line(&self, record: &Record) -> bool {
+        self.last.as_ref().is_some_and(|last| last.text_line == record.line && last.file == record.file())
+    }
+
+    /// The number of the step that is still to be put back of the run that was put back last.
+    pub(super) fn step_left(&self) -> Option<usize> {
+        let [step, _] = self.last.as_ref()?.steps?;
+        (step > 1).then_some(step - 1)
     }
 
     /// The entries of a list that are proved to be as a run left them.

@@ -38,6 +38,20 @@ impl Restorer<'_, '_> {
         }
     }
 
+    /// Refuses to stop between two steps of a run.
+    ///
+    /// # Errors
+    /// A step of the run that was put back last is still to be put back.
+    pub(super) fn refuse_half_run(&self, line: Option<usize>, rounds: &Rounds) -> Result<()> {
+        match (rounds.step_left(), &rounds.last) {
+            (Some(step), Some(last)) => {
+                let time = &last.time;
+                Err(self.refused(line, &format!("step {step} of the run of {time} does not fit what was put back")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The number of a step of its run that the archive lacks, where a record is one of several.
     fn missing_step(&mut self, record: &Record, rounds: &Rounds) -> Result<Option<usize>> {
         let Some([step, _]) = record.steps else { return Ok(None) };

@@ -58,9 +58,10 @@ impl Restorer<'_, '_> {
                 let is_of_list = record.changed.as_ref().is_some_and(|changed| changed.list.as_deref() == pointer);
                 // A document on one line is a line, until it is spread over several. A run that only removed something
                 // left what other lines can begin with, too.
-                let may_be = record.line.is_some() && (record.wrote_entry() || record.line == line);
+                let is_of_line = record.line == line || rounds.is_of_same_line(&record);
+                let may_be = record.line.is_some() && (record.wrote_entry() || is_of_line);
                 let is_candidate = is_of_list && (line.is_none() || may_be) && self.is_open(&record, rounds);
-                if is_candidate && line != record.line && is_of_its_line(&record, read.all) {
+                if is_candidate && !is_of_line && is_of_its_line(&record, read.all) {
                     continue;
                 }
                 // Something else than a system message can stand in front.
@@ -87,15 +88,17 @@ impl Restorer<'_, '_> {
             }
         }
         let last = self.last_of(fitting, read, rounds)?;
-        if let Some(last) = last.as_ref().filter(|_| line.is_none()) {
-            self.note_run_on_other_file(of_other_files, last, read, rounds);
+        match &last {
+            Some(last) => self.note_later_run_on_other_file(of_other_files, last, read, rounds),
+            // The longest is the last one.
+            None => note_run_on_other_file(of_other_files.first(), rounds),
         }
         Ok(last)
     }
 
     /// Notes a run on another file that was after the last run on the text, if there is one: the file can have been the same one
     /// under another name, or a copy of it.
-    fn note_run_on_other_file(
+    fn note_later_run_on_other_file(
         &mut self,
         of_other_files: Vec<Record>,
         last: &Record,
@@ -107,8 +110,7 @@ impl Restorer<'_, '_> {
             let Ok(original) = read.lists.put_back(&run) else { continue };
             let Ok(source) = Source::of_file(&original) else { continue };
             if last.wrote_entry() && TextLists::new(&original, &source).begins_with_left(last) {
-                rounds.on_other_file =
-                    Some(RunOnOtherFile { file: record.file().to_owned(), time: record.summarized_at });
+                note_run_on_other_file(Some(&record), rounds);
                 return;
             }
         }
@@ -138,7 +140,21 @@ impl Restorer<'_, '_> {
         if may_be_equal && self.have_equal_originals(&records, read) {
             return Ok(None);
         }
+        if !have_one_original(&records) && self.have_lines_moved(&records, read) {
+            let names = records.iter().map(Record::name).collect();
+            return Err(self.refused(read.line, &RestoreError::ambiguous(names).to_string()));
+        }
         self.of_one_run(records, read.line).map(Some)
+    }
+
+    /// Whether lines were removed or moved, so that the number of a line does not tell which of several runs was on it: the line
+    /// that another of them names does not begin with what that run left, and no later run was on it.
+    fn have_lines_moved(&self, records: &[Record], read: &ReadText<'_, '_>) -> bool {
+        records.iter().any(|record| {
+            let of_line = self.archive.of_file(record.file(), record.line);
+            let is_last = of_line.last().is_some_and(|place| place.line == record.number);
+            is_last && read.line.is_some() && record.line != read.line && !is_of_its_line(record, read.all)
+        })
     }
 
     /// Whether runs found the same values, however they were written. The hash of the text then tells which run it was.
@@ -234,7 +250,8 @@ impl Restorer<'_, '_> {
             return true;
         }
         match &rounds.last {
-            None => self.own.is_empty() && has_same_name(record.file(), self.file),
+            // The name of a text of standard input is not known.
+            None => (self.own.is_empty() || self.file == "-") && has_same_name(record.file(), self.file),
             Some(last) => has_same_name(record.file(), &last.file) || last.original == record.result_sha256,
         }
     }
@@ -286,6 +303,13 @@ impl Restorer<'_, '_> {
             }
         }
         if run.len() == lists { Ok(run) } else { Err(self.refused(line, &RestoreError::NotTheOriginal.to_string())) }
+    }
+}
+
+fn note_run_on_other_file(record: Option<&Record>, rounds: &mut Rounds) {
+    if let Some(record) = record {
+        let (file, time) = (record.file().to_owned(), record.summarized_at.clone());
+        rounds.on_other_file = Some(RunOnOtherFile { file, time });
     }
 }
 

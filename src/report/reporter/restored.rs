@@ -51,8 +51,7 @@ pub(super) fn lines(archive: &Path, done: &RestoredRounds, all: usize, damaged: 
     let lines = done.lines.len();
     if lines > 0 && lines < all {
         let were = if lines == 1 { "was" } else { "were" };
-        let others = if done.is_complete { format!("; {archive} has nothing of the others") } else { String::new() };
-        said.push(format!("{lines} of {all} lines {were} put back{others}"));
+        said.push(format!("{lines} of {all} lines {were} put back; the others stay as they are"));
     }
     said
 }

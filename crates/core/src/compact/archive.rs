@@ -170,7 +170,7 @@ pub fn archive_contents(records: bool, source: &[u8], changed: Vec<ChangedConver
     let ways = restore_infos(source, &changes);
     drop(changes);
     for (record, way) in records.into_iter().zip(ways) {
-        contents.sections.push(Record { way: Some(way), ..record }.section());
+        contents.sections.push(record.with_way(way).section());
     }
     contents
 }
@@ -182,6 +182,9 @@ pub struct Record<'t> {
     source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
+    /// The line with which `source` ends, of a conversation in a text of several lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_line: Option<usize>,
     /// The way back, where the whole text is known.
     #[serde(flatten)]
     way: Option<RestoreInfo>,
@@ -227,6 +230,7 @@ impl<'t> Record<'t> {
         Record {
             source,
             id: transcript.record_id.map(|id| id.to_string()),
+            at_line: transcript.line,
             format: Some(transcript.format.name),
             round: transcript.this_round(),
             messages: RecordedMessages { all: &transcript.messages, indices },
@@ -235,17 +239,25 @@ impl<'t> Record<'t> {
         }
     }
 
-    /// The record of a change before any compaction, which holds no message.
-    pub fn of_change(source: String, id: RecordId, way: RestoreInfo) -> Self {
-        Record {
+    /// The record of a change before any compaction, which holds no message. `line` is the one with which `source` ends.
+    pub fn of_change(source: String, line: Option<usize>, id: RecordId, way: RestoreInfo) -> Self {
+        let record = Record {
             source,
             id: Some(id.to_string()),
+            at_line: line,
             format: None,
             round: 0,
             messages: RecordedMessages { all: &[], indices: Vec::new() },
             summary_sha256: None,
-            way: Some(way),
-        }
+            way: None,
+        };
+        record.with_way(way)
+    }
+
+    fn with_way(self, way: RestoreInfo) -> Self {
+        // The way names the line where the line is the text.
+        let at_line = if way.line.is_some() { None } else { self.at_line };
+        Record { at_line, way: Some(way), ..self }
     }
 
     pub fn section(&self) -> Section {

@@ -34,6 +34,8 @@ pub struct Record {
     pub steps: Option<[usize; 2]>,
     /// The line that was changed.
     pub line: Option<usize>,
+    /// The line with which `source` ends, of a conversation in a text of several lines.
+    pub at_line: Option<usize>,
     /// The hash of the text before.
     pub original_sha256: String,
     /// The round of compaction; 0 where an older version wrote the record.
@@ -197,7 +199,7 @@ pub fn path_components(path: &str) -> Vec<Component<'_>> {
 }
 
 /// The path of the file that a record's source names. The source of a conversation on a line ends with the number of the line,
-/// and its own number on the line; `line` is the line that the record names.
+/// and its own number on the line; `line` is that line, as the record names it.
 pub fn file_of_source(source: &str, line: Option<usize>) -> &str {
     let Some((file, end)) = source.rsplit_once(':') else { return source };
     let number = end.split_once('#').map_or(end, |(number, _)| number);
@@ -225,7 +227,7 @@ impl Record {
 
     /// The path of its source file.
     pub fn file(&self) -> &str {
-        file_of_source(&self.source, self.line)
+        file_of_source(&self.source, self.line.or(self.at_line))
     }
 
     /// Whether the run wrote an entry of the list, rather than only removing some. Texts that begin with such an entry are
