@@ -18,7 +18,6 @@ use crate::transcript::lazy_text::LazyText;
 use crate::transcript::speaker::clean_folder;
 use crate::transcript::status::{Denial, Status, refuses_edit, refuses_patch};
 use crate::transcript::text::Text;
-use crate::transcript::tools::actions::is_in;
 use crate::transcript::tools::purpose::{Purpose, only_searches, purpose_of};
 use crate::transcript::tools::{Access, ToolUse, folder_argument, is_shell, words_of_name};
 
@@ -66,6 +65,8 @@ impl<'a> HistoryReader<'a, '_> {
     pub(super) fn end_call(&mut self, call: OpenCall<'a>, result: Result<CallResult<'a>, Ended>) {
         /// Characters of a result that tell what kind it is. The rest is not decoded until it is told.
         const OPENING: usize = 400;
+        /// Words in the names of tools with which a model only thinks.
+        const THOUGHTS: [&str; 3] = ["think", "thinking", "sequentialthinking"];
         let OpenCall { place, name, arguments } = call;
         let text = arguments.read();
         let given: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
@@ -77,7 +78,9 @@ impl<'a> HistoryReader<'a, '_> {
         };
         let result = result.ok();
         let opening = result.as_ref().map_or(String::new(), |result| result.text.opening(OPENING));
-        if let Some(result) = result.as_ref().filter(|_| ended != Ended::Refused) {
+        if let Some(result) = &result
+            && ended != Ended::Refused
+        {
             self.add_tasks(&name, &given, place, result);
         }
         if let Some((place, words)) = words {
@@ -86,7 +89,7 @@ impl<'a> HistoryReader<'a, '_> {
         let tool = ToolUse::parse_with_json(&name, &given, &text);
         let is_done = !ended.is_failure() && !matches!(ended, Ended::Refused | Ended::NoResult);
         let key = key(&name, tool.command.as_deref().filter(|_| is_shell(&name)), &text, &given);
-        let is_thought = words_of_name(&name).iter().any(|word| is_in(word, "think|thinking|sequentialthinking"));
+        let is_thought = words_of_name(&name).iter().any(|word| THOUGHTS.contains(&word.as_str()));
         if is_thought || is_done && self.plan.update(&name, &given, &opening, place) {
             for at in self.runs.remove(&key.exact).unwrap_or_default() {
                 self.digest.items[at].is_replaced = true;
@@ -137,12 +140,12 @@ impl<'a> HistoryReader<'a, '_> {
             if has_failed || !is_told_as_error {
                 self.files.add_tool(name, given, tool, at.call, has_failed);
             }
-            let changed = tool.files.iter().filter(|file| file.access == Access::Changed);
-            let mut are_told = changed.map(|file| clean(&file.path).is_some());
             if has_failed || is_told_as_error {
                 return Some(Kind::FailedCall);
             }
-            return if are_told.all(|is_told| is_told) { None } else { Some(Kind::Action) };
+            let mut changed = tool.files.iter().filter(|file| file.access == Access::Changed);
+            let are_told = changed.all(|file| clean(&file.path).is_some());
+            return if are_told { None } else { Some(Kind::Action) };
         }
         if has_failed {
             return Some(Kind::FailedCall);
