@@ -33,6 +33,13 @@ pub(super) struct Piece {
     pub(super) heading: Option<usize>,
 }
 
+impl Piece {
+    /// Whether it can be the beginning of what somebody says.
+    pub(super) fn is_prose(&self) -> bool {
+        !matches!(self.kind, PieceKind::Heading | PieceKind::Code)
+    }
+}
+
 /// Most bytes of a piece.
 const LONGEST: usize = 240;
 /// Bytes at either end of a very long text that are cut into pieces. The middle has none.
