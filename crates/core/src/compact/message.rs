@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::digest;
-use crate::plan::summaries::RemovalNote;
+use crate::plan::removal_note::RemovalNote;
 use crate::rewrite::Placed;
 use crate::tokens::Counter;
 use crate::transcript::formats::{Format, InsertionPoint, SummaryMessage, read_entry};
