@@ -50,14 +50,14 @@ pub fn blanks<'a>(transcript: &Transcript<'a>, index: usize) -> Vec<Blank<'a>> {
             if !is_alone || is_last || message.role == Role::Other {
                 return found;
             }
-            match content_of(message) {
-                Some(content) if content.kind() == JsonKind::String => {
-                    if refuses(texts, text) {
-                        found.push(Blank::Only(content));
-                    }
+            if let Some(content) = content_of(message)
+                && content.kind() == JsonKind::String
+            {
+                if refuses(texts, text) {
+                    found.push(Blank::Only(content));
                 }
-                _ if text.is_empty() && !has_other_words(message) => found.push(Blank::Content),
-                _ => {}
+            } else if text.is_empty() && !has_other_words(message) {
+                found.push(Blank::Content);
             }
         }
         Content::Parts(parts) => add_parts(parts, texts, &mut found),
