@@ -130,9 +130,13 @@ pub(super) fn is_pruned(text: &str) -> bool {
 
 /// The note inside of which a place of a text is, or the place.
 pub(super) fn outside_notes(text: &str, at: usize) -> Range<usize> {
-    let note = text[..at].rfind(OPENING).filter(|start| !text[*start..at].contains([']', '\n']));
-    let end = note.and_then(|start| Some(start..start + text[start..].find(']')? + 1));
-    end.unwrap_or(at..at)
+    if let Some(start) = text[..at].rfind(OPENING)
+        && !text[start..at].contains([']', '\n'])
+        && let Some(end) = text[start..].find(']')
+    {
+        return start..start + end + 1;
+    }
+    at..at
 }
 
 pub(super) fn note(what: &str) -> String {
