@@ -7,7 +7,7 @@ use crate::compact::compaction::Edits;
 use crate::compact::decide::Decided;
 use crate::compact::fit::Fitted;
 use crate::compact::policy::CompactionPolicy;
-use crate::compact::rewriting::result_tokens;
+use crate::compact::result_size::result_tokens;
 use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
 use crate::presets::deepagents;

@@ -30,6 +30,7 @@ mod masks;
 mod message;
 mod policy;
 mod record_ids;
+mod result_size;
 mod rewriting;
 mod slim;
 mod slim_lines;
@@ -206,7 +207,7 @@ impl<'c> CompactionContext<'c> {
         let placed = summary.as_ref().map(|summary| &summary.placed);
         // What is not sent has no size that the session recorded.
         let is_change = failure.is_none() && (summary.is_some() || !edits.edits.is_empty());
-        let result_tokens = || rewriting::result_tokens(self.policy, transcript, &edits, placed);
+        let result_tokens = || result_size::result_tokens(self.policy, transcript, &edits, placed);
         let tokens_after = if self.counts && is_change { Some(result_tokens()) } else { None };
         if failure.is_none() {
             self.check_window(source, &fitted, tokens_after, result_tokens);

@@ -16,17 +16,15 @@ use crate::compact::large_results::fit_results;
 use crate::compact::limit::{Fit, limit_name, tokens_failure};
 use crate::compact::message::message_bytes;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
+use crate::compact::result_size::result_tokens;
 use crate::compact::summarize::Summary;
+use crate::plan::Plan;
 use crate::plan::size::Size;
-use crate::plan::{Plan, total};
 use crate::presets::deepagents;
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit, Placed};
-use crate::tokens::Tally;
+use crate::transcript::Transcript;
 use crate::transcript::compaction::{Reset, ResetKind};
-use crate::transcript::source::Source;
-use crate::transcript::view::list;
-use crate::transcript::{Transcript, framing};
 use crate::wording::{counted, readable_source};
 
 impl CompactionContext<'_> {
@@ -236,19 +234,4 @@ pub(super) fn resets(
     });
     resets.sort_by_key(|reset| reset.edit.range.start);
     resets
-}
-
-pub(super) fn result_tokens(
-    policy: &CompactionPolicy,
-    transcript: &Transcript<'_>,
-    edits: &Edits,
-    placed: Option<&Placed>,
-) -> u64 {
-    let messages = list(rewrite::remaining(transcript, &edits.plan, placed, &edits.edits));
-    // A result that cannot be read fits no limit.
-    let Ok(source) = Source::of(&messages) else { return u64::MAX };
-    let Ok(document) = framing::read(&source, Some(transcript.format), None) else { return u64::MAX };
-    let Some(read) = document.transcripts.first() else { return u64::MAX };
-    let counted = policy.tally(transcript);
-    total(read, &Tally::of(counted.message_counter(), read, Some(counted.overhead())), &policy.cut)
 }
