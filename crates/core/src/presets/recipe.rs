@@ -191,10 +191,10 @@ fn back_to_the_call(messages: &[Message<'_>], wanted: usize) -> usize {
         return wanted;
     }
     let after = wanted + run;
-    let answered: HashSet<Cow<'_, str>> =
-        messages[wanted..after].iter().flat_map(answered_ids).filter(|id| !id.is_empty()).collect();
-    let calls = |message: &Message<'_>| call_ids(message).any(|id| answered.contains(&id));
-    messages[..wanted].iter().rposition(calls).unwrap_or(after)
+    let mut answered: HashSet<Cow<'_, str>> = messages[wanted..after].iter().flat_map(answered_ids).collect();
+    answered.remove("");
+    let caller = messages[..wanted].iter().rposition(|message| call_ids(message).any(|id| answered.contains(&id)));
+    caller.unwrap_or(after)
 }
 
 /// Moves a cut by the rule of the window: to the last cut at or before `wanted` that splits no call in the `window`
@@ -214,10 +214,12 @@ fn back_to_a_whole_window(messages: &[Message<'_>], wanted: usize, window: usize
             change[end + 1] -= 1;
         }
     }
-    let mut split = 0;
-    let whole = change[..=wanted.min(messages.len())].iter().map(|change| {
+    let (mut split, mut last_whole) = (0, 0);
+    for (cut, change) in change[..=wanted.min(messages.len())].iter().enumerate() {
         split += change;
-        split == 0
-    });
-    whole.enumerate().filter_map(|(cut, whole)| whole.then_some(cut)).last().unwrap_or(0)
+        if split == 0 {
+            last_whole = cut;
+        }
+    }
+    last_whole
 }
