@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::plan::pins::{Pin, typed};
 use crate::plan::size::Size;
 use crate::plan::{self, CutPolicy, Plan, Rules, no_such_place, plan, total};
-use crate::presets::recipe::moved_cut;
+use crate::presets::pairs::moved_cut;
 use crate::prune::{Pruned, Rule, Scene, UnsentChange, UnsentRules, find_unsent, prune};
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::rewrite::{Edit, Masked};
