@@ -13,7 +13,7 @@ use crate::summary::parts::{Measure, indivisible_runs, truncate_to_fit, whole_li
 use crate::summary::prompt::{self, Template};
 use crate::transcript::fence;
 
-use crate::compact::context::CompactionEvent;
+use crate::compact::event::CompactionEvent;
 use crate::compact::policy::{Accept, SummarizerModel};
 use crate::compact::summarize::on_error::NoSummary;
 use crate::compact::summarize::{Session, Summarization};

@@ -22,6 +22,7 @@ mod context;
 mod decide;
 mod driver;
 mod earlier;
+mod event;
 mod fit;
 mod handoff;
 mod large_results;
@@ -55,10 +56,11 @@ pub use archive::{Archived, ChangedConversation, Record, Section, archive_conten
 pub use compaction::Compaction;
 pub use compactor::{CompactedText, Compactor, restore};
 
-pub use context::{CompactionContext, CompactionEvent};
+pub use context::CompactionContext;
 pub use decide::{Decided, decide};
 pub use driver::{Changes, Conversation, Original, Planned, conversations, read};
 pub use earlier::EarlierSummary;
+pub use event::CompactionEvent;
 pub use fit::Fitted;
 pub use large_results::certain_files;
 pub use masks::FileMasks;

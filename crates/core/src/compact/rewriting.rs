@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::compact::archive::{self, Files, MEDIA, Record, Section};
 use crate::compact::compaction::Edits;
-use crate::compact::context::{CompactionContext, CompactionEvent};
+use crate::compact::context::CompactionContext;
 use crate::compact::decide::Decided;
+use crate::compact::event::CompactionEvent;
 use crate::compact::fit::Fitted;
 use crate::compact::large_results::fit_results;
 use crate::compact::limit::{Fit, limit_name, tokens_failure};

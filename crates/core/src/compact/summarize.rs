@@ -1,7 +1,9 @@
 //! The third step: the summary of one conversation. It selects what is sent, asks the summarizer, judges the answer,
 //! and falls back on `--on-error`.
 
+mod archived;
 mod embedded;
+mod ledger;
 pub(super) mod on_error;
 mod sent;
 
@@ -23,8 +25,9 @@ use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
 
 use crate::compact::archive::{self, ArchivePlace, Archived, Files};
-use crate::compact::context::{CompactionContext, CompactionEvent};
+use crate::compact::context::CompactionContext;
 use crate::compact::decide::Decided;
+use crate::compact::event::CompactionEvent;
 use crate::compact::fit::Fitted;
 use crate::compact::message::{LEAST_SUMMARY, introduced, message_tokens, note, whole_text};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};

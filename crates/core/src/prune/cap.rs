@@ -11,10 +11,9 @@ use crate::transcript::media::replace_data;
 use crate::transcript::source::Source;
 
 use crate::prune::by_message;
+use crate::prune::note::{OPENING, is_pruned, note, outside_notes};
 use crate::prune::results::clipped;
-use crate::prune::rule::{
-    Amount, IsReplaced, OPENING, ProposedChange, RuleKind, is_pruned, note, outside_notes, replace_text,
-};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, replace_text};
 use crate::prune::scene::{Scene, ToolResult};
 use crate::prune::way_back::first_error_line;
 use crate::redact::{cut_before, cut_behind};

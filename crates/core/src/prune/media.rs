@@ -14,7 +14,8 @@ use crate::transcript::outputs::OutputShape;
 use crate::transcript::pieces::Piece;
 use crate::transcript::{Message, Role, outputs, provider_texts};
 
-use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, inside_quotes, is_element, note, replace_text};
+use crate::prune::note::note;
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, inside_quotes, is_element, replace_text};
 use crate::prune::scene::{Age, Scene, ToolResult};
 
 pub(super) const KIND: RuleKind = RuleKind {

@@ -7,6 +7,7 @@
 mod arguments;
 mod cap;
 mod media;
+mod note;
 mod pruner;
 mod reads;
 mod results;

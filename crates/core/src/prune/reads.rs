@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use crate::transcript::tools::{Access, Extent, FileUse, ToolUse, is_absolute};
 
-use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, in_tokens, is_pruned, note, replace_result};
+use crate::prune::note::{in_tokens, is_pruned, note};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, replace_result};
 use crate::prune::scene::Scene;
 use crate::redact::beginning;
 

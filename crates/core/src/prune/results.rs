@@ -4,7 +4,8 @@ use crate::transcript::media::without_data;
 use crate::transcript::tools::{Access, ToolUse};
 use crate::transcript::users_words::tells_of_user;
 
-use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, in_tokens, is_pruned, note, replace_result};
+use crate::prune::note::{in_tokens, is_pruned, note};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, replace_result};
 use crate::prune::scene::{Age, Scene, ToolResult};
 use crate::prune::way_back::first_error_line;
 use crate::redact::beginning;

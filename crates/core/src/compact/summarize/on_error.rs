@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::compact::context::CompactionEvent;
+use crate::compact::event::CompactionEvent;
 use crate::compact::policy::{Accept, OnError};
 use crate::compact::summarize::{Accepted, Session, Summarization, SummarySource};
 use crate::diagnostic::Advice;

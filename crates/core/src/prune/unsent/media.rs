@@ -2,7 +2,8 @@
 //! does not ask for their age.
 
 use crate::prune::media;
-use crate::prune::rule::{inside_quotes, is_element, note};
+use crate::prune::note::note;
+use crate::prune::rule::{inside_quotes, is_element};
 use crate::transcript::edit::{Edit, is_inside};
 use crate::transcript::json::{Json, named_strings};
 use crate::transcript::media::{Medium, data_of, find, in_text};

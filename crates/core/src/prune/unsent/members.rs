@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::prune::rule::OPENING;
+use crate::prune::note::OPENING;
 use crate::transcript::edit::Edit;
 use crate::transcript::json::{Json, JsonKind, named_strings};
 use crate::transcript::unsent_forms::{Shortened, UnsentForms, meets, values_at};
