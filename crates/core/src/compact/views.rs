@@ -18,8 +18,10 @@ pub(super) fn edited<'t>(
     edits: &[Edit],
     arena: &'t Arena<'t>,
 ) -> Result<&'t Transcript<'t>> {
-    let unreadable = |error| Failure::unreadable(format!("a conversation with its arguments cut {error}"));
-    Ok(view(transcript, edits, arena).map_err(unreadable)?)
+    match view(transcript, edits, arena) {
+        Ok(edited) => Ok(edited),
+        Err(error) => Err(Failure::unreadable(format!("a conversation with its arguments cut {error}")).into()),
+    }
 }
 
 /// A redactor that knows the secrets of a conversation, and uses no placeholder that it already contains.
@@ -43,8 +45,12 @@ pub(super) fn masked_before_cuts<'t>(
     if policy.redact != Redaction::Sent || !(cuts || policy.fit.is_some()) {
         return Ok(None);
     }
-    let unreadable = |error| Failure::unreadable(format!("a conversation with its secrets masked {error}"));
-    let masked = Masked::new(transcript, arena).map_err(unreadable)?;
+    let masked = match Masked::new(transcript, arena) {
+        Ok(masked) => masked,
+        Err(error) => {
+            return Err(Failure::unreadable(format!("a conversation with its secrets masked {error}")).into());
+        }
+    };
     if masked.transcript.messages.len() != transcript.messages.len() {
         return Err(Failure::unreadable("the messages cannot be told apart with their secrets masked").into());
     }
@@ -62,7 +68,10 @@ pub fn masked<'t>(
     arena: &'t Arena<'t>,
 ) -> Result<&'t Transcript<'t>> {
     let unmasked = edited(transcript, edits, arena)?;
-    let all: Vec<usize> = (0..unmasked.messages.len()).collect();
-    let masking = masks.map(|masks| masks.edits(unmasked, &all)).unwrap_or_default();
+    let mut masking = Vec::new();
+    if let Some(masks) = masks {
+        let all: Vec<usize> = (0..unmasked.messages.len()).collect();
+        masking = masks.edits(unmasked, &all);
+    }
     edited(unmasked, &masking, arena)
 }

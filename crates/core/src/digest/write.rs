@@ -296,9 +296,11 @@ impl<'w, 'a> Writer<'w, 'a> {
                 lines.push(None);
                 continue;
             }
-            let line = left_out.line(section, most);
-            // The heading of a section that tells nothing is only for this line.
-            lines.push(line.map(|line| if is_empty { format!("{}\n{line}", section.heading()) } else { line }));
+            lines.push(match left_out.line(section, most) {
+                // The heading of a section that tells nothing is only for this line.
+                Some(line) if is_empty => Some(format!("{}\n{line}", section.heading())),
+                line => line,
+            });
         }
         lines
     }

@@ -209,15 +209,15 @@ impl PinRules<'_, '_> {
     fn bonds(&self, stays: &[bool]) -> Bonds {
         let cutoff = stays.len();
         let joined = joined_to_the_next(&self.transcript.groups, cutoff);
-        let answered = || self.transcript.pairing.pairs.iter().copied().filter(|(_, result)| *result < cutoff);
-        let matters = answered().any(|(call, result)| stays[call] || stays[result])
+        let pairs = &self.transcript.pairing.pairs;
+        let matters = pairs.iter().any(|&(call, result)| result < cutoff && (stays[call] || stays[result]))
             || joined.iter().any(|&index| stays[index] || stays[index + 1]);
-        if !matters {
-            return Bonds::of(Vec::new());
+        let mut bonds = Vec::new();
+        if matters {
+            bonds.extend(pairs.iter().filter(|(_, result)| *result < cutoff));
+            bonds.extend(joined.into_iter().map(|index| (index, index + 1)));
         }
-        let mut pairs: Vec<(usize, usize)> = answered().collect();
-        pairs.extend(joined.into_iter().map(|index| (index, index + 1)));
-        Bonds::of(pairs)
+        Bonds::of(bonds)
     }
 
     /// The messages below `cutoff` that the user said, the newest first, up to the size of a rule.

@@ -206,7 +206,8 @@ fn cut(text: &str, limit: u64, keep: Keep, counter: Counter) -> String {
     if python::strip(text).is_empty() {
         return String::new();
     }
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    ends.push(text.len());
     let piece = |chars: usize| match keep {
         Keep::First => &text[..ends[chars]],
         Keep::Last => &text[ends[ends.len() - 1 - chars]..],

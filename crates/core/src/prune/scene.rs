@@ -108,7 +108,10 @@ impl<'s, 'a> Scene<'s, 'a> {
     /// Makes the rules read the conversation with its secrets masked. What they change is changed in the source.
     pub fn read_masked(&mut self, masked: Option<&'s Masked<'a>>) {
         self.masked = masked;
-        self.transcript = masked.map_or(self.original, |masked| masked.transcript);
+        self.transcript = match masked {
+            Some(masked) => masked.transcript,
+            None => self.original,
+        };
     }
 
     /// Edits that a rule proposes as edits of the source.
@@ -121,7 +124,10 @@ impl<'s, 'a> Scene<'s, 'a> {
 
     /// The place of a value in the source.
     pub(super) fn span_in_source(&self, span: Range<usize>) -> Range<usize> {
-        self.masked.map_or(span.clone(), |masked| masked.span_in_source(span))
+        match self.masked {
+            Some(masked) => masked.span_in_source(span),
+            None => span,
+        }
     }
 
     pub(super) fn counter(&self) -> Counter {
@@ -300,7 +306,8 @@ impl<'s, 'a> ToolResult<'s, 'a> {
     pub(super) fn is_outcome(&self) -> bool {
         let call = self.call_use();
         let changes_file = call.files.iter().any(|file| file.access == Access::Changed);
-        self.has_failed() || changes_file || call.command.is_some() && !call.only_reads
+        let acts = call.command.is_some() && !call.only_reads;
+        changes_file || acts || self.has_failed()
     }
 
     /// Whether the tool failed or never ran: the format says so, or the text of the result begins or ends like an error.

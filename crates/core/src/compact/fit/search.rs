@@ -288,8 +288,10 @@ impl<'d, 't> LimitSearch<'d, 't> {
         let (least, share) = self.summary_range(target.saturating_sub(overhead + pinned) / 5);
         // Pins are never cut, in the kept part either.
         let all_pinned = self.decided.pinned_before(&self.rules, self.decided.transcript.messages.len());
-        let may_cut = |index: usize| index >= kept_from && all_pinned.binary_search(&index).is_err();
-        let capped = |tokens: u64| self.decided.pruned(may_cut, &[capping(tokens)], None);
+        let capped = |tokens: u64| {
+            let may_cut = |index: usize| index >= kept_from && all_pinned.binary_search(&index).is_err();
+            self.decided.pruned(may_cut, &[capping(tokens)], None)
+        };
         let shortest = capped(1);
         let mut foreign = false;
         let tried = match summary {

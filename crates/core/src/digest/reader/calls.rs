@@ -1,5 +1,6 @@
 //! Calls and their results: which belong together, how a call ended, and what it did.
 
+use std::borrow::Cow;
 use std::collections::hash_map::{DefaultHasher, Entry};
 use std::hash::{Hash, Hasher};
 
@@ -40,6 +41,13 @@ pub(super) struct CallResult<'a> {
     pub(super) message: Option<Json<'a>>,
 }
 
+impl<'a> CallResult<'a> {
+    /// Where the user refused the call of a tool, and in which words.
+    fn refusal(&self, tool: &str) -> Option<(Place, Cow<'a, str>)> {
+        Some((self.place, self.denial?.words(tool)?))
+    }
+}
+
 impl<'a> HistoryReader<'a, '_> {
     pub(super) fn add_call(&mut self, id: Option<Text<'_>>, call: OpenCall<'a>) {
         if id.is_none() && self.awaited == Awaited::Words {
@@ -70,14 +78,19 @@ impl<'a> HistoryReader<'a, '_> {
         let OpenCall { place, name, arguments } = call;
         let text = arguments.read();
         let given: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
-        let words = result.as_ref().ok().and_then(|result| Some((result.place, result.denial?.words(&name)?)));
-        let ended = match &result {
-            Ok(_) if words.is_some() => Ended::Refused,
-            Ok(result) => Ended::of_result(&result.text, result.recorded),
-            Err(ended) => *ended,
+        let (result, ended) = match result {
+            Ok(result) => {
+                let ended = Ended::of_result(&result.text, result.recorded);
+                (Some(result), ended)
+            }
+            Err(ended) => (None, ended),
         };
-        let result = result.ok();
-        let opening = result.as_ref().map_or(String::new(), |result| result.text.opening(OPENING));
+        let words = result.as_ref().and_then(|result| result.refusal(&name));
+        let ended = if words.is_some() { Ended::Refused } else { ended };
+        let opening = match &result {
+            Some(result) => result.text.opening(OPENING),
+            None => String::new(),
+        };
         if let Some(result) = &result
             && ended != Ended::Refused
         {
@@ -252,7 +265,10 @@ pub(super) struct CallKey {
 
 fn key(name: &str, command: Option<&str>, arguments: &str, given: &Value) -> CallKey {
     let (mut exact, mut without_digits) = (DefaultHasher::new(), DefaultHasher::new());
-    let (name, text) = command.map_or((name, arguments), |command| ("", command));
+    let (name, text) = match command {
+        Some(command) => ("", command),
+        None => (name, arguments),
+    };
     (name, folder_argument(given)).hash(&mut exact);
     name.hash(&mut without_digits);
     for word in text.split_whitespace() {

@@ -162,7 +162,9 @@ impl<'a> HistoryReader<'a, '_> {
             }
         }
         let left_out = &self.digest.left_out[Section::User as usize];
-        if let Some(at) = first.filter(|at| items[*at].place.can_be_first(left_out)) {
+        if let Some(at) = first
+            && items[at].place.can_be_first(left_out)
+        {
             items[at].kind = Kind::FirstMessage;
         }
         if let Some(at) = last {
@@ -182,7 +184,9 @@ impl<'a> HistoryReader<'a, '_> {
         const MOST_READ: usize = 60;
         let items = &mut self.digest.items;
         let plan = std::mem::take(&mut self.plan);
-        if let Some(place) = plan.place.filter(|_| !plan.items.is_empty()) {
+        if let Some(place) = plan.place
+            && !plan.items.is_empty()
+        {
             items.push(Item::new(Kind::Plan, place, Body::Plan(Box::new(plan))));
         }
         let (changed, read) = std::mem::take(&mut self.files).into_lists(folder);
