@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tcompact_core::plan::size::Size;
 use tcompact_core::plan::summaries::mark_summaries;
 use tcompact_core::plan::{CutPolicy, plan, total};
-use tcompact_core::presets::recipe::moved_cut;
+use tcompact_core::presets::pairs::moved_cut;
 use tcompact_core::rewrite::{self, Edit, Placed};
 use tcompact_tokens::{Counter, Tally};
 use tcompact_transcript::formats::{SummaryMessage, SummaryRole};

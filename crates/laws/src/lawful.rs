@@ -10,7 +10,7 @@ use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{CutPolicy, Plan, plan};
-use crate::presets::recipe::moved_cut;
+use crate::presets::pairs::moved_cut;
 use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
 use crate::rewrite::{apply, splice, summary_place};

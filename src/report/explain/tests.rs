@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::all_cases::share;
 use crate::plan::plan;
 use crate::plan::size::Size;
-use crate::presets::recipe::moved_cut;
+use crate::presets::pairs::moved_cut;
 use crate::report::explain::*;
 use crate::tokens::Counter;
 use crate::transcript::formats::by_name;

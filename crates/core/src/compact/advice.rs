@@ -10,22 +10,28 @@ use crate::compact::policy::CompactionPolicy;
 use crate::plan::size::Size;
 use crate::plan::steps::answers;
 use crate::prune::{Choice, chosen};
+use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 
 impl CompactionContext<'_> {
     /// A flag, with its value, that would change a conversation that the plan leaves unchanged; none where no attempt
     /// works.
     pub fn advice(&self, fitted: &Fitted<'_>) -> Option<String> {
-        let transcript = fitted.decided.transcript;
-        let works = |policy: &CompactionPolicy| {
-            let arena = Arena::default();
-            let decided = decide(transcript, transcript, policy, &arena);
-            let fitted = decided.map(|decided| without_draft(Rc::new(decided), limit_of(policy)));
-            fitted.is_ok_and(|fitted| fitted.is_change() && fitted.is_met())
-        };
-        let attempts = attempts(fitted).into_iter();
-        attempts.filter(|(_, policy)| works(policy)).map(|(flag, _)| flag).next()
+        for (flag, policy) in attempts(fitted) {
+            if changes(fitted.decided.transcript, &policy) {
+                return Some(flag);
+            }
+        }
+        None
     }
+}
+
+/// Whether a policy changes a conversation, and meets its limit.
+fn changes(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> bool {
+    let arena = Arena::default();
+    let Ok(decided) = decide(transcript, transcript, policy, &arena) else { return false };
+    let fitted = without_draft(Rc::new(decided), limit_of(policy));
+    fitted.is_change() && fitted.is_met()
 }
 
 /// Flags that may change a conversation, the most useful first, each with its policy.

@@ -13,7 +13,7 @@ use crate::summary::parts::{Measure, indivisible_runs, truncate_to_fit, whole_li
 use crate::summary::prompt::{self, Template};
 use crate::transcript::fence;
 
-use crate::compact::context::CompactionEvent;
+use crate::compact::event::CompactionEvent;
 use crate::compact::policy::{Accept, SummarizerModel};
 use crate::compact::summarize::on_error::NoSummary;
 use crate::compact::summarize::{Session, Summarization};
@@ -35,22 +35,31 @@ impl Summarization<'_, '_> {
     pub(super) fn terms(&self, learned: Option<u64>) -> Terms<'_> {
         let policy = &self.policy.summary;
         let model = learned.map_or(policy.model, |window| policy.model.within(window));
-        // The appended facts share the room with the summary.
-        let room = self.fitted.fit.map(|fit| fit.room.saturating_sub(self.message_tokens("")));
-        let room = room.map(|room| if policy.ledger > 0 { room / 6 * 5 } else { room });
-        let asked_tokens = model.asked_tokens.min(room.unwrap_or(u64::MAX)).max(1);
+        let mut room = u64::MAX;
+        if let Some(fit) = self.fitted.fit {
+            room = fit.room.saturating_sub(self.message_tokens(""));
+            // The appended facts share the room with the summary.
+            if policy.ledger > 0 {
+                room = room / 6 * 5;
+            }
+        }
+        let asked_tokens = model.asked_tokens.min(room).max(1);
         let is_less = asked_tokens < model.asked_tokens;
         let model = SummarizerModel { asked_tokens, ..model };
         let is_small = model.window.is_some_and(|window| window <= SMALL_WINDOW);
-        let built_in = if is_small {
-            Some(prompt::SMALL)
-        } else {
-            // The requested size must fit the window as well.
-            (learned.is_some() || is_less).then_some(policy.recipe.built_in)
-        };
         // The presets of known systems keep their prompts.
         let is_own = policy.recipe.overflow == Overflow::Parts && policy.template_from.is_none();
-        let template = match built_in.filter(|_| is_own) {
+        let built_in = if !is_own {
+            None
+        } else if is_small {
+            Some(prompt::SMALL)
+        } else if learned.is_some() || is_less {
+            // The requested size must fit the window as well.
+            Some(policy.recipe.built_in)
+        } else {
+            None
+        };
+        let template = match built_in {
             Some(built_in) => Cow::Owned(Template::built_in(built_in, model.asked_tokens, policy.focus.as_deref())),
             None => Cow::Borrowed(&policy.template),
         };
@@ -69,8 +78,10 @@ impl Summarization<'_, '_> {
         for_all: bool,
     ) -> Result<Result<Reply, NoAnswer>, NoSummary> {
         let policy = &self.policy.summary;
-        let unfillable = |what: String| NoSummary { exit: Exit::Usage, message: what, kind: None };
-        let prompt = terms.template.fill(history).map_err(unfillable)?;
+        let prompt = match terms.template.fill(history) {
+            Ok(prompt) => prompt,
+            Err(message) => return Err(NoSummary { exit: Exit::Usage, message, kind: None }),
+        };
         if policy.recipe.canned.contains(&prompt.as_str()) {
             return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
         }
@@ -82,10 +93,10 @@ impl Summarization<'_, '_> {
         };
         let mut ask = || self.ask_again_if_refused(session, &request, terms, for_all);
         let answer = self.backend.remembered(&request, &is_usable, &mut ask);
-        Ok(answer.map(|Remembered { reply, is_kept }| {
-            session.bill.cached += u64::from(is_kept);
-            reply
-        }))
+        if let Ok(Remembered { is_kept: true, .. }) = answer {
+            session.bill.cached += 1;
+        }
+        Ok(answer.map(|remembered| remembered.reply))
     }
 
     /// Where the answer is refused, sends the request once more, with the reason.
@@ -107,10 +118,13 @@ impl Summarization<'_, '_> {
         let most = terms.model.most_tokens.map_or(u64::MAX, |most| most.saturating_sub(request.limit));
         let thoughts = thoughts.max(request.thoughts).min(most);
         let prompt = format!("{}\n\n{correction}", request.prompt);
-        self.answer(session, &Request { prompt, thoughts, ..request.clone() }).map_err(|none| NoAnswer {
-            message: format!("{} (asked once more, since {refusal})", none.message),
-            ..none
-        })
+        match self.answer(session, &Request { prompt, thoughts, ..request.clone() }) {
+            Ok(reply) => Ok(reply),
+            Err(none) => {
+                let message = format!("{} (asked once more, since {refusal})", none.message);
+                Err(NoAnswer { message, ..none })
+            }
+        }
     }
 
     /// Asks the backend. The reply comes without its wrapping where the recipe says so, and with its secrets masked.
@@ -124,8 +138,7 @@ impl Summarization<'_, '_> {
     /// Summarizes messages: at once where they fit, else in parts, in order, each with the notes on the parts before
     /// it. Where the provider finds a part too long, the next one fits the window that it names, or has half the size.
     pub(super) fn in_parts(&self, session: &mut Session, indices: &[usize]) -> Result<Reply, NoSummary> {
-        let connected: Vec<(usize, usize)> =
-            self.history.groups.iter().chain(&self.history.pairing.pairs).copied().collect();
+        let connected = [self.history.groups.as_slice(), &self.history.pairing.pairs].concat();
         let groups = indivisible_runs(indices, &connected);
         let mut rest = &groups[..];
         let mut terms = self.terms(None);
@@ -141,17 +154,20 @@ impl Summarization<'_, '_> {
                 self.report(CompactionEvent::Part { messages: indices.len(), part });
             }
             match self.ask(session, &history, &terms, for_all)? {
-                Err(none) if none.too_long() => match none.window.filter(|_| terms.model.window != none.window) {
-                    Some(window) => {
+                Err(none) if !none.too_long() => return Err(none.into()),
+                Err(none) => match none.window {
+                    Some(window) if terms.model.window != Some(window) => {
                         terms = self.terms(Some(window));
                         room = self.room(&terms)?;
                     }
-                    None => match self.measure(&terms).tokens(&history) / 2 {
-                        smaller if smaller < SMALLEST_PART => return Err(none.into()),
-                        smaller => room = Some(smaller),
-                    },
+                    _ => {
+                        let smaller = self.measure(&terms).tokens(&history) / 2;
+                        if smaller < SMALLEST_PART {
+                            return Err(none.into());
+                        }
+                        room = Some(smaller);
+                    }
                 },
-                Err(none) => return Err(none.into()),
                 Ok(reply) if for_all => match self.judge(&reply, &terms.template, true) {
                     Err(refusal) if is_parted => return Err(self.needs_more(refusal, indices, &terms)),
                     _ => return Ok(reply),
@@ -162,8 +178,9 @@ impl Summarization<'_, '_> {
                         Ok(()) => text.to_owned(),
                         // A summary that is cut off is refused. Notes are not: other notes follow.
                         Err(refusal) if refusal.has_begun() => {
-                            if !std::mem::replace(&mut is_cut_off, true) {
+                            if !is_cut_off {
                                 self.report(CompactionEvent::NotesCutOff);
+                                is_cut_off = true;
                             }
                             whole_lines(text).to_owned()
                         }
@@ -197,9 +214,12 @@ impl Summarization<'_, '_> {
         let measure = self.measure(terms);
         let mut left = room.unwrap_or(u64::MAX);
         // However long the notes are, half of the room is for new messages.
-        let notes = notes.map(|notes| history::write_notes(&truncate_to_fit(notes, measure, left / 2)));
-        left = left.saturating_sub(notes.as_deref().map_or(0, |notes| measure.tokens(notes)));
-        let mut written: Vec<String> = notes.into_iter().collect();
+        let mut written: Vec<String> = Vec::new();
+        if let Some(notes) = notes {
+            let notes = history::write_notes(&truncate_to_fit(notes, measure, left / 2));
+            left = left.saturating_sub(measure.tokens(&notes));
+            written.push(notes);
+        }
         let mut taken = 0;
         for group in groups {
             let messages: Vec<_> = self.messages(group).collect();
@@ -233,10 +253,8 @@ impl Summarization<'_, '_> {
             return Ok(None);
         };
         let around = [self.policy.summary.recipe.system.unwrap_or_default(), &terms.template.around()].concat();
-        match self.measure(terms).room(window, asked_tokens + thought_tokens, &around) {
-            room if room < SMALLEST_PART => Err(no_room(window)),
-            room => Ok(Some(room)),
-        }
+        let room = self.measure(terms).room(window, asked_tokens + thought_tokens, &around);
+        if room < SMALLEST_PART { Err(no_room(window)) } else { Ok(Some(room)) }
     }
 }
 

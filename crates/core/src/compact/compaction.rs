@@ -1,26 +1,23 @@
 //! The result of a compaction, with all that is known of it.
-//!
-//! Also: what the compaction of a conversation is worth: estimated before it, and computed after it.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use serde_json::Value;
 
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
 use crate::compact::earlier::EarlierSummary;
 use crate::compact::fit::Fitted;
-use crate::compact::masks::{FileMasks, redactor};
+use crate::compact::masks::FileMasks;
 use crate::compact::message::{message_bytes, whole_text};
-use crate::compact::policy::{CompactionPolicy, SummarizerKind, is_lines};
+use crate::compact::policy::{CompactionPolicy, is_lines};
 use crate::compact::summarize::Summary;
+use crate::compact::views::redactor;
 use crate::plan::Plan;
-use crate::plan::economy::{Economy, Prices};
+use crate::plan::economy::Economy;
 use crate::prune::unsent_beside;
 use crate::redact::Redactor;
 use crate::rewrite::{self, Edit, Placed, thinking};
 use crate::summary::exchange::Bill;
-use crate::tokens::models::PRICES_OF;
 use crate::transcript::Transcript;
 use crate::transcript::compaction::Reset;
 use crate::transcript::formats::read_entry;
@@ -95,28 +92,35 @@ impl Compaction<'_> {
 
     /// Masks the secrets in texts that are shown, with `--redact`, by the placeholders that the history got.
     pub fn redactor_of_shown(&self, policy: &CompactionPolicy) -> Option<Redactor> {
-        let of_history = self.redactor.clone();
-        of_history.or_else(|| policy.redact.is_on().then(|| redactor(self.fitted.decided.transcript)))
+        if self.redactor.is_some() {
+            return self.redactor.clone();
+        }
+        if policy.redact.is_on() { Some(redactor(self.fitted.decided.transcript)) } else { None }
     }
 
     /// In tokens; 0 where they were not counted.
     pub fn lost(&self) -> u64 {
-        self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
+        match (self.tokens_before, self.tokens_after) {
+            (Some(before), Some(after)) => before.saturating_sub(after),
+            _ => 0,
+        }
     }
 
     pub fn messages_after(&self) -> usize {
         let transcript = self.fitted.decided.transcript;
-        let new = match self.summary.as_ref().map(|summary| &summary.placed) {
-            Some(Placed::Messages(entries)) => {
-                let is_message = |entry: &Value| read_entry(transcript.format, &entry.to_string(), |_| ()).is_some();
-                entries.iter().filter(|entry| is_message(entry)).count()
+        let mut count = 0;
+        if let Some(Summary { placed: Placed::Messages(entries), .. }) = &self.summary {
+            for entry in entries {
+                let is_message = read_entry(transcript.format, &entry.to_string(), |_| ()).is_some();
+                count += usize::from(is_message);
             }
-            Some(Placed::Beside(_)) | None => 0,
-        };
+        }
         let replaced = if self.summary.is_some() { self.plan.replaced() } else { Vec::new() };
-        let is_removed =
-            |index: &usize| replaced.binary_search(index).is_ok() || self.plan.emptied.binary_search(index).is_ok();
-        (0..transcript.messages.len()).filter(|index| !is_removed(index)).count() + new
+        for index in 0..transcript.messages.len() {
+            let is_removed = replaced.binary_search(&index).is_ok() || self.plan.emptied.binary_search(&index).is_ok();
+            count += usize::from(!is_removed);
+        }
+        count
     }
 
     /// Whether messages that stay were pruned.
@@ -127,15 +131,22 @@ impl Compaction<'_> {
 
     /// The tokens that pruning took from the messages that stay.
     pub fn pruned_tokens(&self) -> u64 {
-        let savings = self.fitted.pruned.savings(self.plan.cutoff);
-        savings.iter().filter(|_| self.is_pruned()).map(|one| one.tokens).sum()
+        if !self.is_pruned() {
+            return 0;
+        }
+        self.fitted.pruned.savings(self.plan.cutoff).iter().map(|one| one.tokens).sum()
     }
 
     /// The edits inside messages that are left, in order. Those that empty a message leave nothing to be read.
     pub fn edits_of_left(&self) -> Vec<Edit> {
         let transcript = self.fitted.decided.transcript;
-        let is_left = |edit: &&Edit| self.plan.emptied.binary_search(&thinking::message_at(transcript, edit)).is_err();
-        self.edits.iter().filter(is_left).cloned().collect()
+        let mut left = Vec::new();
+        for edit in &self.edits {
+            if self.plan.emptied.binary_search(&thinking::message_at(transcript, edit)).is_err() {
+                left.push(edit.clone());
+            }
+        }
+        left
     }
 
     /// The bytes of the messages as they are written, with what stands between a summary's entries.
@@ -147,12 +158,14 @@ impl Compaction<'_> {
         let (mut added, mut removed) = (0, 0);
         for edit in &edits {
             added += edit.text.len() as u64;
-            let messages = &transcript.messages[rewrite::thinking::message_at(transcript, edit)..];
-            let spans = messages.iter().map(|message| message.span());
-            let inside = spans.take_while(|span| span.start < edit.range.end);
-            let shared =
-                inside.map(|span| span.end.min(edit.range.end).saturating_sub(span.start.max(edit.range.start)));
-            removed += shared.sum::<usize>() as u64;
+            for message in &transcript.messages[thinking::message_at(transcript, edit)..] {
+                let span = message.span();
+                if span.start >= edit.range.end {
+                    break;
+                }
+                let (start, end) = (span.start.max(edit.range.start), span.end.min(edit.range.end));
+                removed += end.saturating_sub(start) as u64;
+            }
         }
         (message_bytes(transcript) + added).saturating_sub(removed)
     }
@@ -217,8 +230,8 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
     ) -> ChangedConversation<'o, 'o> {
         let ChangedConversation { source, edits, mut changed, summary, mut archived, .. } = self;
         let edits = masks.with_edits(at, text, &edits);
-        let is_new = |index: &usize| changed.binary_search(index).is_err();
-        let masked: Vec<usize> = masks.messages(at).filter(is_new).collect();
+        let mut masked: Vec<usize> = masks.messages(at).collect();
+        masked.retain(|index| changed.binary_search(index).is_err());
         if policy.archive.as_deref().is_some_and(|file| !is_lines(file)) && !masked.is_empty() {
             let messages = masked.iter().map(|&index| &original.messages[index]);
             archived.sections.push(Section::readable(&format!("{source}, before its secrets were masked"), messages));
@@ -231,72 +244,15 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
 
 /// The indices of messages that are replaced or edited, in order.
 fn changed_messages(transcript: &Transcript<'_>, mut replaced: Vec<usize>, edits: &[Edit]) -> Vec<usize> {
-    let edited = edits.iter().filter_map(|edit| {
+    for edit in edits {
         let index = thinking::message_at(transcript, edit);
-        let span = transcript.messages.get(index)?.span();
-        (span.start <= edit.range.start && edit.range.end <= span.end && !edit.range.is_empty()).then_some(index)
-    });
-    replaced.extend(edited);
+        let Some(message) = transcript.messages.get(index) else { continue };
+        let (span, range) = (message.span(), &edit.range);
+        if span.start <= range.start && range.end <= span.end && !range.is_empty() {
+            replaced.push(index);
+        }
+    }
     replaced.sort_unstable();
     replaced.dedup();
     replaced
-}
-
-/// Estimates what a plan is worth; nothing for a plan without a change. The estimate assumes a summary as large as
-/// `--summary-tokens`, but no larger than the messages that it replaces, and one request with the whole history.
-pub fn estimated_economy(fitted: &Fitted<'_>) -> Option<Economy> {
-    let Fitted { plan, pruned, decided, .. } = fitted;
-    let (tally, policy) = (&decided.tally, decided.policy);
-    let before = fitted.tokens();
-    let pruned: u64 = pruned.savings(plan.cutoff).iter().map(|one| one.tokens).sum();
-    let shortened = pruned + fitted.thinking_tokens();
-    if plan.cutoff == 0 {
-        return fitted.is_change().then(|| of(policy, before, before.saturating_sub(shortened), Some(0.0)));
-    }
-    let summary_policy = &policy.summary;
-    let model = &summary_policy.model;
-    let replaced = tally.sum(&plan.superseded());
-    let most = fitted.fit.map_or(u64::MAX, |fit| fit.room).min(replaced);
-    let asked = match summary_policy.summarizer {
-        SummarizerKind::Embedded => summary_policy.embedded_tokens(replaced, 0, fitted.fit.map(|fit| fit.limit)),
-        _ => model.asked_tokens,
-    };
-    let summary = asked.min(most);
-    let prompt = || {
-        let history = tally.sum(&plan.summarized()).min(summary_policy.trim_tokens.unwrap_or(u64::MAX));
-        let around = summary_policy.template.fill("").unwrap_or_default();
-        let system = summary_policy.recipe.system.unwrap_or_default();
-        history.saturating_add(model.counter.count_text(&around) + model.counter.count_text(system))
-    };
-    let cost = match summary_policy.summarizer {
-        SummarizerKind::Embedded | SummarizerKind::Off => Some(0.0),
-        SummarizerKind::Command => None,
-        SummarizerKind::Model => prices(policy).writer.and_then(|_| prices(policy).of_summary(prompt(), summary)),
-    };
-    let after = before.saturating_sub(replaced + shortened).saturating_add(summary);
-    Some(of(policy, before, after, cost))
-}
-
-/// What a compaction from `before` to `after` tokens was worth, with the bill for its summary.
-pub(super) fn actual_economy(policy: &CompactionPolicy, before: u64, after: u64, bill: &Bill) -> Economy {
-    let has_asked = bill.requests > 0;
-    let cost = match policy.summary.summarizer {
-        // The cost of a command is unknown.
-        SummarizerKind::Command if has_asked => None,
-        SummarizerKind::Model if has_asked => bill.usage.and_then(|usage| policy.summary.model.billed(usage).cost_usd),
-        _ => Some(0.0),
-    };
-    of(policy, before, after, cost)
-}
-
-fn of(policy: &CompactionPolicy, before: u64, after: u64, cost: Option<f64>) -> Economy {
-    let prices = prices(policy);
-    let economy = Economy::new(before, after, cost, prices);
-    let uses = prices.reader.is_some() || prices.writer.is_some() && cost.is_some_and(|cost| cost > 0.0);
-    if uses { economy.with_prices_of(PRICES_OF) } else { economy }
-}
-
-fn prices(policy: &CompactionPolicy) -> Prices {
-    let reader = policy.reader.as_ref().map(Prices::of_reader).unwrap_or_default();
-    Prices { writer: policy.summary.model.prices, ..reader }
 }

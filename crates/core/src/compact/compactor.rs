@@ -150,18 +150,23 @@ impl Compactor {
     /// # Errors
     /// There is no such format, the text is not a transcript of it, or there is no summary for one of its conversations.
     pub fn compact_as(&self, text: &str, format: &str) -> Result<CompactedText, Failure> {
-        let known = by_name(format);
-        self.compact_from(text, Some(known.ok_or_else(|| Failure::usage(format!("there is no format {format}")))?))
+        match by_name(format) {
+            Some(known) => self.compact_from(text, Some(known)),
+            None => Err(Failure::usage(format!("there is no format {format}"))),
+        }
     }
 
     fn compact_from(&self, text: &str, from: Option<&'static Format>) -> Result<CompactedText, Failure> {
         let source = Source::of_file(text).map_err(|error| unreadable(&error.into()))?;
         let mut document = self.read(&source, from)?;
         assign_record_ids(&mut document, text.as_bytes(), 0);
-        let masks = (self.policy.redact == Redaction::All).then(|| FileMasks::new(text, &source, &document));
-        let Some(masks) = masks.filter(|masks| !masks.edits.is_empty()) else {
+        if self.policy.redact != Redaction::All {
             return self.compact_document(text, &document, None);
-        };
+        }
+        let masks = FileMasks::new(text, &source, &document);
+        if masks.edits.is_empty() {
+            return self.compact_document(text, &document, None);
+        }
         let masked = rewrite::apply(text, &masks.edits);
         let source = Source::of_file(&masked).map_err(|error| unreadable(&error.into()))?;
         let mut read = self.read(&source, from)?;
@@ -220,37 +225,50 @@ impl CompactedText {
 /// # Errors
 /// The records do not fit the text.
 pub fn restore(text: &str, records: &[Value]) -> Result<String, Failure> {
-    let mut by_hash: HashMap<&str, HashMap<Option<u64>, Vec<&Value>>> = HashMap::new();
+    let mut by_hash: RecordsByHash<'_> = HashMap::new();
     for record in records {
         let Some(hash) = record.get("result_sha256").and_then(Value::as_str) else { continue };
         let line = record.get("line").and_then(Value::as_u64);
         by_hash.entry(hash).or_default().entry(line).or_default().push(record);
     }
-    let of = |part: &str, line: Option<usize>| {
-        let hash = sha256(part.as_bytes());
-        let Some(by_line) = by_hash.get(&*hash) else { return Ok(part.to_owned()) };
-        // Many lines can be equal, so those of one are not parsed for another.
-        let named = line.and_then(|line| by_line.get(&Some(line as u64)));
-        let own = named.map_or_else(|| by_line.values().flatten().copied().collect(), Vec::clone);
-        let own: Vec<Record> = own
-            .into_iter()
-            .map(|record| Record::read(record.to_string().as_bytes()))
-            .collect::<Result<_, _>>()
-            .map_err(|error| Failure::unreadable(format!("a record is not as tcompact writes them ({error})")))?;
-        let original = restoring::restore_original(part.as_bytes(), line, own);
-        let original = original.map_err(|why| Failure::unreadable(why.to_string()))?;
-        String::from_utf8(original).map_err(|_| Failure::unreadable("the original is not UTF-8"))
-    };
     if !records.iter().any(|record| record.get("line").is_some()) {
-        return of(text, None);
+        return restore_part(text, None, &by_hash);
     }
     let mut lines = String::with_capacity(text.len());
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let content = &line[..without_end(line.as_bytes()).len()];
-        lines.push_str(&of(content, Some(index + 1))?);
+        lines.push_str(&restore_part(content, Some(index + 1), &by_hash)?);
         lines.push_str(&line[content.len()..]);
     }
     Ok(lines)
+}
+
+/// The records of results, by the hash of the result and by the line that they name.
+type RecordsByHash<'r> = HashMap<&'r str, HashMap<Option<u64>, Vec<&'r Value>>>;
+
+/// Restores a whole text, or one of its lines. What has no record stays as it is.
+fn restore_part(part: &str, line: Option<usize>, by_hash: &RecordsByHash<'_>) -> Result<String, Failure> {
+    let hash = sha256(part.as_bytes());
+    let Some(by_line) = by_hash.get(&*hash) else { return Ok(part.to_owned()) };
+    // Many lines can be equal, so those of one are not parsed for another.
+    let own: Vec<&Value> = match line.and_then(|line| by_line.get(&Some(line as u64))) {
+        Some(named) => named.clone(),
+        None => by_line.values().flatten().copied().collect(),
+    };
+    let mut parsed: Vec<Record> = Vec::with_capacity(own.len());
+    for record in own {
+        match Record::read(record.to_string().as_bytes()) {
+            Ok(record) => parsed.push(record),
+            Err(error) => {
+                let what = format!("a record is not as tcompact writes them ({error})");
+                return Err(Failure::unreadable(what));
+            }
+        }
+    }
+    match restoring::restore_original(part.as_bytes(), line, parsed) {
+        Ok(original) => String::from_utf8(original).map_err(|_| Failure::unreadable("the original is not UTF-8")),
+        Err(why) => Err(Failure::unreadable(why.to_string())),
+    }
 }
 
 /// The name of a conversation in errors and records.

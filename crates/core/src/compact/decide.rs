@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::plan::pins::{Pin, typed};
 use crate::plan::size::Size;
 use crate::plan::{self, CutPolicy, Plan, Rules, no_such_place, plan, total};
-use crate::presets::recipe::moved_cut;
+use crate::presets::pairs::moved_cut;
 use crate::prune::{Pruned, Rule, Scene, UnsentChange, UnsentRules, find_unsent, prune};
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::rewrite::{Edit, Masked};
@@ -21,9 +21,9 @@ use crate::transcript::foreign::{self, ForeignShare};
 use crate::transcript::view::Arena;
 
 use crate::compact::archive;
-use crate::compact::masks::{edited, masked_before_cuts};
 use crate::compact::message::{note_tokens, summary_tokens};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
+use crate::compact::views::{edited, masked_before_cuts};
 
 /// The shortest summary. A history is summarized only if the message with this text is smaller.
 const SMALLEST_SUMMARY: &str = ".";
@@ -98,15 +98,15 @@ impl Decided<'_> {
         let keep = policy.cut.keep;
         // That an index is wrong is said of a conversation that need not be cut, too.
         let matters = self.plan.triggered || matches!(keep, Size::From(_)) && policy.disabled.is_none();
-        if let Some(why) = no_such_place(self.transcript, keep).filter(|_| matters) {
+        if matters && let Some(why) = no_such_place(self.transcript, keep) {
             let last = Size::From(self.transcript.messages.len() - 1);
             let instead = if matches!(keep, Size::From(_)) { last } else { Size::Messages(20) };
             let instead = Advice::command(["--keep", &instead.to_string()]);
             return Err(Failure::usage(format!("--keep {keep}: {why}")).about("keep").try_next(instead).into());
         }
         let Transcript { order, format, .. } = self.transcript;
-        let pins_user = || policy.cut.pins.iter().any(|pin| matches!(pin, Pin::User(_)));
-        if self.plan.triggered && order.alternates && pins_user() {
+        let pins_user = policy.cut.pins.iter().any(|pin| matches!(pin, Pin::User(_)));
+        if self.plan.triggered && order.alternates && pins_user {
             let why = "user and model must take turns, so a message of the user cannot stand before the summary";
             let why = format!("--pin user: in the format {}, {why}", format.name);
             let instead = Advice::Line("the same without --pin user".to_owned());
@@ -139,8 +139,11 @@ impl Decided<'_> {
     /// The names in `--prune-except` that no call has.
     pub fn unknown_tools(&self) -> Vec<&str> {
         let mut unknown: Vec<&str> = self.policy.pruning.except.iter().map(String::as_str).collect();
-        let calls = self.transcript.messages.iter().flat_map(|message| &message.calls);
-        calls.filter_map(|call| call.name).for_each(|name| unknown.retain(|unknown| !name.is(unknown)));
+        for call in self.transcript.messages.iter().flat_map(|message| &message.calls) {
+            if let Some(name) = call.name {
+                unknown.retain(|unknown| !name.is(unknown));
+            }
+        }
         unknown
     }
 
@@ -192,15 +195,17 @@ impl Decided<'_> {
         if room == 0 || self.transcript.order.alternates {
             return Vec::new();
         }
-        let before = self.typed_before(end);
-        let is_short = |index: &usize| self.tally.message(*index) <= SHORT;
-        let short = before.iter().rev().filter(|index| is_short(index));
-        let long = before.iter().rev().filter(|index| !is_short(index));
         let (mut stays, mut left) = (Vec::new(), room);
-        for &index in short.chain(long) {
-            let Some(rest) = left.checked_sub(self.tally.message(index)) else { break };
-            left = rest;
-            stays.push(index);
+        'all: for takes_short in [true, false] {
+            for &index in self.typed_before(end).iter().rev() {
+                let size = self.tally.message(index);
+                if (size <= SHORT) != takes_short {
+                    continue;
+                }
+                let Some(rest) = left.checked_sub(size) else { break 'all };
+                left = rest;
+                stays.push(index);
+            }
         }
         stays.sort_unstable();
         stays
@@ -217,13 +222,15 @@ impl Decided<'_> {
         let messages = &self.transcript.messages;
         // The early edits are a preset's own shortening: no rule shortens those messages again.
         let early: HashSet<usize> = self.edits.iter().map(|edit| message_at(self.transcript, edit)).collect();
-        // A summary stays as it is, but Codex keeps pictures in its own.
-        let is_summary = |index: usize| messages[index].earlier && !messages[index].has_media();
-        // What another entry holds is not shortened: a cut removes that entry with the message, and not with its edits.
-        let is_elsewhere = |index: usize| messages[index].content_edit().is_some();
-        let is_touchable =
-            |index: usize| is_free(index) && !is_summary(index) && !early.contains(&index) && !is_elsewhere(index);
-        let touchable = (0..messages.len()).map(is_touchable).collect();
+        let mut touchable = vec![false; messages.len()];
+        for (index, message) in messages.iter().enumerate() {
+            // A summary stays as it is, but Codex keeps pictures in its own.
+            let is_summary = message.earlier && !message.has_media();
+            // What another entry holds is not shortened: a cut removes that entry with the message, and not with its
+            // edits.
+            let is_elsewhere = message.content_edit().is_some();
+            touchable[index] = is_free(index) && !is_summary && !is_elsewhere && !early.contains(&index);
+        }
         let of_original = Tally::new(self.tally.message_counter(), messages);
         let is_original = std::ptr::eq(self.view, self.transcript);
         let tally = if is_original { &self.tally } else { &of_original };
@@ -277,21 +284,24 @@ impl Decided<'_> {
     /// The thinking that is removed from messages behind the first change: none without a change.
     pub(super) fn thinking_removed(&self, plan: &Plan, pruned: &Pruned) -> Removal {
         let Plan { cutoff, pinned, .. } = plan;
-        let edits = pruned.edits.iter().map(|edit| message_at(self.transcript, edit));
-        let first = edits.chain(pruned.emptied.iter().copied()).min();
-        let staying: Vec<usize> = match *cutoff {
-            0 => thinking::behind_change(self.transcript, first).collect(),
-            cutoff => pinned.iter().copied().chain(cutoff..self.transcript.messages.len()).collect(),
+        let edited = pruned.edits.iter().map(|edit| message_at(self.transcript, edit));
+        let first = edited.chain(pruned.emptied.iter().copied()).min();
+        let mut staying: Vec<usize> = if *cutoff == 0 {
+            thinking::behind_change(self.transcript, first).collect()
+        } else {
+            pinned.iter().copied().chain(*cutoff..self.transcript.messages.len()).collect()
         };
-        let staying = staying.into_iter().filter(|&index| !pruned.has_no_thinking(index));
-        thinking::removal(self.transcript, staying, self.policy.thinking, self.policy.reader_name())
+        staying.retain(|&index| !pruned.has_no_thinking(index));
+        thinking::removal(self.transcript, staying.into_iter(), self.policy.thinking, self.policy.reader_name())
     }
 }
 
 /// The edits that a preset makes before anything is counted: it cuts arguments.
 fn early_edits(transcript: &Transcript<'_>, masked: Option<&Masked<'_>>, policy: &CompactionPolicy) -> Vec<Edit> {
-    let truncation = policy.truncation.as_ref().filter(|_| policy.disabled.is_none());
-    let Some(truncation) = truncation else { return Vec::new() };
+    let Some(truncation) = &policy.truncation else { return Vec::new() };
+    if policy.disabled.is_some() {
+        return Vec::new();
+    }
     let tally = policy.tally(transcript);
     let before = truncation.old_messages(transcript, &tally, &policy.cut);
     match masked {

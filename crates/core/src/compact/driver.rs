@@ -9,7 +9,8 @@ use anyhow::Result;
 
 use crate::compact::archive::{Archived, ChangedConversation, archive_contents};
 use crate::compact::compaction::Compaction;
-use crate::compact::context::{CompactionContext, CompactionEvent};
+use crate::compact::context::CompactionContext;
+use crate::compact::event::CompactionEvent;
 use crate::compact::fit::Fitted;
 use crate::compact::masks::FileMasks;
 use crate::compact::policy::CompactionPolicy;

@@ -38,21 +38,27 @@ impl EarlierSummary {
 /// summary that a model wrote.
 pub(super) fn earlier_summaries(fitted: &Fitted<'_>, summary: Option<&str>) -> Vec<EarlierSummary> {
     let prefix = &fitted.decided.policy.cut.summary_prefix;
-    let earlier = |(index, text): (Option<usize>, String)| {
+    let mut found = Vec::new();
+    for (index, text) in texts(fitted) {
         let (lines, standing) = digest::lines_standing(&text, prefix, summary.unwrap_or(""));
-        EarlierSummary { index, lines, carried: summary.map(|_| standing) }
-    };
-    texts(fitted).into_iter().map(earlier).collect()
+        found.push(EarlierSummary { index, lines, carried: summary.map(|_| standing) });
+    }
+    found
 }
 
 /// The texts of the earlier summaries that a plan replaces, with the indices of those that are messages.
 fn texts(fitted: &Fitted<'_>) -> Vec<(Option<usize>, String)> {
-    let beside =
-        carried(fitted.decided.transcript, &fitted.decided.policy.cut).map(|one| (one.index, one.text.into_owned()));
-    let summarized = fitted.plan.summarized().into_iter();
-    let among =
-        summarized.filter_map(|index| Some((Some(index), text_of(&fitted.decided.transcript.messages[index])?)));
-    beside.into_iter().chain(among).collect()
+    let transcript = fitted.decided.transcript;
+    let mut found = Vec::new();
+    if let Some(beside) = carried(transcript, &fitted.decided.policy.cut) {
+        found.push((beside.index, beside.text.into_owned()));
+    }
+    for index in fitted.plan.summarized() {
+        if let Some(text) = text_of(&transcript.messages[index]) {
+            found.push((Some(index), text));
+        }
+    }
+    found
 }
 
 /// The text of an earlier summary; none where the message is not one.
@@ -60,6 +66,9 @@ fn text_of(message: &Message<'_>) -> Option<String> {
     if let Some(ProviderCompaction::Readable(text)) = message.compaction() {
         return Some(text.decode().into_owned());
     }
-    let texts = || message.content.texts().iter().map(|text| text.decode().into_owned()).collect::<Vec<_>>();
-    message.earlier.then(|| texts().join("\n"))
+    if !message.earlier {
+        return None;
+    }
+    let texts: Vec<_> = message.content.texts().iter().map(|text| text.decode()).collect();
+    Some(texts.join("\n"))
 }

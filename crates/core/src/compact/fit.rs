@@ -97,15 +97,15 @@ pub(super) fn fit<'t>(
     const DRAFTS: usize = 3;
     let mut fitted = without_draft(decided, limit);
     for _ in 0..DRAFTS {
-        let is_drafted = fitted.decided.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0;
-        let Some(summary) = is_drafted.then(|| draft(&fitted)).flatten() else { break };
+        if !fitted.decided.policy.summary.is_embedded() || fitted.fit.is_none() || fitted.plan.cutoff == 0 {
+            break;
+        }
+        let Some(summary) = draft(&fitted) else { break };
         match fitted.beside(summary.tokens) {
             Some(better) => fitted = better,
-            None => {
-                // With --redact, the secrets in it are counted when it is written.
-                let draft = Some(summary.text).filter(|_| !fitted.decided.policy.redact.is_on());
-                return Fitted { draft, ..fitted };
-            }
+            // With --redact, the secrets in it are counted when it is written.
+            None if fitted.decided.policy.redact.is_on() => break,
+            None => return Fitted { draft: Some(summary.text), ..fitted },
         }
     }
     fitted
@@ -149,16 +149,17 @@ fn prune(decided: &Decided<'_>) -> Candidate {
     let mut pruned = decided.pruned(is_free, rules, None);
     let unsent_plan = if nobody { plan.clone().without_cut() } else { plan.clone() };
     pruned.unsent = unsent_of(decided, &unsent_plan, &pruned.emptied);
-    match pruned.is_empty() {
-        true if nobody => {
-            let reason = plan.reason.clone().filter(|_| kept_from == 0);
-            Candidate::unchanged(decided, reason.unwrap_or_else(|| "there is nothing to prune".to_owned()))
-        }
-        false if nobody || plan.cutoff == 0 => {
-            Candidate { plan: plan.clone().without_cut(), kept_from, pruned, fit: None }
-        }
-        _ => Candidate { pruned, ..Candidate::of(decided) },
+    if nobody && pruned.is_empty() {
+        let reason = match &plan.reason {
+            Some(reason) if kept_from == 0 => reason.clone(),
+            _ => "there is nothing to prune".to_owned(),
+        };
+        return Candidate::unchanged(decided, reason);
     }
+    if !pruned.is_empty() && (nobody || plan.cutoff == 0) {
+        return Candidate { plan: plan.clone().without_cut(), kept_from, pruned, fit: None };
+    }
+    Candidate { pruned, ..Candidate::of(decided) }
 }
 
 /// What goes of the entries that stay and that no model is sent. Only a transcript that is written has them.
@@ -173,17 +174,25 @@ fn unsent_of(decided: &Decided<'_>, plan: &Plan, emptied: &[usize]) -> PrunedUns
 /// The places of the entries that a plan removes, in order.
 fn places_gone(transcript: &Transcript<'_>, plan: &Plan, emptied: &[usize]) -> Vec<Range<usize>> {
     let mut gone_messages = vec![false; transcript.messages.len()];
-    if plan.cutoff > 0 {
-        plan.replaced().into_iter().for_each(|index| gone_messages[index] = true);
-    }
     let mut gone: Vec<Range<usize>> = Vec::new();
     if plan.cutoff > 0 {
-        let notes = transcript.notes.iter().zip(plan.notes_gone(&transcript.notes, &gone_messages));
-        gone.extend(notes.filter(|(_, is_gone)| *is_gone).map(|(note, _)| note.json.span()));
+        for index in plan.replaced() {
+            gone_messages[index] = true;
+        }
+        for (note, is_gone) in transcript.notes.iter().zip(plan.notes_gone(&transcript.notes, &gone_messages)) {
+            if is_gone {
+                gone.push(note.json.span());
+            }
+        }
     }
-    emptied.iter().for_each(|index| gone_messages[*index] = true);
-    let messages = transcript.messages.iter().zip(&gone_messages);
-    gone.extend(messages.filter(|(_, is_gone)| **is_gone).map(|(message, _)| message.span()));
+    for index in emptied {
+        gone_messages[*index] = true;
+    }
+    for (message, is_gone) in transcript.messages.iter().zip(gone_messages) {
+        if is_gone {
+            gone.push(message.span());
+        }
+    }
     gone.sort_by_key(|span| span.start);
     gone
 }
@@ -224,8 +233,8 @@ impl<'t> Fitted<'t> {
     /// A better plan beside a summary of so many tokens, where that leaves room: more messages stay behind the
     /// summary, and less of them is pruned.
     fn beside(&self, summary: u64) -> Option<Self> {
-        let fit = self.fit.filter(|_| self.unmet.is_none())?;
-        if self.plan.cutoff == 0 || fit.room.saturating_sub(summary) < fit.limit / SPARE {
+        let fit = self.fit?;
+        if self.unmet.is_some() || self.plan.cutoff == 0 || fit.room.saturating_sub(summary) < fit.limit / SPARE {
             return None;
         }
         let (plan, pruned) = (self.plan.clone(), self.pruned.clone());
@@ -233,7 +242,7 @@ impl<'t> Fitted<'t> {
         let search = LimitSearch::new(&self.decided, fit.limit, self.kept_from, fit.typed);
         // The summary is written anew for the new plan, and can then be a little longer.
         let best = search.use_room_beside(&candidate, summary + summary / SPARE)?;
-        let pruned_alone = self.pruned_alone.clone().filter(|_| best.plan.cutoff > 0);
+        let pruned_alone = if best.plan.cutoff > 0 { self.pruned_alone.clone() } else { None };
         Some(Fitted::new(self.decided.clone(), Found { best, pruned_alone, unmet: None }))
     }
 
@@ -346,8 +355,7 @@ impl<'t> Fitted<'t> {
 
     /// The pruned messages that stay, each with the tokens that it keeps.
     pub fn pruned_sizes(&self) -> BTreeMap<usize, u64> {
-        let stays = |index: &usize| *index >= self.plan.cutoff;
-        self.pruned.sizes.iter().filter(|(index, _)| stays(index)).map(|(index, tokens)| (*index, *tokens)).collect()
+        self.pruned.sizes.range(self.plan.cutoff..).map(|(index, tokens)| (*index, *tokens)).collect()
     }
 
     /// The tokens of the result without a summary.
@@ -358,7 +366,10 @@ impl<'t> Fitted<'t> {
 
     /// The tokens of a message in the result.
     pub fn size(&self, index: usize) -> u64 {
-        self.thinking_sizes().get(&index).copied().unwrap_or_else(|| self.decided.pruned_size(&self.pruned, index))
+        match self.thinking_sizes().get(&index) {
+            Some(tokens) => *tokens,
+            None => self.decided.pruned_size(&self.pruned, index),
+        }
     }
 
     /// The tokens that messages with removed thinking keep.
@@ -371,21 +382,28 @@ impl<'t> Fitted<'t> {
             let Decided { transcript, tally, edits: early, .. } = &*self.decided;
             let mut edits: Vec<Edit> = early.iter().chain(&self.pruned.edits).chain(edits).cloned().collect();
             sort(&mut edits);
-            let size = |&index: &usize| {
+            let mut sizes = BTreeMap::new();
+            for &index in messages {
                 if emptied.binary_search(&index).is_ok() {
-                    return Some((index, 0));
+                    sizes.insert(index, 0);
+                    continue;
                 }
                 let entry = edited(transcript, index, &edits);
-                Some((index, read_entry(transcript.format, &entry, |message| tally.edited(index, message))?))
-            };
-            messages.iter().filter_map(size).collect()
+                if let Some(size) = read_entry(transcript.format, &entry, |message| tally.edited(index, message)) {
+                    sizes.insert(index, size);
+                }
+            }
+            sizes
         })
     }
 
     /// The tokens of the thinking that is removed from messages that stay.
     pub fn thinking_tokens(&self) -> u64 {
-        let sizes = self.thinking_sizes().iter();
-        sizes.map(|(index, tokens)| self.decided.pruned_size(&self.pruned, *index).saturating_sub(*tokens)).sum()
+        let mut removed = 0;
+        for (index, tokens) in self.thinking_sizes() {
+            removed += self.decided.pruned_size(&self.pruned, *index).saturating_sub(*tokens);
+        }
+        removed
     }
 
     /// The edits with which the summarizer reads the history.
@@ -394,8 +412,8 @@ impl<'t> Fitted<'t> {
         if self.decided.policy.summary.is_embedded() && self.fit.is_some() {
             return Vec::new();
         }
-        let before = |edit: &&Edit| message_at(self.decided.transcript, edit) < self.plan.cutoff;
-        self.pruned.edits.iter().filter(before).cloned().collect()
+        let edits = self.pruned.edits.iter();
+        edits.filter(|edit| message_at(self.decided.transcript, edit) < self.plan.cutoff).cloned().collect()
     }
 }
 

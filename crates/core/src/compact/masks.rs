@@ -4,25 +4,19 @@
 //! Everything is masked before anything is decided, so that no step has to know of it: messages and what is around and
 //! between them, ids and names, keys, lines that are not JSON. The archive and the record of a restoration get what was
 //! there.
-//!
-//! Also: views of a conversation: with edits applied, and with its secrets masked.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use anyhow::Result;
-
-use crate::compact::policy::{CompactionPolicy, Redaction};
 use crate::exit::Failure;
 use crate::redact::Redactor;
-use crate::rewrite::{Edit, Masked};
+use crate::rewrite::Edit;
 use crate::transcript::edit::composed;
 use crate::transcript::framing::Document;
 use crate::transcript::json::Json;
 use crate::transcript::pieces::all_tool_data;
 use crate::transcript::source::Source;
 use crate::transcript::thoughts::{ThoughtMark, thoughts};
-use crate::transcript::view::{Arena, view};
 use crate::transcript::{MaskMark, Transcript};
 
 /// The span of a value or of a line that is not JSON.
@@ -59,16 +53,18 @@ impl FileMasks {
         let by_line = transcripts.first().is_some_and(|first| first.line.is_some());
         let mut masks = FileMasks { edits: Vec::new(), conversations: Vec::new() };
         masks.conversations.resize_with(transcripts.len(), ConversationMasks::default);
-        let values = source.values().map(|value| (value.span(), Some(value)));
-        let mut parts: Vec<FilePart<'_>> =
-            values.chain(source.broken.iter().cloned().map(|line| (line, None))).collect();
+        let mut parts: Vec<FilePart<'_>> = source.values().map(|value| (value.span(), Some(value))).collect();
+        parts.extend(source.broken.iter().cloned().map(|line| (line, None)));
         parts.sort_by_key(|(span, _)| span.start);
         // A line is masked alike whatever stands on others.
         let groups = if by_line { parts.chunks(1) } else { parts.chunks(parts.len().max(1)) };
         for parts in groups {
             let mut redactor = Redactor::default();
-            let reserved = parts.first().filter(|_| by_line).map_or(0..text.len(), |(span, _)| span.clone());
-            redactor.reserve_placeholders(&text[reserved]);
+            let reserved = match parts.first() {
+                Some((line, _)) if by_line => &text[line.clone()],
+                _ => text,
+            };
+            redactor.reserve_placeholders(reserved);
             let mut edits = edits_of_parts(&mut redactor, text, parts, &data);
             if redactor.know_all() {
                 edits = edits_of_parts(&mut redactor, text, parts, &data);
@@ -116,9 +112,6 @@ impl FileMasks {
     /// # Errors
     /// The masked file is not read as the same conversations.
     pub fn mark(&self, masked: &mut Document<'_>, original: &Document<'_>) -> Result<(), Failure> {
-        let is_same = |one: &Transcript<'_>, other: &Transcript<'_>| {
-            one.messages.len() == other.messages.len() && one.pairing.pairs == other.pairing.pairs
-        };
         let (masked, original) = (&mut masked.transcripts, &original.transcripts);
         if masked.len() != original.len() || !masked.iter().zip(original).all(|(one, other)| is_same(one, other)) {
             let what = "the messages cannot be told apart with their secrets masked; leave --redact=all out";
@@ -130,7 +123,9 @@ impl FileMasks {
             for (message, was) in masked.messages.iter_mut().zip(&original.messages) {
                 (message.earlier, message.round) = (was.earlier, was.round);
             }
-            own.marks.iter().for_each(|(index, mark)| masked.messages[*index].mask = *mark);
+            for (index, mark) in &own.marks {
+                masked.messages[*index].mask = *mark;
+            }
         }
         Ok(())
     }
@@ -157,11 +152,17 @@ impl FileMasks {
     }
 }
 
+/// Whether two conversations have the same messages, by their number and their pairs.
+fn is_same(one: &Transcript<'_>, other: &Transcript<'_>) -> bool {
+    one.messages.len() == other.messages.len() && one.pairing.pairs == other.pairing.pairs
+}
+
 /// Where conversations begin, with what is around them: on a line of its own with the line. An empty list, of which
 /// nothing is known, begins with the next.
 fn starts(text: &str, transcripts: &[Transcript<'_>]) -> Vec<usize> {
     let mut next = text.len();
-    let start = |transcript: &Transcript<'_>| {
+    let mut starts = Vec::with_capacity(transcripts.len());
+    for transcript in transcripts.iter().rev() {
         let first = transcript.entries().map(|entry| entry.span().start).min();
         let around = transcript.envelope.map(|envelope| envelope.span().start);
         let begins_line = transcript.line.is_some() && transcript.nth_of_line == 1;
@@ -171,9 +172,8 @@ fn starts(text: &str, transcripts: &[Transcript<'_>]) -> Vec<usize> {
             Some(place) => place,
             None => next,
         };
-        next
-    };
-    let mut starts: Vec<usize> = transcripts.iter().rev().map(start).collect();
+        starts.push(next);
+    }
     starts.reverse();
     starts
 }
@@ -209,13 +209,18 @@ fn marks(transcript: &Transcript<'_>, edits: &[Edit]) -> Vec<(usize, MaskMark)> 
     let mut signed: Vec<Range<usize>> = Vec::new();
     for edit in edits {
         let index = transcript.messages.partition_point(|message| message.span().end <= edit.range.start);
-        let Some(message) = transcript.messages.get(index).filter(|one| one.span().start <= edit.range.start) else {
+        let Some(message) = transcript.messages.get(index) else { continue };
+        if message.span().start > edit.range.start {
             continue;
-        };
+        }
         if marks.last().is_none_or(|(last, _)| *last != index) {
             marks.push((index, MaskMark::Text));
-            let thoughts = thoughts(message).into_iter().filter(|thought| thought.mark == ThoughtMark::Signed);
-            signed = thoughts.map(|thought| thought.json.span()).collect();
+            signed.clear();
+            for thought in thoughts(message) {
+                if thought.mark == ThoughtMark::Signed {
+                    signed.push(thought.json.span());
+                }
+            }
         }
         if signed.iter().any(|thought| thought.start <= edit.range.start && edit.range.end <= thought.end)
             && let Some(mark) = marks.last_mut()
@@ -224,62 +229,4 @@ fn marks(transcript: &Transcript<'_>, edits: &[Edit]) -> Vec<(usize, MaskMark)> 
         }
     }
     marks
-}
-
-/// A conversation with edits applied.
-///
-/// # Errors
-/// The conversation cannot be read with these edits.
-pub(super) fn edited<'t>(
-    transcript: &'t Transcript<'t>,
-    edits: &[Edit],
-    arena: &'t Arena<'t>,
-) -> Result<&'t Transcript<'t>> {
-    let unreadable = |error| Failure::unreadable(format!("a conversation with its arguments cut {error}"));
-    Ok(view(transcript, edits, arena).map_err(unreadable)?)
-}
-
-/// A redactor that knows the secrets of a conversation, and uses no placeholder that it already contains.
-pub fn redactor(transcript: &Transcript<'_>) -> Redactor {
-    let mut redactor = Redactor::default();
-    redactor.look_through(transcript);
-    redactor
-}
-
-/// Masks the secrets of a conversation before anything of it is cut; nothing where nothing is cut or masked.
-///
-/// # Errors
-/// The conversation cannot be read with its secrets masked.
-pub(super) fn masked_before_cuts<'t>(
-    transcript: &'t Transcript<'t>,
-    policy: &CompactionPolicy,
-    arena: &'t Arena<'t>,
-) -> Result<Option<Masked<'t>>> {
-    let cuts = policy.truncation.is_some() || !policy.pruning.rules.is_empty() || policy.habits.files;
-    // With `--redact=all`, all of it is masked already.
-    if policy.redact != Redaction::Sent || !(cuts || policy.fit.is_some()) {
-        return Ok(None);
-    }
-    let unreadable = |error| Failure::unreadable(format!("a conversation with its secrets masked {error}"));
-    let masked = Masked::new(transcript, arena).map_err(unreadable)?;
-    if masked.transcript.messages.len() != transcript.messages.len() {
-        return Err(Failure::unreadable("the messages cannot be told apart with their secrets masked").into());
-    }
-    Ok(Some(masked))
-}
-
-/// A conversation with edits applied, and with its secrets masked where `masks` is given.
-///
-/// # Errors
-/// The conversation cannot be read like this.
-pub fn masked<'t>(
-    transcript: &'t Transcript<'t>,
-    edits: &[Edit],
-    masks: Option<&mut Redactor>,
-    arena: &'t Arena<'t>,
-) -> Result<&'t Transcript<'t>> {
-    let unmasked = edited(transcript, edits, arena)?;
-    let all: Vec<usize> = (0..unmasked.messages.len()).collect();
-    let masking = masks.map(|masks| masks.edits(unmasked, &all)).unwrap_or_default();
-    edited(unmasked, &masking, arena)
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::digest;
-use crate::plan::summaries::RemovalNote;
+use crate::plan::removal_note::RemovalNote;
 use crate::rewrite::Placed;
 use crate::tokens::Counter;
 use crate::transcript::formats::{Format, InsertionPoint, SummaryMessage, read_entry};
@@ -24,9 +24,11 @@ pub(super) fn introduced(
     archive: Option<&ArchivePlace>,
     summary: &str,
 ) -> String {
-    let fenced =
-        || fence::wrap(summary) + &fence::round_remark(transcript.this_round(), digest::has_earlier_places(summary));
-    let fenced = if policy.habits.fences { Cow::Owned(fenced()) } else { Cow::Borrowed(summary) };
+    let mut fenced = Cow::Borrowed(summary);
+    if policy.habits.fences {
+        let round = fence::round_remark(transcript.this_round(), digest::has_earlier_places(summary));
+        fenced = Cow::Owned(fence::wrap(summary) + &round);
+    }
     let prefix = &policy.cut.summary_prefix;
     match archive {
         Some(place) => place.introduce(prefix, &fenced),
@@ -40,19 +42,28 @@ pub(super) fn message_bytes(transcript: &Transcript<'_>) -> u64 {
 
 /// The tokens of entries that are not part of a transcript yet. Entries that are not messages have none.
 pub(super) fn message_tokens(format: &Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
-    let of_one = |entry: &serde_json::Value| read_entry(format, &entry.to_string(), |message| counter.count(message));
-    entries.iter().filter_map(of_one).sum()
+    let mut tokens = 0;
+    for entry in entries {
+        tokens += read_entry(format, &entry.to_string(), |message| counter.count(message)).unwrap_or(0);
+    }
+    tokens
 }
 
 /// The whole text of a summary's message, as it is read again.
 pub(super) fn whole_text(transcript: &Transcript<'_>, summary: &Placed) -> Option<String> {
-    match summary {
-        Placed::Beside(text) => Some(text.clone()),
-        Placed::Messages(entries) => entries.iter().find_map(|entry| {
-            let text = read_entry(transcript.format, &entry.to_string(), |message| message.whole_text());
-            text.filter(|text| !text.is_empty())
-        }),
+    let entries = match summary {
+        Placed::Beside(text) => return Some(text.clone()),
+        Placed::Messages(entries) => entries,
+    };
+    for entry in entries {
+        let text = read_entry(transcript.format, &entry.to_string(), |message| message.whole_text());
+        if let Some(text) = text
+            && !text.is_empty()
+        {
+            return Some(text);
+        }
     }
+    None
 }
 
 /// The tokens of the message for a summary with this text.

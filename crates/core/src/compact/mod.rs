@@ -22,17 +22,22 @@ mod context;
 mod decide;
 mod driver;
 mod earlier;
+mod event;
 mod fit;
 mod handoff;
+mod large_results;
 mod limit;
 mod masks;
 mod message;
 mod policy;
 mod record_ids;
+mod result_size;
 mod rewriting;
 mod slim;
 mod slim_lines;
 mod summarize;
+mod views;
+mod worth;
 
 use std::rc::Rc;
 
@@ -48,25 +53,28 @@ use crate::transcript::view::Arena;
 use crate::wording::counted;
 
 pub use archive::{Archived, ChangedConversation, Record, Section, archive_contents, archive_line};
-pub use compaction::{Compaction, estimated_economy};
+pub use compaction::Compaction;
 pub use compactor::{CompactedText, Compactor, restore};
 
-pub use context::{CompactionContext, CompactionEvent};
+pub use context::CompactionContext;
 pub use decide::{Decided, decide};
 pub use driver::{Changes, Conversation, Original, Planned, conversations, read};
 pub use earlier::EarlierSummary;
+pub use event::CompactionEvent;
 pub use fit::Fitted;
-pub use masks::{FileMasks, masked, redactor};
+pub use large_results::certain_files;
+pub use masks::FileMasks;
 pub use policy::{Accept, CompactionPolicy, OnError, Pruning, Redaction, SummaryPolicy};
 pub use policy::{
     ArchiveNote, EXTRACTIVE, Emit, NOBODY, SUMMARY_TOKENS, SummarizerKind, SummarizerModel, archive_extension,
     is_lines, is_no_model, ledger_room,
 };
 pub use record_ids::assign_record_ids;
-pub use rewriting::certain_files;
 pub use slim::{Slimmed, context_difference, slim, unsent_bytes};
 pub use slim_lines::{LineSlimmer, UnsentFinder};
 pub use summarize::{Summary, SummarySource};
+pub use views::{masked, redactor};
+pub use worth::estimated_economy;
 
 use compaction::Edits;
 use earlier::earlier_summaries;
@@ -161,8 +169,10 @@ impl<'c> CompactionContext<'c> {
             SummarizerKind::Off => earlier_summaries(fitted, Some("")),
             SummarizerKind::Embedded => {
                 let silent = CompactionContext { listen: &|_, _| (), ..*self };
-                let summary = attempt(&silent, "", fitted).summary;
-                summary.map_or(Vec::new(), |summary| earlier_summaries(fitted, Some(&summary.text)))
+                match attempt(&silent, "", fitted).summary {
+                    Some(summary) => earlier_summaries(fitted, Some(&summary.text)),
+                    None => Vec::new(),
+                }
             }
         }
     }
@@ -177,7 +187,10 @@ impl<'c> CompactionContext<'c> {
     fn rewrite<'t>(&self, source: &str, summarized: Summarized<'t>) -> Compaction<'t> {
         let Summarized { fitted, attempt: SummaryAttempt { summary, mut archived, session, left, error, failure } } =
             summarized;
-        let rewritten = failure.map_or_else(|| self.edits(source, &fitted, summary.as_ref()), Err);
+        let rewritten = match failure {
+            Some(failure) => Err(failure),
+            None => self.edits(source, &fitted, summary.as_ref()),
+        };
         let (edits, failure) = match rewritten {
             Ok(edits) => (edits, None),
             Err(failure) => (Edits { plan: fitted.plan.clone(), ..Edits::default() }, Some(failure)),
@@ -186,18 +199,18 @@ impl<'c> CompactionContext<'c> {
         let mut masks = self.count_masks(source, &fitted, session.redactor, &edits);
         let redacted = masks.as_ref().map(|masks| masks.counts().clone());
         let mut error = failure.as_ref().map(ToString::to_string).or(error);
-        if self.policy.redact.is_on() {
+        if let Some(error) = &mut error
+            && self.policy.redact.is_on()
+        {
             // An error message of a server or a command can quote the conversation.
-            error = error.map(|error| {
-                let masks = masks.get_or_insert_with(|| redactor(transcript));
-                masks.mask(&error).into_owned()
-            });
+            let masks = masks.get_or_insert_with(|| redactor(transcript));
+            *error = masks.mask(error).into_owned();
         }
         let placed = summary.as_ref().map(|summary| &summary.placed);
         // What is not sent has no size that the session recorded.
         let is_change = failure.is_none() && (summary.is_some() || !edits.edits.is_empty());
-        let result_tokens = || rewriting::result_tokens(self.policy, transcript, &edits, placed);
-        let tokens_after = (self.counts && is_change).then(result_tokens);
+        let result_tokens = || result_size::result_tokens(self.policy, transcript, &edits, placed);
+        let tokens_after = if self.counts && is_change { Some(result_tokens()) } else { None };
         if failure.is_none() {
             self.check_window(source, &fitted, tokens_after, result_tokens);
         }
@@ -209,10 +222,13 @@ impl<'c> CompactionContext<'c> {
         if let Some(as_agent) = transcript.format.size_reset {
             self.report(source, CompactionEvent::Reset(ResetCounts::of(&resets), as_agent));
         }
-        let earlier = summary.as_ref().map_or(Vec::new(), |summary| {
-            let is_by_model = summary.by == SummarySource::Summarizer && !self.policy.summary.is_embedded();
-            earlier_summaries(&fitted, (!is_by_model).then_some(&summary.text))
-        });
+        let earlier = match &summary {
+            Some(summary) => {
+                let is_by_model = summary.by == SummarySource::Summarizer && !self.policy.summary.is_embedded();
+                earlier_summaries(&fitted, if is_by_model { None } else { Some(&summary.text) })
+            }
+            None => Vec::new(),
+        };
         self.report(source, CompactionEvent::Earlier(&earlier));
         archived.files.extend(edits.files);
         archived.sections.extend(edits.sections);
@@ -224,7 +240,7 @@ impl<'c> CompactionContext<'c> {
             earlier,
             archived,
             bill: session.bill,
-            tokens_before: self.counts.then(|| fitted.tokens()),
+            tokens_before: if self.counts { Some(fitted.tokens()) } else { None },
             tokens_after,
             economy: None,
             redacted,
@@ -240,7 +256,10 @@ impl<'c> CompactionContext<'c> {
 
     /// Checks that the messages have no more bytes than `--fit bytes:N` says: a model's summary can be long.
     fn check_bytes(&self, source: &str, done: &Compaction<'_>) -> Result<()> {
-        let Some(Size::Bytes(limit)) = self.policy.fit.filter(|_| done.is_change()) else { return Ok(()) };
+        let Some(Size::Bytes(limit)) = self.policy.fit else { return Ok(()) };
+        if !done.is_change() {
+            return Ok(());
+        }
         let bytes = done.written_bytes();
         if bytes > limit {
             let what = format!("the result would have {}, more than --fit bytes:{limit}", counted(bytes, "byte"));
@@ -283,9 +302,11 @@ impl<'c> CompactionContext<'c> {
 
     /// Reports what a compaction is worth, and returns it; none where nothing was saved or counted.
     fn economy(&self, source: &str, done: &Compaction<'_>) -> Option<Economy> {
-        let (before, after) = done.tokens_before.zip(done.tokens_after)?;
-        let has_saved = done.summary.is_some() || done.is_pruned();
-        let economy = has_saved.then(|| compaction::actual_economy(self.policy, before, after, &done.bill))?;
+        let (before, after) = (done.tokens_before?, done.tokens_after?);
+        if done.summary.is_none() && !done.is_pruned() {
+            return None;
+        }
+        let economy = worth::actual_economy(self.policy, before, after, &done.bill);
         self.report(source, CompactionEvent::Economy(&economy));
         Some(economy)
     }

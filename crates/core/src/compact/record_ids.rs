@@ -17,17 +17,19 @@ pub fn assign_record_ids(document: &mut Document<'_>, bytes: &[u8], lines_before
     let (mut hash_of_line, mut last_line) = (String::new(), lines_before);
     let mut hash_of_all = None;
     for (at, transcript) in document.transcripts.iter_mut().enumerate() {
-        let Some(line) = transcript.line.filter(|_| is_on_one_line(transcript, &mut values)) else {
+        if let Some(line) = transcript.line
+            && is_on_one_line(transcript, &mut values)
+        {
+            if line > last_line {
+                let text = lines.nth(line - last_line - 1).unwrap_or_default();
+                hash_of_line = sha256(without_end(text));
+                last_line = line;
+            }
+            transcript.record_id = Some(RecordId::new(&hash_of_line, transcript.nth_of_line));
+        } else {
             let hash = hash_of_all.get_or_insert_with(|| sha256(bytes));
             transcript.record_id = Some(RecordId::new(hash, at + 1));
-            continue;
-        };
-        if line > last_line {
-            let text = lines.nth(line - last_line - 1).unwrap_or_default();
-            hash_of_line = sha256(without_end(text));
-            last_line = line;
         }
-        transcript.record_id = Some(RecordId::new(&hash_of_line, transcript.nth_of_line));
     }
 }
 

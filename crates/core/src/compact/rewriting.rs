@@ -1,6 +1,4 @@
 //! The last step: the edits of the messages that stay.
-//!
-//! Also: large results in files, as in `DeepAgents`: they move there where the kept part is too large for the model.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -9,26 +7,25 @@ use std::slice;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::compact::archive::{self, Files, MEDIA, RESULTS, Record, Section, shown};
+use crate::compact::archive::{self, Files, MEDIA, Record, Section};
 use crate::compact::compaction::Edits;
-use crate::compact::context::{CompactionContext, CompactionEvent};
+use crate::compact::context::CompactionContext;
 use crate::compact::decide::Decided;
+use crate::compact::event::CompactionEvent;
 use crate::compact::fit::Fitted;
+use crate::compact::large_results::fit_results;
 use crate::compact::limit::{Fit, limit_name, tokens_failure};
 use crate::compact::message::message_bytes;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
+use crate::compact::result_size::result_tokens;
 use crate::compact::summarize::Summary;
-use crate::exit::{Exit, Failure};
+use crate::plan::Plan;
 use crate::plan::size::Size;
-use crate::plan::{Plan, total};
 use crate::presets::deepagents;
 use crate::rewrite::thinking::{self, Removal};
-use crate::rewrite::{self, Edit, Masked, Placed};
-use crate::tokens::Tally;
+use crate::rewrite::{self, Edit, Placed};
+use crate::transcript::Transcript;
 use crate::transcript::compaction::{Reset, ResetKind};
-use crate::transcript::source::Source;
-use crate::transcript::view::list;
-use crate::transcript::{Transcript, framing};
 use crate::wording::{counted, readable_source};
 
 impl CompactionContext<'_> {
@@ -114,15 +111,20 @@ impl CompactionContext<'_> {
     pub(super) fn edit_kept(&self, source: &str, fitted: &Fitted<'_>) -> Edits {
         let Fitted { decided, pruned, thinking, plan, .. } = fitted;
         let transcript = decided.transcript;
-        let staying = fitted.decided.edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, plan, edit));
-        let mut edits: Vec<Edit> = staying.cloned().collect();
+        let mut edits = Vec::new();
+        for edit in decided.edits.iter().chain(&pruned.edits) {
+            if stays(transcript, plan, edit) {
+                edits.push(edit.clone());
+            }
+        }
         self.report(source, CompactionEvent::Thinking(thinking));
         // DeepAgents removes the reasoning that it knows to be bound to the history, for any model.
         let is_unbound = self.policy.habits.files && thinking.is_empty();
         edits.extend(if is_unbound { deepagents::remove_bound(transcript, plan) } else { thinking.edits.clone() });
         rewrite::sort(&mut edits);
-        let emptied = pruned.emptied.iter().filter(|index| **index >= plan.cutoff).chain(&thinking.emptied);
-        let mut emptied: Vec<usize> = emptied.copied().collect();
+        let mut emptied = pruned.emptied.clone();
+        emptied.retain(|index| *index >= plan.cutoff);
+        emptied.extend(&thinking.emptied);
         emptied.sort_unstable();
         let files = pruned_files(self.policy, fitted);
         Edits { plan: Plan { emptied, ..plan.clone() }, edits, files, ..Edits::default() }
@@ -134,7 +136,7 @@ impl CompactionContext<'_> {
         let is_asked = matches!(policy.summary.summarizer, SummarizerKind::Model | SummarizerKind::Command);
         if !is_asked || fitted.plan.cutoff == 0 {
             let done = self.rewrite("", self.summarize("", fitted));
-            return done.failure.is_none().then(|| done.written_bytes());
+            return if done.failure.is_none() { Some(done.written_bytes()) } else { None };
         }
         let stays = rewrite::remaining(transcript, &fitted.plan, None, &self.edit_kept("", &fitted).edits);
         let room = fitted.fit.map_or(0, |fit| fit.room);
@@ -145,7 +147,9 @@ impl CompactionContext<'_> {
     /// Reports a conversation that stays unchanged although it is larger than the limit of `--fit`.
     fn report_over_limit(&self, source: &str, fitted: &Fitted<'_>) {
         let tokens = fitted.tokens();
-        if let Some(Fit { limit, .. }) = fitted.fit.filter(|fit| tokens > fit.limit) {
+        if let Some(Fit { limit, .. }) = fitted.fit
+            && tokens > limit
+        {
             self.report(source, CompactionEvent::OverLimit { tokens, limit: &limit_name(self.policy, limit) });
         }
     }
@@ -156,8 +160,10 @@ impl CompactionContext<'_> {
     /// The result is larger.
     fn check_fit(&self, source: &str, fitted: &Fitted<'_>, edits: &Edits, placed: Option<&Placed>) -> Result<()> {
         // Bytes are checked once all edits are known.
-        let by_bytes = matches!(self.policy.fit, Some(Size::Bytes(_)));
-        let Some(Fit { limit, .. }) = fitted.fit.filter(|_| !by_bytes) else { return Ok(()) };
+        if matches!(self.policy.fit, Some(Size::Bytes(_))) {
+            return Ok(());
+        }
+        let Some(Fit { limit, .. }) = fitted.fit else { return Ok(()) };
         let tokens = result_tokens(self.policy, fitted.decided.transcript, edits, placed);
         if tokens <= limit {
             return Ok(());
@@ -229,83 +235,4 @@ pub(super) fn resets(
     });
     resets.sort_by_key(|reset| reset.edit.range.start);
     resets
-}
-
-/// Adds to the edits those that move the results at the end to files, where the result is larger than the budget for the
-/// model.
-///
-/// # Errors
-/// The result is still too large.
-pub(super) fn fit_results(
-    policy: &CompactionPolicy,
-    source: &str,
-    fitted: &Fitted<'_>,
-    placed: Option<&Placed>,
-    edits: Edits,
-) -> Result<Edits> {
-    let Decided { transcript, unmasked, masked, .. } = &*fitted.decided;
-    let budget = policy.cut.budget.filter(|_| policy.habits.files);
-    let is_larger = |budget: &u64, edits: &Edits| result_tokens(policy, transcript, edits, placed) > *budget;
-    let Some(budget) = budget.filter(|budget| is_larger(budget, &edits)) else { return Ok(edits) };
-    let (moved, mut moved_files) = large_results(policy, transcript, masked.as_ref(), &edits.plan);
-    if !std::ptr::eq(*transcript, *unmasked) {
-        moved_files = large_results(policy, unmasked, None, &edits.plan).1;
-    }
-    let Edits { edits: mut all, mut files, .. } = edits;
-    all.extend(moved);
-    rewrite::sort(&mut all);
-    files.extend(moved_files);
-    let edits = Edits { edits: all, files, plan: edits.plan, sections: edits.sections };
-    match result_tokens(policy, transcript, &edits, placed) {
-        tokens if tokens > budget => {
-            let message = format!(
-                "{}: what would be left has {}, more than the {budget} that may be sent to a model with this context window; keep less",
-                readable_source(source),
-                counted(tokens, "token")
-            );
-            Err(Failure::new(Exit::SummaryRefused, message).into())
-        }
-        _ => Ok(edits),
-    }
-}
-
-/// The edits that move the results at the end of a conversation, and the files with them.
-fn large_results(
-    policy: &CompactionPolicy,
-    transcript: &Transcript<'_>,
-    masked: Option<&Masked<'_>>,
-    plan: &Plan,
-) -> (Vec<Edit>, Files) {
-    let folder = archive::place(policy, transcript).map(|archive| archive.folder(RESULTS)).unwrap_or_default();
-    let (mut moved, files) = deepagents::shorten_results(transcript, plan.cutoff, &shown(&folder));
-    // The files have the results as they were. What is shown of them is cut from masked ones.
-    if let Some(masked) = masked {
-        moved = masked.edits_in_source(deepagents::shorten_results(masked.transcript, plan.cutoff, &shown(&folder)).0);
-    }
-    (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
-}
-
-/// The files to which results move whatever the summary is.
-pub fn certain_files(policy: &CompactionPolicy, fitted: &Fitted<'_>) -> Files {
-    let (Decided { view, tally, .. }, plan) = (&*fitted.decided, &fitted.plan);
-    let Some(budget) = policy.cut.budget.filter(|_| policy.habits.files) else { return Files::new() };
-    let kept: Vec<usize> = (plan.cutoff..view.messages.len()).collect();
-    if tally.reaches(&kept, budget + 1) { large_results(policy, view, None, plan).1 } else { Files::new() }
-}
-
-pub(super) fn result_tokens(
-    policy: &CompactionPolicy,
-    transcript: &Transcript<'_>,
-    edits: &Edits,
-    placed: Option<&Placed>,
-) -> u64 {
-    let messages = list(rewrite::remaining(transcript, &edits.plan, placed, &edits.edits));
-    let source = Source::of(&messages).ok();
-    let document = source.as_ref().and_then(|source| framing::read(source, Some(transcript.format), None).ok());
-    let read = document.and_then(|document| document.transcripts.into_iter().next());
-    // A result that cannot be read fits no limit.
-    read.map_or(u64::MAX, |read| {
-        let counted = policy.tally(transcript);
-        total(&read, &Tally::of(counted.message_counter(), &read, Some(counted.overhead())), &policy.cut)
-    })
 }

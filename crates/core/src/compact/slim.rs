@@ -68,11 +68,13 @@ pub fn unsent_bytes(transcript: &Transcript<'_>) -> u64 {
 /// The first message that differs in what is sent of it, or that one of both lacks; none where both are the same
 /// context.
 pub fn context_difference(before: &Transcript<'_>, after: &Transcript<'_>) -> Option<usize> {
-    let pairs = before.messages.iter().zip(&after.messages);
-    let differs = |(one, other): (&Message<'_>, &Message<'_>)| sent_of(one) != sent_of(other);
-    let first = pairs.into_iter().position(differs);
-    let shorter = before.messages.len().min(after.messages.len());
-    first.or_else(|| (before.messages.len() != after.messages.len()).then_some(shorter))
+    let (before, after) = (&before.messages, &after.messages);
+    for (index, (one, other)) in before.iter().zip(after).enumerate() {
+        if sent_of(one) != sent_of(other) {
+            return Some(index);
+        }
+    }
+    if before.len() == after.len() { None } else { Some(before.len().min(after.len())) }
 }
 
 /// What is sent of a message, as its source spells it: its role, its pieces, and the ids of its calls and results.

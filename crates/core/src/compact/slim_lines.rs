@@ -91,14 +91,13 @@ impl UnsentFinder {
 
     /// What a value does; an error where it is not one of the format.
     fn step(&self, json: Json<'_>, text: &str, lines_before: u64) -> Result<LineStep, String> {
-        let is_mismatch = matches!(self.format.match_score(&Object::of(json)), MatchScore::Mismatch);
-        match self.format.session.line_step(json) {
-            Some(step) if !is_mismatch => Ok(step),
-            _ => {
-                let line = line_of(text, json, lines_before);
-                Err(format!("line {line} is not one of a session of {}", self.format.name))
-            }
+        if !matches!(self.format.match_score(&Object::of(json)), MatchScore::Mismatch)
+            && let Some(step) = self.format.session.line_step(json)
+        {
+            return Ok(step);
         }
+        let line = line_of(text, json, lines_before);
+        Err(format!("line {line} is not one of a session of {}", self.format.name))
     }
 }
 
@@ -161,8 +160,9 @@ impl LineSlimmer {
             return Ok(());
         }
         let text_after = apply(text, edits);
-        let unreadable = |_| format!("the lines from {} on could not be read", lines_before + 1);
-        let source = Source::of_file(&text_after).map_err(unreadable)?;
+        let Ok(source) = Source::of_file(&text_after) else {
+            return Err(format!("the lines from {} on could not be read", lines_before + 1));
+        };
         let mut after = values(&source);
         for entry in entries {
             let stays = !is_removed(entry.json, edits);
@@ -181,10 +181,10 @@ impl LineSlimmer {
             };
             self.after.add(step);
         }
-        match after.next() {
-            Some(_) => Err("without what is not sent, it would be read as other lines".to_owned()),
-            None => Ok(()),
+        if after.next().is_some() {
+            return Err("without what is not sent, it would be read as other lines".to_owned());
         }
+        Ok(())
     }
 
     /// What an entry does before and after; none where it, its links or what is sent of it differ.

@@ -1,7 +1,9 @@
 //! The third step: the summary of one conversation. It selects what is sent, asks the summarizer, judges the answer,
 //! and falls back on `--on-error`.
 
+mod archived;
 mod embedded;
+mod ledger;
 pub(super) mod on_error;
 mod sent;
 
@@ -13,7 +15,7 @@ use crate::presets::recipe::{Overflow, Trim};
 use crate::presets::trim::{PartialMessage, remove_middle};
 use crate::redact::Redactor;
 use crate::rewrite::thinking::message_at;
-use crate::rewrite::{self, Edit, Masked, Placed};
+use crate::rewrite::{self, Edit, Placed};
 use crate::summary::acceptance::{self, Refusal};
 use crate::summary::exchange::{Bill, Reply, SummaryBackend};
 use crate::summary::prompt::Template;
@@ -23,13 +25,14 @@ use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
 
 use crate::compact::archive::{self, ArchivePlace, Archived, Files};
-use crate::compact::context::{CompactionContext, CompactionEvent};
+use crate::compact::context::CompactionContext;
 use crate::compact::decide::Decided;
+use crate::compact::event::CompactionEvent;
 use crate::compact::fit::Fitted;
-use crate::compact::masks::{edited, redactor};
 use crate::compact::message::{LEAST_SUMMARY, introduced, message_tokens, note, whole_text};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 use crate::compact::summarize::on_error::NoSummary;
+use crate::compact::views::{edited, redactor};
 use crate::digest;
 
 use on_error::Instead;
@@ -122,11 +125,17 @@ pub(super) struct SummaryAttempt {
 
 /// Asks for a summary of the messages that a plan removes.
 pub(super) fn attempt(context: &CompactionContext<'_>, source: &str, fitted: &Fitted<'_>) -> SummaryAttempt {
-    let masked =
-        || fitted.decided.masked.as_ref().map_or_else(|| redactor(fitted.decided.transcript), Masked::redactor);
-    let mut session = Session { redactor: context.policy.redact.is_on().then(masked), ..Session::default() };
-    let attempt = run(context, source, fitted, &mut session)
-        .unwrap_or_else(|failure| SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() });
+    let mut session = Session::default();
+    if context.policy.redact.is_on() {
+        session.redactor = Some(match &fitted.decided.masked {
+            Some(masked) => masked.redactor(),
+            None => redactor(fitted.decided.transcript),
+        });
+    }
+    let attempt = match run(context, source, fitted, &mut session) {
+        Ok(attempt) => attempt,
+        Err(failure) => SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() },
+    };
     SummaryAttempt { session, ..attempt }
 }
 
@@ -152,15 +161,20 @@ fn run(
     };
     let focus_masked = with_masked_focus(policy, session);
     let policy = focus_masked.as_ref().unwrap_or(policy);
-    let earlier = carried(transcript, &policy.cut)
-        .map(|earlier| Carried { text: session.mask(earlier.text.into_owned()).into(), ..earlier });
+    let mut earlier = carried(transcript, &policy.cut);
+    if let Some(earlier) = &mut earlier {
+        earlier.text = session.mask(std::mem::take(&mut earlier.text).into_owned()).into();
+    }
     let prefix = &policy.cut.summary_prefix;
     let earlier_text = earlier.as_ref().map(|earlier| earlier.whole_text(prefix));
-    let earlier_message = earlier.as_ref().zip(earlier_text.as_deref()).map(|(earlier, text)| {
-        let is_ours = !earlier.is_sent || !prefix.is_empty() && text.starts_with(prefix.as_str());
-        let round = if is_ours { transcript.earlier_rounds.max(1) } else { 0 };
-        Message { round, ..carried::message(text, earlier.json) }
-    });
+    let earlier_message = match (&earlier, &earlier_text) {
+        (Some(earlier), Some(text)) => {
+            let is_ours = !earlier.is_sent || !prefix.is_empty() && text.starts_with(prefix.as_str());
+            let round = if is_ours { transcript.earlier_rounds.max(1) } else { 0 };
+            Some(Message { round, ..carried::message(text, earlier.json) })
+        }
+        _ => None,
+    };
     let counted_here;
     let tally = if std::ptr::eq(history, fitted.decided.view) {
         &fitted.decided.tally
@@ -219,8 +233,9 @@ fn histories<'t>(
     };
     let Some(redactor) = &mut session.redactor else { return Ok((unmasked, unmasked)) };
     let masks = redactor.edits(unmasked, summarized);
-    let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(fitted.decided.transcript, edit)).is_ok();
-    redactor.count_masks(pruned.iter().filter(is_sent).map(|edit| &*edit.text));
+    let mut sent = pruned;
+    sent.retain(|edit| summarized.binary_search(&message_at(fitted.decided.transcript, edit)).is_ok());
+    redactor.count_masks(sent.iter().map(|edit| &*edit.text));
     Ok((unmasked, edited(unmasked, &masks, arena)?))
 }
 
@@ -260,7 +275,7 @@ impl Summarization<'_, '_> {
                 let instead = self.fall_back(session, &failed)?;
                 let is_expected =
                     self.policy.summary.is_embedded() && matches!(instead, Instead::Nothing { left: Some(_) });
-                (instead, (!is_expected).then_some(failed.message))
+                (instead, if is_expected { None } else { Some(failed.message) })
             }
         };
         let Accepted { text, by } = match instead {
@@ -318,33 +333,32 @@ impl Summarization<'_, '_> {
         let policy = &self.policy.summary;
         let shorter = PartialMessage::default();
         let sent = self.sent(&shorter);
-        let text = match (self.is_embedded(), policy.recipe.nothing_left) {
-            (true, Some(canned)) if sent.is_empty() && policy.recipe.trim == Trim::LangChain => Err(canned),
-            (true, _) => return self.extractive(sent),
-            (false, _)
-                if policy.recipe.overflow == Overflow::Parts && !sent.is_empty() && self.too_large_last().is_none() =>
-            {
-                return self.in_parts(session, &self.whole_messages());
+        let mut text = None;
+        if self.is_embedded() {
+            let answers_with_canned = policy.recipe.nothing_left.is_some() && policy.recipe.trim == Trim::LangChain;
+            if !sent.is_empty() || !answers_with_canned {
+                return self.extractive(sent);
             }
-            (false, canned) => self.text(&sent).ok_or(canned.unwrap_or_default()),
-        };
-        let text = match text {
-            Ok(text) => text,
-            Err(canned) => {
-                self.report(CompactionEvent::NothingSent(canned));
-                return Ok(Reply { text: canned.to_owned(), ..Reply::default() });
-            }
+        } else if policy.recipe.overflow == Overflow::Parts && !sent.is_empty() && self.too_large_last().is_none() {
+            return self.in_parts(session, &self.whole_messages());
+        } else {
+            text = self.text(&sent);
+        }
+        let Some(text) = text else {
+            let canned = policy.recipe.nothing_left.unwrap_or_default();
+            self.report(CompactionEvent::NothingSent(canned));
+            return Ok(Reply { text: canned.to_owned(), ..Reply::default() });
         };
         let terms = self.terms(None);
-        match self.ask(session, &text, &terms, true)? {
-            Err(none) if none.too_long() && policy.recipe.overflow == Overflow::Middle => {
-                match remove_middle(&text, self.tally.counter(), policy.window) {
-                    Some(shorter) => Ok(self.ask(session, &shorter, &terms, true)??),
-                    None => Err(none.into()),
-                }
-            }
-            answer => Ok(answer?),
+        let answer = self.ask(session, &text, &terms, true)?;
+        if let Err(none) = &answer
+            && none.too_long()
+            && policy.recipe.overflow == Overflow::Middle
+            && let Some(shorter) = remove_middle(&text, self.tally.counter(), policy.window)
+        {
+            return Ok(self.ask(session, &shorter, &terms, true)??);
         }
+        Ok(answer?)
     }
 
     fn is_embedded(&self) -> bool {
@@ -409,10 +423,9 @@ impl Summarization<'_, '_> {
 
     /// Checks that the result meets the limit of `--fit` with a summary.
     fn judge_room(&self, text: &str) -> Result<(), Refusal> {
-        match self.fitted.fit.map(|fit| (fit.most_room(), self.message_tokens(text))) {
-            Some((room, summary)) if summary > room => Err(Refusal::TooLong { summary, room }),
-            _ => Ok(()),
-        }
+        let Some(fit) = self.fitted.fit else { return Ok(()) };
+        let (room, summary) = (fit.most_room(), self.message_tokens(text));
+        if summary > room { Err(Refusal::TooLong { summary, room }) } else { Ok(()) }
     }
 
     pub(super) fn messages<'s>(&'s self, indices: &'s [usize]) -> impl Iterator<Item = &'s Message<'s>> {
@@ -463,7 +476,7 @@ impl Summarization<'_, '_> {
         let summary = SummaryMessage {
             text: &content,
             role: self.policy.summary.role,
-            name: self.policy.cut.rules.carries.then_some(carried::NAME),
+            name: if self.policy.cut.rules.carries { Some(carried::NAME) } else { None },
             marked: self.policy.habits.marks,
         };
         self.fitted.decided.transcript.format.write_summary(&summary, &self.place)
@@ -472,8 +485,10 @@ impl Summarization<'_, '_> {
     /// The summary with the place where it is put.
     fn placed(&self, text: &str) -> Placed {
         if self.policy.cut.rules.carries && carried::place(self.fitted.decided.transcript).is_some() {
-            let named = self.archive.map(|place| place.introduce("", text));
-            return Placed::Beside(named.unwrap_or_else(|| text.to_owned()));
+            return Placed::Beside(match self.archive {
+                Some(place) => place.introduce("", text),
+                None => text.to_owned(),
+            });
         }
         Placed::Messages(self.message(text))
     }

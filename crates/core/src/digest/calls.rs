@@ -63,12 +63,18 @@ impl Ended {
 
     /// Reads the status at the beginning of an outcome that an earlier digest told.
     pub(super) fn parse(outcome: &str) -> Self {
-        let code = outcome.strip_prefix(EXIT).and_then(|rest| rest.split([':', ';']).next()?.parse().ok());
-        match code {
-            Some(code) => Ended::With(Status::Code(code)),
-            None if outcome.starts_with(ERROR) => Ended::With(Status::Error),
-            None if outcome.starts_with(CANCELLED) => Ended::Refused,
-            None => Ended::Unknown,
+        if let Some(behind) = outcome.strip_prefix(EXIT)
+            && let Some(code) = behind.split([':', ';']).next()
+            && let Ok(code) = code.parse()
+        {
+            return Ended::With(Status::Code(code));
+        }
+        if outcome.starts_with(ERROR) {
+            Ended::With(Status::Error)
+        } else if outcome.starts_with(CANCELLED) {
+            Ended::Refused
+        } else {
+            Ended::Unknown
         }
     }
 }
@@ -182,7 +188,11 @@ impl Call<'_> {
 
 /// Whether the beginning of a result says only that a search found nothing.
 pub(super) fn says_nothing(opening: &str) -> bool {
-    found_nothing(opening) || document(opening).and_then(|value| output_in(&value)).is_some_and(|it| found_nothing(&it))
+    if found_nothing(opening) {
+        return true;
+    }
+    let Some(value) = document(opening) else { return false };
+    output_in(&value).is_some_and(|output| found_nothing(&output))
 }
 
 /// Whether the outcome that an earlier digest told of a search says that it found nothing.
@@ -203,7 +213,7 @@ fn document(result: &str) -> Option<Value> {
         return None;
     }
     let value: Value = serde_json::from_str(result).ok()?;
-    (!is_deeper(&value, DEEPEST)).then_some(value)
+    if is_deeper(&value, DEEPEST) { None } else { Some(value) }
 }
 
 /// Whether a value has more levels than `most`.
@@ -223,14 +233,14 @@ const COMMAND: usize = 200;
 fn label(name: &str, arguments: &str, folder: Option<&str>) -> String {
     /// Bytes that the value of an argument has at least.
     const SHORT_VALUE: usize = 24;
-    let shown = |text: &str, most: usize| line(&without_folder(text, folder), most).replace(ARROW, " -> ");
     let mut given: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
     // Some agents wrap the arguments of tools that others provide.
     if let Some(inner @ Value::Object(_)) = given.get_mut("arguments") {
         given = inner.take();
     }
     let command = match &given {
-        Value::Null => Some(arguments.to_owned()).filter(|_| is_shell(name)),
+        Value::Null if is_shell(name) => Some(arguments.to_owned()),
+        Value::Null => None,
         given => command_argument(name, given),
     };
     if let Some(command) = command {
@@ -238,29 +248,40 @@ fn label(name: &str, arguments: &str, folder: Option<&str>) -> String {
         let command = without_folder(without_change_of_folder(&command, folder), folder);
         return format!("`{}`", ends(&command, COMMAND).replace(ARROW, " -> "));
     }
-    let name = shown(name, LABEL).replace(": ", ". ");
-    let Value::Object(members) = &given else { return format!("{name}({})", shown(arguments, LABEL)) };
+    let name = label_part(name, LABEL, folder).replace(": ", ". ");
+    let Value::Object(members) = &given else { return format!("{name}({})", label_part(arguments, LABEL, folder)) };
     // Of an edit the path is enough.
     if arguments.len() > LABEL {
         let tool = ToolUse::parse_with_json(&name, &given, arguments);
         if let Some(file) = tool.files.into_iter().find(|file| file.access == Access::Changed) {
-            return format!("{name}({})", shown(&file.path, LABEL));
+            return format!("{name}({})", label_part(&file.path, LABEL, folder));
         }
     }
     let (mut out, mut left) = (Vec::new(), LABEL);
-    for (key, value) in members.iter().filter(|(key, _)| *key != "thought") {
-        let value = value.as_str().map_or_else(|| Cow::Owned(value.to_string()), Cow::Borrowed);
-        let key = shown(key, LABEL / 2);
+    for (key, value) in members {
+        if key == "thought" {
+            continue;
+        }
+        let value = match value {
+            Value::String(text) => Cow::Borrowed(text.as_str()),
+            other => Cow::Owned(other.to_string()),
+        };
+        let key = label_part(key, LABEL / 2, folder);
         let most = left.saturating_sub(key.len() + 1);
         if most < SHORT_VALUE {
             out.push(GAP.to_string());
             break;
         }
-        let argument = format!("{key}={}", shown(&value, most));
+        let argument = format!("{key}={}", label_part(&value, most, folder));
         left = left.saturating_sub(argument.len() + ", ".len());
         out.push(argument);
     }
     format!("{name}({})", out.join(", "))
+}
+
+/// A part of a label in at most `most` bytes, without `folder` in front of paths. None reads as the arrow behind a label.
+fn label_part(text: &str, most: usize, folder: Option<&str>) -> String {
+    line(&without_folder(text, folder), most).replace(ARROW, " -> ")
 }
 
 /// A command without the change to `folder` before all else.
@@ -273,7 +294,10 @@ fn without_change_of_folder<'c>(command: &'c str, folder: Option<&str>) -> &'c s
 /// A text without a folder in front of the paths in it. Where the folder is a part of a longer path, it stays: a search
 /// for what is left finds the text.
 pub(super) fn without_folder<'t>(text: &'t str, folder: Option<&str>) -> Cow<'t, str> {
-    let Some(folder) = folder.filter(|folder| text.contains(folder)) else { return Cow::Borrowed(text) };
+    let Some(folder) = folder else { return Cow::Borrowed(text) };
+    if !text.contains(folder) {
+        return Cow::Borrowed(text);
+    }
     let folder = format!("{folder}/");
     let mut shown = String::with_capacity(text.len());
     for (at, part) in text.split(folder.as_str()).enumerate() {

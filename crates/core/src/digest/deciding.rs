@@ -23,10 +23,13 @@ pub(super) fn output_lines(output: &str, label: &str, has_deciding_lines: bool) 
     } else {
         // No line is cut, but the only one of its part.
         let head = &output[..cut_before(output, LOOK)];
-        lines.extend(head.rsplit_once('\n').map_or(head, |(whole, _)| whole).lines());
+        let end = head.rfind('\n').unwrap_or(head.len());
+        lines.extend(head[..end].lines());
         lines.push(GAP_LINE);
         let tail = &output[cut_behind(output, output.len() - LOOK)..];
-        lines.extend(tail.split_once('\n').map_or("", |(_, whole)| whole).lines());
+        if let Some((_, whole)) = tail.split_once('\n') {
+            lines.extend(whole.lines());
+        }
     }
     let mut told: Vec<String> = Vec::new();
     for line in lines {
@@ -65,10 +68,17 @@ pub(super) fn output_lines(output: &str, label: &str, has_deciding_lines: bool) 
         ranks.push(rank);
     }
     // Of the errors the last one names the cause as often as the first.
-    if let Some(at) = (0..told.len()).rev().find(|at| ranks[*at] == 3 && names_error(&told[*at])) {
-        ranks[at] = 0;
+    for at in (0..told.len()).rev() {
+        if ranks[at] == 3 && names_error(&told[at]) {
+            ranks[at] = 0;
+            break;
+        }
     }
-    ranks.into_iter().zip(told).map(|(rank, line)| Line::new(rank, line)).collect()
+    let mut ranked = Vec::with_capacity(told.len());
+    for (line, rank) in told.into_iter().zip(ranks) {
+        ranked.push(Line::new(rank, line));
+    }
+    ranked
 }
 
 /// A line without the label or the tags that an agent writes around a result.
@@ -83,11 +93,10 @@ fn without_frame(line: &str) -> &str {
     line.trim()
 }
 
-/// The ends of openings behind which an output can stand.
-const ENDS_LABEL: [char; 3] = [':', '>', 'e'];
-
 /// Whether a line is what an agent's shell prints around an output: a tag, a mark of the end, a prompt.
 fn is_frame(line: &str) -> bool {
+    /// The ends of openings behind which an output can stand.
+    const ENDS_LABEL: [char; 3] = [':', '>', 'e'];
     #[rustfmt::skip]
     const OPENINGS: [&str; 25] = [
         "![", "<returncode>", "<output_head>", "<output_tail>", "<elided_chars>", "<warning>", "[command finished",
@@ -107,14 +116,25 @@ fn is_frame(line: &str) -> bool {
     if line.len() >= 200 {
         return false;
     }
-    let tag = line.strip_prefix('<').map(|tag| tag.trim_matches(['<', '/', '>']));
-    if tag.is_some_and(|tag| TAGS.contains(&tag)) || line.ends_with("] Result:") || is_prompt(line) {
+    if let Some(tag) = line.strip_prefix('<')
+        && TAGS.contains(&tag.trim_matches(['<', '/', '>']))
+    {
         return true;
     }
-    // What follows is a number or a word, or else the output itself.
-    let has_text =
-        |opening: &str| line.get(opening.len()..).is_some_and(|rest| rest.split_whitespace().nth(2).is_some());
-    OPENINGS.iter().any(|opening| starts_with(line, opening) && (!opening.ends_with(ENDS_LABEL) || !has_text(opening)))
+    if line.ends_with("] Result:") || is_prompt(line) {
+        return true;
+    }
+    for opening in OPENINGS {
+        if !starts_with(line, opening) {
+            continue;
+        }
+        // What follows is a number or a word, or else the output itself.
+        let behind = &line[opening.len()..];
+        if !opening.ends_with(ENDS_LABEL) || behind.split_whitespace().count() <= 2 {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a line is the prompt of a shell, alone or with the command behind it: `$ make`, `root@host:/w# make`,
@@ -196,9 +216,7 @@ fn counts(line: &str) -> bool {
         return true;
     }
     let lower = line.to_ascii_lowercase();
-    let words: Vec<&str> =
-        lower.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '=')).collect();
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower.split(parts_words).filter(|word| !word.is_empty()).collect();
     for (at, word) in words.iter().enumerate() {
         let next = words.get(at + 1).map_or("", |next| next.trim_matches([':', '.']));
         if is_number(word) {
@@ -214,7 +232,10 @@ fn counts(line: &str) -> bool {
         }
     }
     let first = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let first = first.split_once("] ").map_or(first, |(_, rest)| rest);
+    let first = match first.split_once("] ") {
+        Some((_, behind)) => behind,
+        None => first,
+    };
     let first = &first[..first.floor_char_boundary(48)];
     if BUILDS.iter().any(|build| first.starts_with(build)) && ENDS.iter().any(|end| first.contains(end)) {
         return true;
@@ -233,6 +254,10 @@ fn is_verdict_of_tests(line: &str) -> bool {
     let last = rest.rsplit(char::is_whitespace).next().unwrap_or("");
     rest.starts_with(char::is_whitespace)
         && (last == "(cached)" || last.ends_with('s') && is_number(last.trim_end_matches('s')))
+}
+
+fn parts_words(c: char) -> bool {
+    c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '=')
 }
 
 fn is_number(word: &str) -> bool {

@@ -28,49 +28,82 @@ pub(super) fn without_frame(summary: &str) -> &str {
             rest = before.trim_end();
         }
         rest = without_analysis(rest);
-        rest = rest
-            .strip_prefix("Analysis:")
-            .and_then(|rest| rest.split_once("\nSummary:\n"))
-            .map_or(rest, |(_, rest)| rest);
+        if let Some(analysis) = rest.strip_prefix("Analysis:")
+            && let Some((_, summary)) = analysis.split_once("\nSummary:\n")
+        {
+            rest = summary;
+        }
         rest = rest.strip_prefix("Summary:\n").unwrap_or(rest).trim_start();
     }
     rest = without_analysis(rest);
-    let inside = rest.strip_prefix("<summary>").and_then(|rest| rest.strip_suffix("</summary>"));
-    inside.unwrap_or(rest).trim()
+    if let Some(opened) = rest.strip_prefix("<summary>")
+        && let Some(inside) = opened.strip_suffix("</summary>")
+    {
+        rest = inside;
+    }
+    rest.trim()
 }
 
+/// A text behind the analysis with which it begins. An analysis alone stays.
 fn without_analysis(text: &str) -> &str {
-    let behind = text.strip_prefix("<analysis>").and_then(|rest| rest.split_once("</analysis>"));
-    behind.map(|(_, rest)| rest.trim()).filter(|rest| !rest.is_empty()).unwrap_or(text)
+    let Some(analysis) = text.strip_prefix("<analysis>") else { return text };
+    let Some((_, behind)) = analysis.split_once("</analysis>") else { return text };
+    let behind = behind.trim();
+    if behind.is_empty() { text } else { behind }
 }
 
 /// How many lines an earlier summary has, and how many of them stand in `summary`. Headings of digests and counts do
 /// not count. The earlier summary is a whole message of ours with this `prefix`, or the text of another agent's.
 pub fn lines_standing(earlier: &str, prefix: &str, summary: &str) -> (usize, usize) {
-    let inside = earlier.strip_prefix(prefix.trim_end()).map_or(earlier, fence::opened);
+    let inside = match earlier.strip_prefix(prefix.trim_end()) {
+        Some(fenced) => fence::opened(fenced),
+        None => earlier,
+    };
     let summary = squeezed(summary);
-    let lines = without_frame(inside).lines().map(str::trim);
-    let lines = lines.filter(|line| !is_heading(line) && !line.starts_with(&format!("- {LEFT_OUT}")));
-    let lines: Vec<&str> = lines.filter(|line| !squeezed(line).is_empty()).collect();
-    let standing = lines.iter().filter(|line| stands(line, &summary)).count();
-    (lines.len(), standing)
+    let count_opening = format!("- {LEFT_OUT}");
+    let (mut lines, mut standing) = (0, 0);
+    for line in without_frame(inside).lines() {
+        let line = line.trim();
+        if is_heading(line) || line.starts_with(&count_opening) || squeezed(line).is_empty() {
+            continue;
+        }
+        lines += 1;
+        standing += usize::from(stands(line, &summary));
+    }
+    (lines, standing)
 }
 
 /// Whether a line stands in a text without white space, whatever place it bears. Of a list of files each can.
 fn stands(line: &str, summary: &str) -> bool {
-    let item = line.strip_prefix("- ").unwrap_or(line);
-    let behind = item.strip_prefix('[').and_then(|rest| rest.split_once("] "));
-    let is_place = |place: &str| SourcePlace::parse(place).is_some();
-    let item = behind.filter(|(place, _)| is_place(place)).map_or(item, |(_, rest)| rest);
-    let files = FileAction::ALL.into_iter().find_map(|action| item.strip_prefix(&format!("{action:?}: ")));
-    let is_there = |part: &str| summary.contains(&squeezed(part));
+    let item = without_place(line.strip_prefix("- ").unwrap_or(line));
     if item.starts_with(TASK) {
         // Its places have a round later.
-        return item.split('[').all(|part| is_there(part.split_once(']').map_or(part, |(_, rest)| rest)));
+        for part in item.split('[') {
+            let text = part.split_once(']').map_or(part, |(_, behind)| behind);
+            if !summary.contains(&squeezed(text)) {
+                return false;
+            }
+        }
+        return true;
     }
-    match files {
-        Some(files) => files.split(", ").all(|file| is_there(file.split(" [").next().unwrap_or(file))),
-        None => is_there(item),
+    for action in FileAction::ALL {
+        let Some(files) = item.strip_prefix(&format!("{action:?}: ")) else { continue };
+        for file in files.split(", ") {
+            let path = file.split(" [").next().unwrap_or(file);
+            if !summary.contains(&squeezed(path)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    summary.contains(&squeezed(item))
+}
+
+/// An item of a list behind the place with which it begins.
+fn without_place(item: &str) -> &str {
+    match item.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        Some((place, text)) if SourcePlace::parse(place).is_some() => text,
+        _ => item,
     }
 }
 

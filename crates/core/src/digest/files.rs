@@ -58,8 +58,11 @@ impl FileCalls {
         for call in text.split("], ") {
             let call = call.trim_start_matches(['…', ' ']).trim_end_matches([']', '…', ' ']);
             let (call, places) = call.rsplit_once(" [")?;
-            let places = SourcePlace::parse_all(places)?;
-            calls.push((call.to_owned(), places.into_iter().map(|place| place.in_round(round)).collect()));
+            let mut places = SourcePlace::parse_all(places)?;
+            for place in &mut places {
+                *place = place.in_round(round);
+            }
+            calls.push((call.to_owned(), places));
         }
         Some(calls)
     }
@@ -89,20 +92,21 @@ struct CommandWords {
 impl Files {
     /// Notes the files that a tool changed. `has_failed` is recorded.
     pub(super) fn add_tool(&mut self, name: &str, given: &Value, tool: &ToolUse, place: Place, has_failed: bool) {
-        let mut verb = verb_of(name, given);
         for change in &tool.changes {
             // A patch says of each file what it does.
-            verb = match change.action {
+            let verb = match change.action {
                 FileAction::Created => "add",
                 FileAction::Deleted => "delete",
                 FileAction::Renamed => "move",
                 _ => "update",
-            }
-            .to_owned();
-            self.add_change(&change.path, &verb, place, has_failed);
+            };
+            self.add_change(&change.path, verb, place, has_failed);
         }
-        for file in tool.files.iter().filter(|file| file.access == Access::Changed && tool.changes.is_empty()) {
-            self.add_change(&file.path, &verb, place, has_failed);
+        if tool.changes.is_empty() {
+            let verb = verb_of(name, given);
+            for file in tool.files.iter().filter(|file| file.access == Access::Changed) {
+                self.add_change(&file.path, &verb, place, has_failed);
+            }
         }
     }
 
@@ -118,10 +122,15 @@ impl Files {
             }
         });
         let first = self.commands.get(before).map(|step| step.program.clone());
-        let words = self.commands[before..].iter().flat_map(|step| &step.words);
-        let named: Vec<String> = words.map(|word| word.trim_start_matches("./").to_owned()).collect();
+        let mut named: Vec<String> = Vec::new();
+        for step in &self.commands[before..] {
+            named.extend(step.words.iter().map(|word| word.trim_start_matches("./").to_owned()));
+        }
         let mut found = 0;
-        for change in tool.changes.iter().filter(|change| change.action != FileAction::Read) {
+        for change in &tool.changes {
+            if change.action == FileAction::Read {
+                continue;
+            }
             let Some(path) = clean(&change.path) else { continue };
             // Most changes are in the order of the command, so that a long one is not searched for each from its beginning.
             let behind = command[found..].find(&path).map(|at| found + at);
@@ -131,8 +140,10 @@ impl Files {
                 continue;
             }
             // What a patch in the command changes, its program does.
-            if let Some(program) = first.clone().filter(|_| !named.contains(&path)) {
-                let (form, words) = (String::new(), vec![path.clone()]);
+            if let Some(program) = &first
+                && !named.contains(&path)
+            {
+                let (program, form, words) = (program.clone(), String::new(), vec![path.clone()]);
                 self.commands.push(CommandWords { program, form, has_failed, place, words });
             }
             // `git checkout main` may name a branch: it begins no row, and stands with a file that other calls name.
@@ -145,12 +156,12 @@ impl Files {
     /// Keeps the words by which a step of a command may name files. Where its program only shows files, it writes the one
     /// that its output goes to.
     fn add_step(&mut self, step: &SimpleCommand<'_>, place: Place, has_failed: bool) {
-        let words: Vec<&str> = step.words.iter().map(|word| &**word).skip_while(|word| is_keyword(word)).collect();
+        let words = step.words.iter().map(|word| &**word);
+        let words: Vec<&str> = words.skip_while(|word| is_keyword(word)).collect();
         let Some(name) = name_of(&words) else { return };
-        let outputs = step.outputs.iter().map(|output| output.path.clone().into_owned());
         if let Some(program) = program_of(name, &words) {
             let mut paths = path_words(name, &words, step.here);
-            paths.extend(outputs);
+            paths.extend(step.outputs.iter().map(|output| output.path.clone().into_owned()));
             self.commands.push(CommandWords { program, form: form_of(&words), has_failed, place, words: paths });
             return;
         }
@@ -208,9 +219,11 @@ impl Files {
         }
         let commands = std::mem::take(&mut self.commands);
         let mut last_success: HashMap<String, Place> = HashMap::new();
-        for command in commands.iter().filter(|command| !command.has_failed && command.words.is_empty()) {
-            let last = last_success.entry(command.form.clone()).or_insert(command.place);
-            *last = command.place.max(*last);
+        for command in &commands {
+            if !command.has_failed && command.words.is_empty() {
+                let last = last_success.entry(command.form.clone()).or_insert(command.place);
+                *last = command.place.max(*last);
+            }
         }
         for CommandWords { program, form, has_failed, place, words } in commands {
             // A later run without paths that went well, such as one of all tests, names no file and would stand nowhere.
@@ -242,13 +255,15 @@ impl Files {
 
 /// The word for what a tool does with a file: the verb of its name, or of the editor's command.
 fn verb_of(name: &str, given: &Value) -> String {
-    let editor = given.get("command").and_then(Value::as_str).filter(|verb| !verb.contains(char::is_whitespace));
     let appends =
         given.get("mode").is_some_and(|mode| mode == "append") || given.get("append") == Some(&Value::Bool(true));
     if appends {
         return "append".to_owned();
     }
-    let words = words_of_name(editor.unwrap_or(name));
+    let words = match given.get("command").and_then(Value::as_str) {
+        Some(verb) if !verb.contains(char::is_whitespace) => words_of_name(verb),
+        _ => words_of_name(name),
+    };
     words.into_iter().find(|word| is_in(word, CHANGE_VERBS)).unwrap_or_else(|| "edit".to_owned())
 }
 
@@ -257,16 +272,18 @@ fn verb_of(name: &str, given: &Value) -> String {
 fn path_words(name: &str, words: &[&str], here: Option<&str>) -> Vec<String> {
     const MOST: usize = 24;
     const MOST_LINES: usize = 200;
-    const INTERPRETERS: [&str; 8] = ["python", "node", "deno", "bun", "ruby", "perl", "php", "osascript"];
-    let runs_text = |word: &&str| INTERPRETERS.iter().any(|interpreter| word.starts_with(interpreter));
-    let runs_text = runs_text(&name) || words.iter().take(4).any(runs_text);
-    let is_path = |word: &str| word.contains(['/', '.']) && word.contains(char::is_alphanumeric);
-    let texts = words.iter().copied().filter(|word| runs_text || !word.contains(char::is_whitespace));
-    let script = here.filter(|_| runs_text).into_iter().flat_map(|script| script.lines().take(MOST_LINES));
+    let runs_text = is_interpreter(name) || words.iter().take(4).any(|word| is_interpreter(word));
+    let mut texts = words.to_vec();
+    if !runs_text {
+        texts.retain(|word| !word.contains(char::is_whitespace));
+    } else if let Some(script) = here {
+        texts.extend(script.lines().take(MOST_LINES));
+    }
     let mut paths: Vec<String> = Vec::new();
-    for text in texts.chain(script) {
+    for text in texts {
         for word in text.split(|c: char| c.is_whitespace() || "\"'`()<>=,:".contains(c)) {
-            if is_path(word) && paths.len() < MOST && !paths.iter().any(|known| known == word) {
+            let can_be_path = word.contains(['/', '.']) && word.contains(char::is_alphanumeric);
+            if can_be_path && paths.len() < MOST && !paths.iter().any(|known| known == word) {
                 paths.push(word.to_owned());
             }
         }
@@ -274,12 +291,24 @@ fn path_words(name: &str, words: &[&str], here: Option<&str>) -> Vec<String> {
     paths
 }
 
+/// Whether a program runs what stands behind it as a text of its language.
+fn is_interpreter(program: &str) -> bool {
+    const INTERPRETERS: [&str; 8] = ["python", "node", "deno", "bun", "ruby", "perl", "php", "osascript"];
+    INTERPRETERS.iter().any(|interpreter| program.starts_with(interpreter))
+}
+
 /// The words of a step of a command without flags and paths. A program with flags alone is another call than one with a
 /// path: `python --version`.
 fn form_of(words: &[&str]) -> String {
-    let is_plain = |word: &&str| !word.starts_with('-') && !word.contains(['/', '.']);
-    let plain: Vec<&str> = words.iter().copied().filter(is_plain).collect();
-    let has_flags = words.iter().any(|word| word.starts_with('-'));
+    let mut plain: Vec<&str> = Vec::with_capacity(words.len());
+    let mut has_flags = false;
+    for word in words {
+        if word.starts_with('-') {
+            has_flags = true;
+        } else if !word.contains(['/', '.']) {
+            plain.push(word);
+        }
+    }
     if plain.len() < 2 && has_flags { words.join(" ") } else { plain.join(" ") }
 }
 
@@ -297,7 +326,7 @@ fn is_name(word: &str) -> bool {
 fn name_of<'w>(words: &[&'w str]) -> Option<&'w str> {
     const NOT_PROGRAMS: [&str; 7] = ["for", "case", "select", "done", "fi", "esac", "function"];
     let name = words.first()?.rsplit('/').next()?;
-    Some(name).filter(|name| is_name(name) && !NOT_PROGRAMS.contains(name))
+    if is_name(name) && !NOT_PROGRAMS.contains(&name) { Some(name) } else { None }
 }
 
 /// The program of a step of a command, with the verb of those that have many: `git checkout`, `sed`. `None` where it only
@@ -315,11 +344,11 @@ fn program_of(name: &str, words: &[&str]) -> Option<String> {
     if name == "tee" && words.iter().any(|word| ["-a", "--append"].contains(word)) {
         return Some("tee -a".to_owned());
     }
-    let verb = words.get(1).filter(|verb| WITH_VERBS.contains(&name) && is_name(verb) && !verb.starts_with('-'));
-    if name == "git" && verb.is_some_and(|verb| GIT_SHOWS.contains(verb)) {
-        return None;
+    let Some(verb) = words.get(1) else { return Some(name.to_owned()) };
+    if !WITH_VERBS.contains(&name) || !is_name(verb) || verb.starts_with('-') {
+        return Some(name.to_owned());
     }
-    Some(verb.map_or_else(|| name.to_owned(), |verb| format!("{name} {verb}")))
+    if name == "git" && GIT_SHOWS.contains(verb) { None } else { Some(format!("{name} {verb}")) }
 }
 
 /// A path as a digest tells it; `None` if its line would not be read back as it is.
@@ -327,6 +356,6 @@ pub(super) fn clean(path: &str) -> Option<String> {
     const LONGEST: usize = 240;
     let path = one_line(path.trim());
     const UNREADABLE: [&str; 4] = [": ", " [", "], ", "…"];
-    let is_plain = !path.is_empty() && path.len() <= LONGEST && !UNREADABLE.iter().any(|part| path.contains(part));
-    is_plain.then_some(path)
+    let is_readable = !UNREADABLE.iter().any(|part| path.contains(part));
+    if is_readable && !path.is_empty() && path.len() <= LONGEST { Some(path) } else { None }
 }

@@ -4,14 +4,17 @@ use std::collections::{HashMap, HashSet};
 
 /// The words of a text, without single letters; of a script without blanks every pair of characters.
 pub fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| !c.is_alphanumeric()).flat_map(|word| {
-        let wide: Vec<char> = word.chars().filter(|c| is_wide(*c)).collect();
-        match (wide.is_empty(), word.chars().nth(1).is_some()) {
-            (true, true) => vec![word.to_owned()],
-            (true, false) => Vec::new(),
-            _ => wide.windows(2).map(|pair| pair.iter().collect()).collect(),
-        }
-    })
+    text.split(|c: char| !c.is_alphanumeric()).flat_map(words_in)
+}
+
+/// The words in letters and digits that stand together.
+fn words_in(part: &str) -> Vec<String> {
+    let wide: Vec<char> = part.chars().filter(|c| is_wide(*c)).collect();
+    if !wide.is_empty() {
+        return wide.windows(2).map(String::from_iter).collect();
+    }
+    let has_several = part.chars().nth(1).is_some();
+    if has_several { vec![part.to_owned()] } else { Vec::new() }
 }
 
 /// Whether a letter is of the scripts of East Asia, which write words without spaces between them.
@@ -40,12 +43,20 @@ impl Focus {
         if self.is_empty() {
             return vec![0; texts.len()];
         }
-        let shares = |text: String| words(&text).filter(|word| self.0.contains(word)).collect::<HashSet<_>>();
-        let found: Vec<HashSet<String>> = texts.map(shares).collect();
+        let mut found: Vec<HashSet<String>> = Vec::with_capacity(texts.len());
+        for text in texts {
+            found.push(words(&text).filter(|word| self.0.contains(word)).collect());
+        }
         let mut times: HashMap<&str, usize> = HashMap::new();
-        found.iter().flatten().for_each(|word| *times.entry(word).or_default() += 1);
-        let tells = |word: &&String| times[word.as_str()] <= FEW.max(found.len() / ONE_IN);
-        found.iter().map(|words| words.iter().filter(tells).count()).collect()
+        for word in found.iter().flatten() {
+            *times.entry(word).or_default() += 1;
+        }
+        let most = FEW.max(found.len() / ONE_IN);
+        let mut numbers = Vec::with_capacity(found.len());
+        for words in &found {
+            numbers.push(words.iter().filter(|word| times[word.as_str()] <= most).count());
+        }
+        numbers
     }
 }
 
@@ -60,8 +71,17 @@ fn words(text: &str) -> impl Iterator<Item = String> {
         }
         parts.push(c);
     }
-    let words: Vec<String> = words_of(&parts.to_lowercase()).collect();
-    words.into_iter().filter(|word| is_long(word)).map(|word| word.strip_suffix('s').map(str::to_owned).unwrap_or(word))
+    let mut words = Vec::new();
+    for mut word in words_of(&parts.to_lowercase()) {
+        if !is_long(&word) {
+            continue;
+        }
+        if word.ends_with('s') {
+            word.pop();
+        }
+        words.push(word);
+    }
+    words.into_iter()
 }
 
 /// Whether a word is long enough to tell what a text is about. One letter of a script without spaces is.

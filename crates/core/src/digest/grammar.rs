@@ -121,19 +121,20 @@ impl SourcePlace {
     /// Reads a place: an index or a range of these, alone or behind the number of an earlier round. In digests of older
     /// versions, `~` marks an earlier round, and the end of `3..6` is not part of it. `None` if it is not a place.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let number = |text: &str| text.parse::<u32>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
-        let (round, indices) = match (text.strip_prefix('~'), text.split_once(':')) {
-            (Some(indices), _) => (Some(0), indices),
-            (_, Some((round, indices))) => (Some(number(round)?), indices),
-            _ => (None, text),
+        let (round, indices) = if let Some(indices) = text.strip_prefix('~') {
+            (Some(0), indices)
+        } else if let Some((round, indices)) = text.split_once(':') {
+            (Some(parse_digits(round)?), indices)
+        } else {
+            (None, text)
         };
         let (index, end) = if let Some((index, end)) = indices.split_once("..") {
-            (number(index)?, number(end)?)
+            (parse_digits(index)?, parse_digits(end)?)
         } else {
             let (index, last) = indices.split_once('-').unwrap_or((indices, indices));
-            (number(index)?, number(last)?.checked_add(1)?)
+            (parse_digits(index)?, parse_digits(last)?.checked_add(1)?)
         };
-        (index < end).then_some(SourcePlace { round, index, end })
+        if index < end { Some(SourcePlace { round, index, end }) } else { None }
     }
 
     /// Reads places with commas between them; `None` if one of them is none.
@@ -148,13 +149,18 @@ impl SourcePlace {
 
     /// How many messages stand between two places; none where they are of different rounds.
     fn gap(&self, next: &Self) -> Option<u32> {
-        (self.round == next.round).then(|| next.index.saturating_sub(self.end))
+        if self.round == next.round { Some(next.index.saturating_sub(self.end)) } else { None }
     }
 
     /// The place as a later round tells it, where this is of a summary of `round`.
     pub(super) fn in_round(self, round: u32) -> Self {
         SourcePlace { round: self.round.or(Some(round)), ..self }
     }
+}
+
+/// Reads a number in digits alone, without a sign.
+fn parse_digits(text: &str) -> Option<u32> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
 impl std::fmt::Display for SourcePlace {
@@ -176,11 +182,19 @@ const BETWEEN: u32 = 1;
 /// left out where these are more.
 pub(super) fn covered(mut places: Vec<SourcePlace>, most: usize) -> String {
     places.sort_unstable_by_key(SourcePlace::order);
-    let gaps = places.windows(2).map(|pair| pair[0].gap(&pair[1]));
-    let (mut gaps, changes): (Vec<_>, Vec<_>) = gaps.partition(Option::is_some);
+    let mut gaps: Vec<u32> = Vec::with_capacity(places.len());
+    let mut rounds = 1;
+    for pair in places.windows(2) {
+        match pair[0].gap(&pair[1]) {
+            Some(gap) => gaps.push(gap),
+            None => rounds += 1,
+        }
+    }
     gaps.sort_unstable();
-    let closed = gaps.iter().rev().nth(most.saturating_sub(changes.len() + 1)).copied().flatten();
-    within(places, most, closed.unwrap_or(0).max(BETWEEN))
+    // Each gap that stays open is the end of a range, and each change of the round is one.
+    let open = most.saturating_sub(rounds);
+    let closed = if open < gaps.len() { gaps[gaps.len() - 1 - open] } else { 0 };
+    within(places, most, closed.max(BETWEEN))
 }
 
 /// The last places in brackets, as at most `most` ranges without gaps of more than `closed` messages.
@@ -256,9 +270,8 @@ pub(super) fn unlabelled(text: &str) -> String {
     if is_interruption(text) {
         return text.to_owned();
     }
-    let is_label = [ASKED, LEFT_OUT, THOUGHT, FROM_PROGRAM, THE_USER, THE_ASSISTANT, "["]
-        .iter()
-        .any(|label| text.starts_with(label));
+    const LABELS: [&str; 7] = [ASKED, LEFT_OUT, THOUGHT, FROM_PROGRAM, THE_USER, THE_ASSISTANT, "["];
+    let is_label = LABELS.iter().any(|label| text.starts_with(label));
     if is_label || split_alike(text).0 > 1 { format!("\n  {text}") } else { text.to_owned() }
 }
 
@@ -269,13 +282,18 @@ pub(super) fn alike_label(number: usize) -> String {
 
 /// Splits that label from a message, as the number of messages.
 pub(super) fn split_alike(text: &str) -> (usize, &str) {
-    let label = text.strip_prefix('(').and_then(|rest| rest.split_once(ALIKE));
-    label.and_then(|(number, rest)| Some((number.parse().ok()?, rest))).unwrap_or((1, text))
+    if let Some(label) = text.strip_prefix('(')
+        && let Some((number, rest)) = label.split_once(ALIKE)
+        && let Ok(number) = number.parse()
+    {
+        return (number, rest);
+    }
+    (1, text)
 }
 
 /// The end of a list that counts what it leaves out; none where nothing is left out.
 pub(super) fn more(number: usize) -> Option<String> {
-    (number > 0).then(|| format!("{GAP} {number}{MORE}"))
+    if number > 0 { Some(format!("{GAP} {number}{MORE}")) } else { None }
 }
 
 /// Reads such an end, also that of older digests: `… 3 more, and 2 left out earlier`.
@@ -319,14 +337,20 @@ impl LeftOut {
         for part in text.split('[').skip(1) {
             left_out.places.extend(SourcePlace::parse_all(part.split_once(']')?.0)?);
         }
-        (digits > 0 || !left_out.places.is_empty()).then_some(left_out)
+        if digits > 0 || !left_out.places.is_empty() { Some(left_out) } else { None }
     }
 }
 
 /// Prepares a summary that somebody else wrote: none of its lines is a heading of a digest.
 pub fn without_own_headings(summary: &str) -> String {
-    let lines = summary.split('\n').map(|line| if is_heading(line) { format!("#{line}") } else { line.to_owned() });
-    lines.collect::<Vec<_>>().join("\n")
+    let mut out = String::with_capacity(summary.len());
+    for line in summary.split_inclusive('\n') {
+        if is_heading(line.strip_suffix('\n').unwrap_or(line)) {
+            out.push('#');
+        }
+        out.push_str(line);
+    }
+    out
 }
 
 /// Splits what stands in brackets from the beginning of a text.
@@ -336,10 +360,15 @@ pub(super) fn bracketed(text: &str) -> Option<(&str, &str)> {
 
 /// Whether a summary has lines with places of earlier rounds.
 pub fn has_earlier_places(summary: &str) -> bool {
-    summary.lines().any(|line| {
-        let place = line.strip_prefix("- ").and_then(bracketed);
-        place.and_then(|(place, _)| SourcePlace::parse(place)).is_some_and(|place| place.round.is_some())
-    })
+    for line in summary.lines() {
+        if let Some(item) = line.strip_prefix("- ")
+            && let Some((place, _)) = bracketed(item)
+            && SourcePlace::parse(place).is_some_and(|place| place.round.is_some())
+        {
+            return true;
+        }
+    }
+    false
 }
 
 pub(super) fn is_heading(line: &str) -> bool {

@@ -60,13 +60,9 @@ impl Digest<'_> {
         }
         found.reverse();
         let has_files = found.iter().any(|candidate| candidate.part == MissingPart::Files);
-        if let Some(folder) = self.folder.as_ref().filter(|_| has_files) {
-            found.push(Candidate {
-                part: MissingPart::Folder,
-                is_last: false,
-                at: 0,
-                line: format!("- {FOLDER}{folder}"),
-            });
+        if has_files && let Some(folder) = &self.folder {
+            let line = format!("- {FOLDER}{folder}");
+            found.push(Candidate { part: MissingPart::Folder, is_last: false, at: 0, line });
         }
         found
     }

@@ -33,6 +33,13 @@ pub(super) struct Piece {
     pub(super) heading: Option<usize>,
 }
 
+impl Piece {
+    /// Whether it can be the beginning of what somebody says.
+    pub(super) fn is_prose(&self) -> bool {
+        !matches!(self.kind, PieceKind::Heading | PieceKind::Code)
+    }
+}
+
 /// Most bytes of a piece.
 const LONGEST: usize = 240;
 /// Bytes at either end of a very long text that are cut into pieces. The middle has none.
@@ -93,7 +100,8 @@ impl Splitter<'_> {
             return;
         }
         let announces = !is_item(line) && is_item(next) && line.len() <= TITLE_BYTES && !line.ends_with(SENTENCE_ENDS);
-        if let Some(level) = heading_level(line).or(announces.then_some(ANNOUNCEMENT)) {
+        let announcement = if announces { Some(ANNOUNCEMENT) } else { None };
+        if let Some(level) = heading_level(line).or(announcement) {
             self.headings.retain(|(known, _)| *known < level);
             let heading = self.headings.last().map(|(_, at)| *at);
             self.headings.push((level, self.pieces.len()));
@@ -156,12 +164,19 @@ fn heading_level(line: &str) -> Option<usize> {
     if marks > 0 && line[marks..].starts_with(' ') {
         return Some(marks.min(TITLE - 1));
     }
-    let title = line.trim_end_matches([':', '：']).strip_prefix("**").and_then(|rest| rest.strip_suffix("**"));
-    let tag = line.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
-    if title.is_some_and(|title| !title.contains("**")) || tag.is_some_and(|tag| !tag.contains(['<', ' '])) {
+    if let Some(opened) = line.trim_end_matches([':', '：']).strip_prefix("**")
+        && let Some(title) = opened.strip_suffix("**")
+        && !title.contains("**")
+    {
         return Some(TITLE);
     }
-    line.ends_with([':', '：']).then_some(ANNOUNCEMENT)
+    if let Some(opened) = line.strip_prefix('<')
+        && let Some(tag) = opened.strip_suffix('>')
+        && !tag.contains(['<', ' '])
+    {
+        return Some(TITLE);
+    }
+    if line.ends_with([':', '：']) { Some(ANNOUNCEMENT) } else { None }
 }
 
 /// Whether a line is a list item or a row of a table.

@@ -5,7 +5,6 @@ use serde_json::Value;
 use crate::digest::grammar::{GAP, Place};
 use crate::digest::pieces::cut;
 use crate::digest::ranked::Line;
-use crate::transcript::tools::actions::is_in;
 use crate::transcript::tools::{argument, words_of_name};
 use crate::wording::one_line;
 
@@ -59,14 +58,23 @@ impl PlanItem {
     }
 
     pub(super) fn line(&self) -> String {
-        let mark = MARKS.iter().find(|(_, status)| *status == self.status).map_or("", |(mark, _)| mark);
-        format!("{mark}{}", self.text)
+        for (mark, status) in MARKS {
+            if status == self.status {
+                return format!("{mark}{}", self.text);
+            }
+        }
+        self.text.clone()
     }
 
     /// Reads the line of an item again.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let line = line.trim_matches([GAP, ' ']);
-        MARKS.iter().find_map(|(mark, status)| Some(PlanItem::new(line.strip_prefix(mark)?, *status)))
+        for (mark, status) in MARKS {
+            if let Some(text) = line.strip_prefix(mark) {
+                return Some(PlanItem::new(text, status));
+            }
+        }
+        None
     }
 }
 
@@ -88,11 +96,12 @@ impl Plan {
 
     /// Updates the plan by a call that carries one or an item of it. Returns whether it does.
     pub(super) fn update(&mut self, name: &str, given: &Value, result: &str, place: Place) -> bool {
+        const WORDS: [&str; 5] = ["todo", "todos", "plan", "task", "tasks"];
         let words = words_of_name(name);
         let updated = match words.concat().as_str() {
             "taskcreate" => self.create(given, result),
             "taskupdate" => self.update_item(given),
-            _ => words.iter().any(|word| is_in(word, "todo|todos|plan|task|tasks")) && self.replace(given),
+            _ => words.iter().any(|word| WORDS.contains(&word.as_str())) && self.replace(given),
         };
         if updated {
             self.place = Some(place);
@@ -103,19 +112,25 @@ impl Plan {
     /// Replaces the plan by a list of items, each with its status.
     fn replace(&mut self, given: &Value) -> bool {
         const TEXTS: [&str; 8] = ["content", "task", "step", "title", "description", "text", "name", "subject"];
-        let item = |item: &Value| {
-            let status = argument(item, &["status", "state"])?;
-            Some(status_of(&status).zip(argument(item, &TEXTS)))
-        };
-        let lists = given.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_array());
+        let Value::Object(members) = given else { return false };
+        let lists = members.values().filter_map(Value::as_array);
         let Some(list) = lists.max_by_key(|list| list.len()) else { return false };
-        let items: Vec<_> = list.iter().take(MOST_ITEMS).filter_map(item).collect();
-        if items.is_empty() && !list.is_empty() {
-            return false;
+        let mut items = Vec::new();
+        let mut has_status = list.is_empty();
+        for item in list.iter().take(MOST_ITEMS) {
+            let Some(status) = argument(item, &["status", "state"]) else { continue };
+            has_status = true;
+            if let Some(status) = status_of(&status)
+                && let Some(text) = argument(item, &TEXTS)
+            {
+                items.push(PlanItem::new(&text, status));
+            }
         }
-        self.left_out = list.len().saturating_sub(MOST_ITEMS);
-        self.items = items.into_iter().flatten().map(|(status, text)| PlanItem::new(&text, status)).collect();
-        true
+        if has_status {
+            self.left_out = list.len().saturating_sub(MOST_ITEMS);
+            self.items = items;
+        }
+        has_status
     }
 
     /// Adds one item. Its number is in the result: `Task #3 created successfully`, `{"task": {"id": "3"}}`.
@@ -127,7 +142,7 @@ impl Plan {
             self.left_out = 0;
         }
         let result = result.to_lowercase();
-        let behind = result.split_once("task #").or_else(|| result.split_once("\"id\":")).map_or("", |(_, rest)| rest);
+        let (_, behind) = result.split_once("task #").or_else(|| result.split_once("\"id\":")).unwrap_or_default();
         let behind = behind.trim_start_matches(['"', ' ']);
         let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let number = if digits > 0 { format!("#{} ", &behind[..digits]) } else { String::new() };
@@ -143,16 +158,20 @@ impl Plan {
     /// Updates one item by its number.
     fn update_item(&mut self, given: &Value) -> bool {
         let Some(number) = ["taskId", "task_id", "id"].iter().find_map(|name| given.get(name)) else { return false };
-        let number = number.as_str().map_or_else(|| format!("#{number} "), |number| format!("#{number} "));
+        let number = match number {
+            Value::String(number) => format!("#{number} "),
+            number => format!("#{number} "),
+        };
         let Some(at) = self.items.iter().position(|item| item.text.starts_with(&number)) else { return true };
         let item = &mut self.items[at];
         if let Some(text) = argument(given, &["subject", "title"]) {
             *item = PlanItem::new(&format!("{number}{text}"), item.status);
         }
-        match argument(given, &["status", "state"]).map(|status| status_of(&status)) {
-            Some(Some(status)) => item.status = status,
-            Some(None) => drop(self.items.remove(at)),
-            None => {}
+        if let Some(status) = argument(given, &["status", "state"]) {
+            match status_of(&status) {
+                Some(status) => item.status = status,
+                None => drop(self.items.remove(at)),
+            }
         }
         true
     }

@@ -53,29 +53,33 @@ impl<'t> RankedText<'t> {
         const PASTED: usize = 3_000;
         let pieces = pieces(&text);
         let last = pieces.len().saturating_sub(1);
-        let is_start = |piece: &Piece| !matches!(piece.kind, PieceKind::Heading | PieceKind::Code);
-        let first = pieces.iter().position(is_start).unwrap_or(0);
-        let last_line = pieces.get(last).map(|piece| piece.line);
+        let first = pieces.iter().position(Piece::is_prose).unwrap_or(0);
         let below = text.trim_end().rsplit('\n').next().map_or(0, str::len);
         let is_pasted = text.len() > PASTED && below < PASTED / 2;
-        let is_below =
-            |at: usize| Some(pieces[at].line) == last_line && (at == last || pieces[at].kind == PieceKind::Sentence);
-        let rank = |at: usize| match at {
-            at if is_pasted && is_below(at) => 0,
-            at if at == first => i32::from(is_pasted),
-            at if at == last => 1,
-            at if has_cue(&text[pieces[at].range.clone()]) => 2,
-            _ => 3,
-        };
-        let order = ordered(&pieces, rank);
+        let mut ranks = Vec::with_capacity(pieces.len());
+        for (at, piece) in pieces.iter().enumerate() {
+            let is_below = piece.line == pieces[last].line && (at == last || piece.kind == PieceKind::Sentence);
+            ranks.push(if is_pasted && is_below {
+                0
+            } else if at == first {
+                i32::from(is_pasted)
+            } else if at == last {
+                1
+            } else if has_cue(&text[piece.range.clone()]) {
+                2
+            } else {
+                3
+            });
+        }
+        let order = ordered(&pieces, &ranks);
         RankedText { text, pieces, order, separator: None }
     }
 
     /// A text of the assistant: what concludes, names and counts comes first, with its beginning and its end.
     pub(super) fn of_assistant(text: Cow<'t, str>) -> Self {
         let pieces = pieces(&text);
-        let scores: Vec<i32> = (0..pieces.len()).map(|at| -score(&text, &pieces, at)).collect();
-        let order = ordered(&pieces, |at| scores[at]);
+        let ranks: Vec<i32> = (0..pieces.len()).map(|at| -score(&text, &pieces, at)).collect();
+        let order = ordered(&pieces, &ranks);
         RankedText { text, pieces, order, separator: None }
     }
 
@@ -89,20 +93,15 @@ impl<'t> RankedText<'t> {
             *number += 1;
             ranks.push(if has_cue(&text[piece.range.clone()]) { 0 } else { *number });
         }
-        let order = ordered(&pieces, |at| ranks[at]);
+        let order = ordered(&pieces, &ranks);
         RankedText { text, pieces, order, separator: None }
     }
 
     /// The sentences of a text that have a cue, each below its headings.
     pub(super) fn of_rules(text: Cow<'t, str>) -> Self {
         let pieces = pieces(&text);
-        let mut order = ordered(&pieces, |_| 0);
-        order.retain(|at| {
-            let piece = &pieces[*at];
-            let shown = &text[piece.range.clone()];
-            let is_prose = piece.kind != PieceKind::Code && !shown.contains(['{', '}']) && !shown.starts_with('"');
-            is_prose && has_cue(shown)
-        });
+        let mut order = in_order(&pieces);
+        order.retain(|at| is_rule(&text, &pieces[*at]));
         RankedText { text, pieces, order, separator: None }
     }
 
@@ -110,14 +109,16 @@ impl<'t> RankedText<'t> {
     pub(super) fn of_lines(lines: Vec<Line>, separator: &'static str) -> Self {
         let mut text = String::new();
         let mut pieces = Vec::with_capacity(lines.len());
+        let mut ranks = Vec::with_capacity(lines.len());
         for (at, line) in lines.iter().enumerate() {
             let start = text.len();
             text.push_str(&line.text);
             let kind = if line.is_heading { PieceKind::Heading } else { PieceKind::Item };
             pieces.push(Piece { range: start..text.len(), kind, line: at, heading: line.heading });
             text.push('\n');
+            ranks.push(line.rank);
         }
-        let order = ordered(&pieces, |at| lines[at].rank);
+        let order = ordered(&pieces, &ranks);
         RankedText { text: text.into(), pieces, order, separator: Some(separator) }
     }
 
@@ -132,10 +133,12 @@ impl<'t> RankedText<'t> {
         let mut left = most;
         for (number, &at) in self.order.iter().enumerate() {
             let mut new = Vec::new();
-            let mut above = Some(at);
-            while let Some(at) = above.filter(|at| !chosen[*at]) {
+            let mut next = Some(at);
+            while let Some(at) = next
+                && !chosen[at]
+            {
                 new.push(at);
-                above = self.pieces[at].heading;
+                next = self.pieces[at].heading;
             }
             let size: usize = new.iter().map(|at| self.pieces[*at].range.len() + 1).sum();
             if size > left + 1 && number > 0 {
@@ -176,24 +179,33 @@ impl<'t> RankedText<'t> {
 
     /// How many lines of the text are not among these pieces.
     pub(super) fn lines_left_out(&self, chosen: &[usize]) -> usize {
-        let lines = |places: &mut dyn Iterator<Item = usize>| {
-            let mut lines: Vec<usize> = places.map(|at| self.pieces[at].line).collect();
-            lines.dedup();
-            lines.len()
-        };
-        lines(&mut (0..self.pieces.len())) - lines(&mut chosen.iter().copied())
+        let mut all: Vec<usize> = self.pieces.iter().map(|piece| piece.line).collect();
+        all.dedup();
+        let mut told: Vec<usize> = chosen.iter().map(|at| self.pieces[*at].line).collect();
+        told.dedup();
+        all.len() - told.len()
     }
 }
 
-/// The places of the pieces that are no headings, by their ranks and then as they stand.
-fn ordered(pieces: &[Piece], rank: impl Fn(usize) -> i32) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..pieces.len()).filter(|at| pieces[*at].kind != PieceKind::Heading).collect();
-    // A text of headings alone is told, too.
-    if order.is_empty() {
-        order = (0..pieces.len()).collect();
-    }
-    order.sort_by_key(|at| rank(*at));
+/// The places of the pieces that are not headings, by their ranks and then as they stand.
+fn ordered(pieces: &[Piece], ranks: &[i32]) -> Vec<usize> {
+    let mut order = in_order(pieces);
+    order.sort_by_key(|at| ranks[*at]);
     order
+}
+
+/// The places of the pieces that are not headings, as they stand.
+fn in_order(pieces: &[Piece]) -> Vec<usize> {
+    let order: Vec<usize> = (0..pieces.len()).filter(|at| pieces[*at].kind != PieceKind::Heading).collect();
+    // A text of headings alone is told, too.
+    if order.is_empty() { (0..pieces.len()).collect() } else { order }
+}
+
+/// Whether a piece commands or forbids in prose, and is not a part of code or data.
+fn is_rule(text: &str, piece: &Piece) -> bool {
+    let shown = &text[piece.range.clone()];
+    let is_data = piece.kind == PieceKind::Code || shown.contains(['{', '}']) || shown.starts_with('"');
+    !is_data && has_cue(shown)
 }
 
 /// How much a piece of the assistant's text tells.

@@ -5,21 +5,21 @@ mod carried;
 mod finish;
 mod questions;
 mod rules;
+mod user;
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 
 use crate::digest::Digest;
-use crate::digest::cues::commands;
 use crate::digest::earlier::without_frame;
 use crate::digest::files::Files;
-use crate::digest::grammar::{Place, Section};
-use crate::digest::item::{Body, Item, Question};
+use crate::digest::grammar::Place;
+use crate::digest::item::{Body, Item};
 use crate::digest::kinds::Kind;
 use crate::digest::plan::Plan;
 use crate::digest::reader::calls::{CallResult, OpenCall, hash_without_digits};
-use crate::digest::reader::questions::question_of;
+use crate::digest::reader::user::UserKey;
 use crate::digest::tasks::Tasks;
 use crate::transcript::background;
 use crate::transcript::compaction::ProviderCompaction;
@@ -27,13 +27,11 @@ use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::media::MediaKind;
 use crate::transcript::outputs::loaded_tools;
 use crate::transcript::pieces::Piece;
-use crate::transcript::speaker::{
-    INTERRUPTION, is_handed_over, is_interruption, recorded_folder, said_texts, typed_command, words_of_texts,
-};
+use crate::transcript::speaker::{is_interruption, recorded_folder, said_texts, words_of_texts};
 use crate::transcript::status::{Denial, recorded_status};
 use crate::transcript::text::Text;
-use crate::transcript::text_calls::{TextCall, answered_call, feedback, is_reply, is_shell_output, shell_block};
-use crate::transcript::{Content, Message, PartKind, Role, fence, text_calls};
+use crate::transcript::text_calls::{OPENING, TextCall, answered_call, is_shell_output, shell_block};
+use crate::transcript::{Content, Message, PartKind, Role, fence};
 use crate::wording::{counted, one_line};
 
 /// Reads messages, with their `indices` in the source. `prefix` is the opening of an earlier summary.
@@ -58,16 +56,6 @@ enum Awaited {
     Output,
     /// The reply to a call: the next message has the form of one.
     Reply,
-}
-
-/// The hashes by which a message of the user is known to be equal to others.
-struct UserKey {
-    /// The place of its item in the list.
-    item: usize,
-    /// The hash of its words as they are.
-    exact: u64,
-    /// The hash of its words without digits.
-    without_digits: u64,
 }
 
 /// The hash by which a call or a text of the assistant is known to be equal to others but for digits.
@@ -166,19 +154,17 @@ impl<'a> HistoryReader<'a, '_> {
             Role::Assistant => self.read_assistant(message, place, &text, thoughts, next),
             _ => {}
         }
-        for (_, said) in message.asides().filter(|(role, _)| *role == Role::User) {
+        for (role, said) in message.asides() {
+            if role != Role::User {
+                continue;
+            }
             let text = LazyText::new(said.texts());
             let words = words_of_texts(text.strings());
             if !words.trim().is_empty() {
                 self.add_user(place, text, &words, None);
             }
         }
-        for denial in message.content.parts().iter().filter_map(|part| Denial::in_part(part.json)) {
-            self.add_words_of_denial(place, &denial.words("").unwrap_or_default());
-        }
-        let loaded = message.content.parts().iter().filter(|part| matches!(part.kind, PartKind::Other));
-        let loaded: Vec<Text<'_>> = loaded.flat_map(|part| loaded_tools(part.json)).collect();
-        self.add_loaded(place, &loaded);
+        self.read_parts(message, place);
         for call in &message.calls {
             let name = call.name.map(|name| name.decode().into_owned()).unwrap_or_default();
             let arguments = LazyText::of_arguments(call.arguments);
@@ -187,7 +173,31 @@ impl<'a> HistoryReader<'a, '_> {
         if message.is_interrupted() {
             self.interrupt(place);
         }
-        let mut texts = results.into_iter().map(LazyText::new);
+        self.read_results(message, place, text, results);
+    }
+
+    /// Reads the parts that are records of the agent: what the user said in refusing a call, and loaded tools.
+    fn read_parts(&mut self, message: &Message<'a>, place: Place) {
+        for part in message.content.parts() {
+            if let Some(denial) = Denial::in_part(part.json) {
+                self.add_words_of_denial(place, &denial.words("").unwrap_or_default());
+            }
+            if matches!(part.kind, PartKind::Other) {
+                self.add_loaded(place, &loaded_tools(part.json));
+            }
+        }
+    }
+
+    /// Reads the results of a message: its `text`, and the texts of its parts that are `results`.
+    fn read_results(&mut self, message: &Message<'a>, place: Place, text: LazyText<'a>, results: Vec<Vec<Text<'a>>>) {
+        if message.results.is_empty() {
+            if matches!(message.role, Role::Tool | Role::Function) {
+                let text = with_other_content(text, &message.content, 0);
+                self.add_result(None, CallResult { place, text, recorded: None, denial: None, message: None });
+            }
+            return;
+        }
+        let mut texts = results.into_iter();
         let mut contents = message.content.parts().iter().filter_map(|part| match &part.kind {
             PartKind::Result(content) => Some(content),
             _ => None,
@@ -197,24 +207,23 @@ impl<'a> HistoryReader<'a, '_> {
             let loaded = loaded_tools(answer.json);
             // If a whole message is a result, its content is the result.
             let content = contents.next().unwrap_or(&message.content);
-            let text = texts.next().unwrap_or_else(|| text.clone());
+            let text = texts.next().map_or_else(|| text.clone(), LazyText::new);
             let text = with_other_content(text, content, loaded.len());
             self.add_loaded(place, &loaded);
             let (recorded, denial) = (recorded_status(answer.json), answer.denial.as_deref().copied());
-            let message = Some(message.json).filter(|_| message.results.len() == 1);
+            let message = if message.results.len() == 1 { Some(message.json) } else { None };
             self.add_result(answer.id, CallResult { place, text, recorded, denial, message });
-        }
-        if matches!(message.role, Role::Tool | Role::Function) && message.results.is_empty() {
-            let text = with_other_content(text, &message.content, 0);
-            self.add_result(None, CallResult { place, text, recorded: None, denial: None, message: None });
         }
     }
 
     fn read_earlier(&mut self, place: Place, text: &str, round: u32) {
         let is_ours = round > 0;
-        let inside =
-            if is_ours { fence::opened(text.strip_prefix(self.prefix.trim_end()).unwrap_or(text)) } else { text };
-        if !is_ours || !carried::read_into(self, place, round, inside) {
+        if !is_ours {
+            self.add_summary(place, without_frame(text));
+            return;
+        }
+        let inside = fence::opened(text.strip_prefix(self.prefix.trim_end()).unwrap_or(text));
+        if !carried::read_into(self, place, round, inside) {
             self.add_summary(place, without_frame(inside));
         }
     }
@@ -235,73 +244,12 @@ impl<'a> HistoryReader<'a, '_> {
         }
     }
 
-    /// Adds a message of the user. `words` are those that a person wrote.
-    pub(super) fn add_user(&mut self, place: Place, text: LazyText<'a>, words: &str, asked: Option<Question>) {
-        self.note_standing_wish();
-        let words = words.trim();
-        let kind = if is_interruption(words) {
-            Kind::Interruption
-        } else if is_from_program(words) {
-            Kind::FromProgram
-        } else if commands(words) {
-            Kind::Rule
-        } else if asked.is_none() && is_remark(words) {
-            Kind::Remark
-        } else {
-            Kind::Typed
-        };
-        self.replace_repeated_message(words, kind);
-        self.last_user = Some(self.digest.items.len());
-        self.calls_before_user = self.calls;
-        self.answer_bytes = 0;
-        let (mut exact, mut without_digits) = (DefaultHasher::new(), DefaultHasher::new());
-        (words, asked.as_ref().map(|question| &question.text)).hash(&mut exact);
-        hash_without_digits(words, &mut without_digits);
-        self.user_keys.push(UserKey {
-            item: self.digest.items.len(),
-            exact: exact.finish(),
-            without_digits: without_digits.finish(),
-        });
-        self.digest.items.push(Item::of_user(kind, place, text, words, asked));
-    }
-
-    /// A message that the user sent once more, and longer, stands for the one before.
-    fn replace_repeated_message(&mut self, words: &str, kind: Kind) {
-        const LEAST: usize = 12;
-        if kind == Kind::Interruption {
-            return;
-        }
-        if let Some((at, before)) = self.last_words.take().filter(|(_, before)| before.len() >= LEAST)
-            && words.starts_with(before.as_str())
-            && words.len() > before.len()
-            && self.calls == self.calls_before_user
-        {
-            self.digest.items[at].is_replaced = true;
-        }
-        self.last_words = Some((self.digest.items.len(), words.to_owned()));
-    }
-
     /// Notes the text by which the next item is known to be equal to others but for digits.
     pub(super) fn note_alike(&mut self, text: &str) {
         let mut key = DefaultHasher::new();
         hash_without_digits(text.trim(), &mut key);
         let kind = Kind::Step;
         self.alike.push(AlikeKey { item: self.digest.items.len() as u32, without_digits: key.finish(), kind });
-    }
-
-    /// A message to which the assistant agreed in a few words, without a call, says what is to hold from then on.
-    fn note_standing_wish(&mut self) {
-        /// Bytes of an answer that only agrees.
-        const SHORT_ANSWER: usize = 400;
-        let is_question = self.last_words.as_ref().is_some_and(|(_, words)| words.ends_with(['?', '？']));
-        if let Some(at) = self.last_user
-            && !is_question
-            && (1..=SHORT_ANSWER).contains(&self.answer_bytes)
-            && self.calls == self.calls_before_user
-            && self.digest.items[at].kind == Kind::Typed
-        {
-            self.digest.items[at].kind = Kind::Rule;
-        }
     }
 
     /// Adds the tools that a result has loaded.
@@ -319,68 +267,6 @@ impl<'a> HistoryReader<'a, '_> {
             self.loaded.retain(|known| *known != name);
             self.loaded.push(name);
         }
-    }
-
-    fn read_user(
-        &mut self,
-        message: &Message<'a>,
-        place: Place,
-        text: &LazyText<'a>,
-        follows_summary: bool,
-        next: Option<&Message<'a>>,
-    ) {
-        let awaited = std::mem::take(&mut self.awaited);
-        let all = text.read();
-        let is_inserted = message.is_marked_as_inserted() && message.results.is_empty();
-        if let Some((place, typed)) = self.typed_command.take().filter(|_| is_inserted) {
-            self.add_user(place, LazyText::owned(typed.as_str()), &typed, None);
-        }
-        let command = typed_command(&all).filter(|command| !is_inserted && command.arguments.is_empty());
-        self.typed_command = command.map(|command| (place, command.called()));
-        let answer = || next.map(|next| LazyText::new(texts_of(next).0).opening(text_calls::OPENING));
-        let words = words_of_texts(text.strings());
-        if words.lines().any(is_interruption) {
-            self.interrupted = self.calls;
-        }
-        if is_inserted || words.trim().is_empty() || is_handed_over(&all, answer) {
-            return;
-        }
-        let before = self.spoken.filter(|_| follows_summary).and_then(|spoken| self.said_text(spoken));
-        let answers = awaited == Awaited::Reply && is_reply(&all)
-            || before.is_some_and(|(_, before)| answered_call(&before.read(), &all).is_some());
-        if answers || self.is_output(message, &words, awaited, follows_summary) {
-            // Several replies can follow each other. Where no call is known, a person may have written it.
-            self.awaited = awaited;
-            if !answers && awaited == Awaited::Words {
-                self.digest.left_out[Section::User as usize].add(1, place.source);
-            }
-            let text = with_other_content(text.clone(), &message.content, 0);
-            self.add_result(None, CallResult { place, text, recorded: None, denial: None, message: None });
-            for said in feedback(&message.content.texts()) {
-                self.add_words_of_denial(place, &said);
-            }
-            return;
-        }
-        // Only the first message behind a text answers it.
-        let asked =
-            self.spoken.filter(|spoken| self.last_user < Some(*spoken)).and_then(|spoken| self.said_text(spoken));
-        let asked = asked.and_then(|(place, text)| question_of(&words, place, text));
-        self.add_user(place, text.clone(), &words, asked);
-    }
-
-    /// Whether a message in the user's place is the output of a command. The command of one behind a summary is gone.
-    fn is_output(&self, message: &Message<'a>, words: &str, awaited: Awaited, follows_summary: bool) -> bool {
-        let follows_command = awaited != Awaited::Words;
-        let is_marked = || message.json.get_text("message_type").is_some_and(|kind| kind.is("observation"));
-        // A person does not answer a command with what looks like a summary.
-        (follows_command || follows_summary)
-            && (is_shell_output(words, follows_command) || is_marked() || message.opens_with(self.prefix))
-    }
-
-    /// Notes that the user interrupted the agent, where its record has no line that says so.
-    fn interrupt(&mut self, place: Place) {
-        self.interrupted = self.calls;
-        self.add_user(place, LazyText::owned(INTERRUPTION), INTERRUPTION, None);
     }
 
     fn read_assistant(
@@ -414,10 +300,12 @@ impl<'a> HistoryReader<'a, '_> {
         let call = if message.calls.is_empty() { self.call_in_text(message, &text.read(), next) } else { None };
         // Some formats write a call as a message of its own.
         let acts = !message.calls.is_empty() || call.is_some() || next.is_some_and(|next| next.role == Role::Assistant);
-        let kind = match acts {
-            true if announces(&text.read()) => Kind::Announcement,
-            true => Kind::Step,
-            false => Kind::Report,
+        let kind = if !acts {
+            Kind::Report
+        } else if announces(&text.read()) {
+            Kind::Announcement
+        } else {
+            Kind::Step
         };
         self.spoken = Some(self.digest.items.len());
         self.answer_bytes += text.bytes();
@@ -435,31 +323,21 @@ impl<'a> HistoryReader<'a, '_> {
 
     /// The call in a text of the assistant: one that the next message answers, or that nothing follows.
     fn call_in_text(&mut self, message: &Message<'a>, text: &str, next: Option<&Message<'a>>) -> Option<TextCall> {
-        let reply = next.filter(|next| next.role == Role::User).map(|next| LazyText::new(texts_of(next).0));
-        let opening = reply.as_ref().map(|reply| reply.opening(text_calls::OPENING)).unwrap_or_default();
-        if let Some(call) = answered_call(text, &opening) {
+        let reply = match next {
+            Some(next) if next.role == Role::User => LazyText::new(texts_of(next).0),
+            _ => LazyText::new(Vec::new()),
+        };
+        if let Some(call) = answered_call(text, &reply.opening(OPENING)) {
             self.awaited = Awaited::Reply;
             return Some(call);
         }
-        let is_next_output = || reply.as_ref().is_some_and(|reply| is_shell_output(&reply.read(), true));
-        let command = shell_block(text, is_next_output).map(str::to_owned);
-        let command = command.or_else(|| Some(message.command_beside()?.decode().into_owned()));
-        command.map(|command| {
-            self.awaited = Awaited::Output;
-            TextCall { name: "bash".to_owned(), arguments: command }
-        })
+        let command = match shell_block(text, || is_shell_output(&reply.read(), true)) {
+            Some(command) => command.to_owned(),
+            None => message.command_beside()?.decode().into_owned(),
+        };
+        self.awaited = Awaited::Output;
+        Some(TextCall { name: "bash".to_owned(), arguments: command })
     }
-}
-
-/// Whether a message of the user only says that it is well, or to go on.
-fn is_remark(words: &str) -> bool {
-    #[rustfmt::skip]
-    const REMARKS: [&str; 22] = [
-        "ok", "okay", "done", "yes", "hi", "hey", "hello", "thanks", "thank you", "go on", "continue", "next", "sí", "oui",
-        "ja", "да", "好", "好的", "是", "继续", "做完了", "はい",
-    ];
-    let words = words.trim_end_matches(['.', '!', '。', '！']).to_lowercase();
-    words.len() <= 2 && words.bytes().all(|byte| byte.is_ascii_digit()) || REMARKS.contains(&&*words)
 }
 
 /// Whether a text before a call only says what the call does.
@@ -468,19 +346,6 @@ fn announces(text: &str) -> bool {
     let text = text.trim();
     let is_one_clause = !text.contains(['\n', ';', '。', '；', '，']) && !text.contains(". ");
     text.len() <= LONGEST && text.ends_with([':', '：']) && is_one_clause
-}
-
-/// Whether a text in the user's place opens as programs open theirs.
-fn is_from_program(words: &str) -> bool {
-    const OPENINGS: [&str; 6] = [
-        "Base directory for this skill:",
-        "[IMPORTANT: ",
-        "[SYSTEM",
-        "Read HEARTBEAT.md",
-        "<task-notification",
-        "System: [",
-    ];
-    OPENINGS.iter().any(|opening| words.starts_with(opening))
 }
 
 /// The text of a result; where it has none, what it holds in its place.
@@ -494,8 +359,11 @@ fn with_other_content<'a>(text: LazyText<'a>, content: &Content<'_>, loaded_tool
         Piece::Media(..) => files += 1,
         _ => {}
     });
-    let kinds = [(pictures, "picture"), (files, "file"), (loaded_tools, "loaded tool")];
-    let named: Vec<String> =
-        kinds.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| counted(number, noun)).collect();
+    let mut named: Vec<String> = Vec::new();
+    for (number, noun) in [(pictures, "picture"), (files, "file"), (loaded_tools, "loaded tool")] {
+        if number > 0 {
+            named.push(counted(number, noun));
+        }
+    }
     if named.is_empty() { text } else { LazyText::owned(format!("no text: {}", named.join(", "))) }
 }

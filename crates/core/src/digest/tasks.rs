@@ -150,7 +150,8 @@ impl Task {
             task.ended = Some((SourcePlace::parse(place)?.in_round(round), status.strip_prefix(": ")?.to_owned()));
             events = "";
         }
-        (events.is_empty() && (task.launched.is_some() || task.ended.is_some())).then_some(task)
+        let is_recorded = task.launched.is_some() || task.ended.is_some();
+        if events.is_empty() && is_recorded { Some(task) } else { None }
     }
 }
 

@@ -66,20 +66,31 @@ struct Rows<'v> {
 
 impl<'v> Rows<'v> {
     fn of(value: &'v Value) -> Option<Self> {
-        let rows: Vec<(Option<&str>, &Map<String, Value>)> = match value {
-            Value::Array(items) => items.iter().filter_map(|item| Some((None, item.as_object()?))).collect(),
+        let mut rows = Vec::new();
+        match value {
+            Value::Array(items) => {
+                for item in items {
+                    rows.push((None, item.as_object()?));
+                }
+            }
             Value::Object(members) => {
-                members.iter().filter_map(|(key, value)| Some((Some(key.as_str()), value.as_object()?))).collect()
+                for (key, value) in members {
+                    rows.push((Some(key.as_str()), value.as_object()?));
+                }
             }
             _ => return None,
-        };
-        let number = value.as_array().map_or_else(|| value.as_object().map_or(0, Map::len), Vec::len);
-        let keys: Vec<&str> = rows.first()?.1.keys().map(String::as_str).collect();
-        let has_keys =
-            |row: &Map<String, Value>| row.len() == keys.len() && keys.iter().all(|key| row.contains_key(*key));
-        let are_rows =
-            number > 1 && rows.len() == number && !keys.is_empty() && rows.iter().all(|(_, row)| has_keys(row));
-        are_rows.then_some(Rows { keys, rows })
+        }
+        let ((_, first), others) = rows.split_first()?;
+        let keys: Vec<&str> = first.keys().map(String::as_str).collect();
+        if others.is_empty() || keys.is_empty() {
+            return None;
+        }
+        for (_, row) in others {
+            if row.len() != keys.len() || !keys.iter().all(|key| row.contains_key(*key)) {
+                return None;
+            }
+        }
+        Some(Rows { keys, rows })
     }
 
     fn add_lines(&self, name: &str, depth: i32, lines: &mut Vec<Line>) {
@@ -87,11 +98,15 @@ impl<'v> Rows<'v> {
         let keys = line(&self.keys.join(" "), LONGEST_VALUE);
         lines.push(Line::heading(if name.is_empty() { format!("({keys})") } else { format!("{name} ({keys}):") }));
         for (key, row) in self.rows.iter().take(MOST_LINES) {
+            let mut cells: Vec<String> = Vec::with_capacity(1 + self.keys.len());
             // The key of a row is mostly one of its values, too.
-            let key = key.filter(|key| !row.values().any(|value| value.as_str() == Some(key)));
-            let mut cells: Vec<String> = key.map(|key| line(key, LONGEST_CELL)).into_iter().collect();
+            if let Some(key) = key
+                && !row.values().any(|value| value == key)
+            {
+                cells.push(line(key, LONGEST_CELL));
+            }
             for key in &self.keys {
-                let cell = row.get(*key).map_or(String::new(), |value| flat(value, LONGEST_CELL));
+                let cell = flat(&row[*key], LONGEST_CELL);
                 cells.push(if cell.is_empty() { "-".to_owned() } else { cell });
             }
             lines.push(Line::below(heading, depth, line(&cells.join(" "), LONGEST_ROW)));
@@ -132,7 +147,6 @@ fn flat(value: &Value, most: usize) -> String {
 /// The text from the blocks in which servers of MCP hand it over, or from the object in which some agents hand over the
 /// output of a command beside its status.
 pub(super) fn output_in(value: &Value) -> Option<String> {
-    let text = |name: &str| value.get(name).and_then(Value::as_str);
     if let Value::Array(blocks) = value {
         if blocks.is_empty() {
             return None;
@@ -164,9 +178,14 @@ pub(super) fn output_in(value: &Value) -> Option<String> {
         "type",
         "noOutputExpected",
     ];
-    let has_more = value.as_object().is_some_and(|members| members.keys().any(|key| !BESIDE.contains(&key.as_str())));
-    if let Some(output) = text("output").or_else(|| text("stdout")).filter(|_| !has_more) {
-        return Some([output, text("stderr").unwrap_or("")].join("\n"));
+    let Value::Object(members) = value else { return None };
+    let is_record = members.keys().all(|key| BESIDE.contains(&key.as_str()));
+    if is_record && let Some(output) = text_in(value, "output").or_else(|| text_in(value, "stdout")) {
+        return Some([output, text_in(value, "stderr").unwrap_or("")].join("\n"));
     }
-    text("text").filter(|_| text("type") == Some("text")).map(str::to_owned)
+    if text_in(value, "type") == Some("text") { text_in(value, "text").map(str::to_owned) } else { None }
+}
+
+fn text_in<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name).and_then(Value::as_str)
 }

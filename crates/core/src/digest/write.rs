@@ -55,14 +55,10 @@ impl Digest<'_> {
                 words = Some((item, who));
             }
         }
-        let fits = |text: &str| counter.count_text(text) <= limit && fits(text);
+        let has_room = |text: &str| counter.count_text(text) <= limit && fits(text);
         let Some((item, who)) = words else {
-            let text = if self.messages > 0 {
-                format!("{} without words.", counted(self.messages, "message"))
-            } else {
-                String::new()
-            };
-            return if fits(&text) { text } else { String::new() };
+            let text = format!("{} without words.", counted(self.messages, "message"));
+            return if self.messages > 0 && has_room(&text) { text } else { String::new() };
         };
         let text = match &item.body {
             Body::Call(call) => call.label(None),
@@ -74,11 +70,17 @@ impl Digest<'_> {
         };
         let others = self.left_out[Section::User as usize].number + users - usize::from(users > 0);
         let left_out = LeftOut { number: others, places: Vec::new() }.line(Section::User, 0);
-        let count = left_out.map(|line| format!("\n{line}")).unwrap_or_default();
+        let mut count = left_out.map(|line| format!("\n{line}")).unwrap_or_default();
         // Where there is room for little more, the words are worth more than the count.
-        let count = if counter.count_text(&count).saturating_mul(3) <= limit { count } else { String::new() };
-        let line = |text: &str| format!("{LAST}\n- {} {who}{text}{count}", item.place);
-        beginning(&text, |text| fits(&line(text))).map_or(String::new(), |text| line(&text))
+        if counter.count_text(&count).saturating_mul(3) > limit {
+            count.clear();
+        }
+        let place = item.place;
+        let shown = beginning(&text, |text| has_room(&format!("{LAST}\n- {place} {who}{text}{count}")));
+        match shown {
+            Some(text) => format!("{LAST}\n- {place} {who}{text}{count}"),
+            None => String::new(),
+        }
     }
 }
 
@@ -294,9 +296,11 @@ impl<'w, 'a> Writer<'w, 'a> {
                 lines.push(None);
                 continue;
             }
-            let line = left_out.line(section, most);
-            // The heading of a section that tells nothing is only for this line.
-            lines.push(line.map(|line| if is_empty { format!("{}\n{line}", section.heading()) } else { line }));
+            lines.push(match left_out.line(section, most) {
+                // The heading of a section that tells nothing is only for this line.
+                Some(line) if is_empty => Some(format!("{}\n{line}", section.heading())),
+                line => line,
+            });
         }
         lines
     }
@@ -307,18 +311,21 @@ impl<'w, 'a> Writer<'w, 'a> {
             let item = &self.digest.items[*at];
             (item.section(), item.kind != Kind::Plan, item.kind == Kind::FilesRead, item.place.by_result(), *at)
         });
+        let mut rest = told.as_slice();
         let mut out: Vec<&str> = Vec::new();
         let folder = self.digest.folder.as_ref().map(|folder| format!("- {FOLDER}{folder}"));
         for section in Section::ALL {
-            let items: Vec<usize> =
-                told.iter().copied().filter(|at| self.digest.items[*at].section() == section).collect();
-            let folder = folder.as_deref().filter(|_| section == Section::State);
+            // The items are in the order of their sections.
+            let number = rest.iter().take_while(|at| self.digest.items[**at].section() == section).count();
+            let (items, others) = rest.split_at(number);
+            rest = others;
+            let folder = if section == Section::State { folder.as_deref() } else { None };
             if !items.is_empty() || folder.is_some() {
-                out.push(self.heading(section, &items));
+                out.push(self.heading(section, items));
             }
             out.extend(folder);
             for at in items {
-                out.push(&self.told[&at].lines);
+                out.push(&self.told[at].lines);
             }
             out.extend(left_out[section as usize].as_deref());
         }

@@ -2,7 +2,8 @@
 //!
 //! A provider answers each of these with an error. Calls at the very end wait for their results, which is not a violation.
 
-mod calls_and_contents;
+mod calls;
+mod contents;
 
 use std::fmt;
 
@@ -10,12 +11,10 @@ use crate::transcript::formats::{LinkFault, OnBrokenLine, item_violations};
 use crate::transcript::marks::{self, Excess};
 use crate::transcript::order::{ResultPlacement, Turn, results_come_late};
 use crate::transcript::pairing::{CallOrResult, results};
-use crate::transcript::text::Text;
 use crate::transcript::{Message, Role, Transcript};
 
-pub use calls_and_contents::{
-    Blank, blanks, content_of, id_in, lone_surrogates, media_in_result, name_in, odd_input, results_of_calls,
-};
+pub use calls::{id_in, media_in_result, name_in, odd_input, results_of_calls};
+pub use contents::{Blank, blanks, content_of, lone_surrogates};
 
 /// A violation of a rule, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,20 +170,18 @@ pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
         wanted => of_pairs(transcript, wanted),
     };
     found.retain(|breach| !(transcript.order.calls_elsewhere && matches!(breach.rule, ProviderRule::Orphan(_))));
-    found.extend(calls_and_contents::of_ids(transcript));
-    found.extend(calls_and_contents::of_calls(transcript));
+    found.extend(calls::of_ids(transcript));
+    found.extend(calls::of_calls(transcript));
     found.extend(of_marks(transcript));
-    let between = transcript.format.session.misplaced_entries(transcript).found.into_iter();
-    found.extend(between.map(|one| Breach { message: one.message, rule: ProviderRule::Between, id: None }));
-    found.extend(calls_and_contents::of_contents(transcript));
+    for one in transcript.format.session.misplaced_entries(transcript).found {
+        found.push(Breach { message: one.message, rule: ProviderRule::Between, id: None });
+    }
+    found.extend(contents::of_contents(transcript));
     found.extend(of_turns(transcript));
     found.extend(of_links(transcript));
-    let alone = item_violations(transcript);
-    found.extend(alone.into_iter().map(|(message, rule)| Breach {
-        message,
-        rule: ProviderRule::Alone(rule),
-        id: None,
-    }));
+    for (message, rule) in item_violations(transcript) {
+        found.push(Breach { message, rule: ProviderRule::Alone(rule), id: None });
+    }
     found.sort_by_key(|breach| breach.message);
     found
 }
@@ -192,10 +189,15 @@ pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
 /// The first message that the agent does not read, because a line before it is not JSON. No repair is for it: only the
 /// user can tell what the line was.
 pub fn behind_broken_line(transcript: &Transcript<'_>) -> Option<Breach> {
-    let broken = transcript.aside.first().filter(|_| transcript.format.on_broken_line == Some(OnBrokenLine::Stop))?;
+    if transcript.format.on_broken_line != Some(OnBrokenLine::Stop) {
+        return None;
+    }
+    let broken = transcript.aside.first()?;
     let message = transcript.messages.partition_point(|message| message.span().start < broken.start);
-    let is_there = message < transcript.messages.len();
-    is_there.then_some(Breach { message, rule: ProviderRule::BehindBrokenLine, id: None })
+    if message == transcript.messages.len() {
+        return None;
+    }
+    Some(Breach { message, rule: ProviderRule::BehindBrokenLine, id: None })
 }
 
 /// The cache marks that are too many.
@@ -208,20 +210,23 @@ fn of_marks(transcript: &Transcript<'_>) -> Vec<Breach> {
 }
 
 /// The entries that do not lead to those before them, each by its message or the next one.
-fn of_links(transcript: &Transcript<'_>) -> impl Iterator<Item = Breach> {
+fn of_links(transcript: &Transcript<'_>) -> Vec<Breach> {
     let messages = &transcript.messages;
-    transcript.format.session.broken_links(transcript).found.into_iter().filter(|_| !messages.is_empty()).map(|loose| {
-        let message = messages.partition_point(|message| message.span().end <= loose.entry.span().start);
-        let message = message.min(messages.len().saturating_sub(1));
-        Breach { message, rule: ProviderRule::Loose(loose.fault), id: loose.named }
-    })
+    let mut found = Vec::new();
+    if messages.is_empty() {
+        return found;
+    }
+    for loose in transcript.format.session.broken_links(transcript).found {
+        let next = messages.partition_point(|message| message.span().end <= loose.entry.span().start);
+        let message = next.min(messages.len() - 1);
+        found.push(Breach { message, rule: ProviderRule::Loose(loose.fault), id: loose.named });
+    }
+    found
 }
 
 fn of_pairs(transcript: &Transcript<'_>, wanted: ResultPlacement) -> Vec<Breach> {
     let messages = transcript.messages.as_slice();
     let between = last_between(messages, wanted);
-    let written = |id: Option<Text<'_>>| id.map(|id| id.decode().into_owned());
-    let answer = |part: CallOrResult| written(messages[part.message].results[part.index].id);
     let mut found = Vec::new();
     for one in results(messages) {
         let result = one.result;
@@ -233,12 +238,15 @@ fn of_pairs(transcript: &Transcript<'_>, wanted: ResultPlacement) -> Vec<Breach>
             Some(call) if wanted != ResultPlacement::Next && between[result.message] <= call.message => continue,
             Some(call) => ProviderRule::Misplaced { result, call },
         };
-        found.push(Breach { message: result.message, rule, id: answer(result) });
+        let id = messages[result.message].results[result.index].id;
+        found.push(Breach { message: result.message, rule, id: id.map(|id| id.decode().into_owned()) });
     }
     let goes_on = last_spoken(messages, wanted);
-    for &call in transcript.pairing.unanswered.iter().filter(|call| call.message < goes_on) {
-        let id = written(call.call_of(messages).id);
-        found.push(Breach { message: call.message, rule: ProviderRule::Unanswered(call), id });
+    for &call in &transcript.pairing.unanswered {
+        if call.message < goes_on {
+            let id = call.call_of(messages).id.map(|id| id.decode().into_owned());
+            found.push(Breach { message: call.message, rule: ProviderRule::Unanswered(call), id });
+        }
     }
     found
 }
@@ -246,16 +254,17 @@ fn of_pairs(transcript: &Transcript<'_>, wanted: ResultPlacement) -> Vec<Breach>
 /// For each message the index of the last message before it that must not be between a call and its result; 0 where
 /// there is none.
 fn last_between(messages: &[Message<'_>], wanted: ResultPlacement) -> Vec<usize> {
-    let may = |message: &Message<'_>| match wanted {
-        ResultPlacement::Unchecked | ResultPlacement::Behind => true,
-        ResultPlacement::Grouped => !message.results.is_empty() || !message.calls.is_empty(),
-        ResultPlacement::Following | ResultPlacement::Next => !message.results.is_empty() || message.role == Role::Tool,
-    };
     let mut last = 0;
     let mut out = Vec::with_capacity(messages.len());
     for (index, message) in messages.iter().enumerate() {
         out.push(last);
-        if !may(message) {
+        let has_results = !message.results.is_empty();
+        let may_be_between = match wanted {
+            ResultPlacement::Unchecked | ResultPlacement::Behind => true,
+            ResultPlacement::Grouped => has_results || !message.calls.is_empty(),
+            ResultPlacement::Following | ResultPlacement::Next => has_results || message.role == Role::Tool,
+        };
+        if !may_be_between {
             last = index;
         }
     }

@@ -62,7 +62,7 @@ pub fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
 /// The place of the summary in the state of a transcript, where it has such a state: a string, or null.
 pub fn place<'a>(transcript: &Transcript<'a>) -> Option<Json<'a>> {
     let place = transcript.state.and_then(|state| state.get(KEY))?;
-    matches!(place.kind(), JsonKind::String | JsonKind::Null).then_some(place)
+    if matches!(place.kind(), JsonKind::String | JsonKind::Null) { Some(place) } else { None }
 }
 
 /// The earlier summary of a transcript: that of an event in its state. Where the rules carry one on, it is in the state
@@ -77,30 +77,36 @@ fn of_event<'a>(transcript: &Transcript<'a>) -> Option<Carried<'a>> {
     let event = transcript.state.and_then(SummarizationEvent::of)?;
     let message = transcript.format.read(&Object::of(event.summary)).ok()?;
     let text = message.whole_text();
-    let has_text = !text.trim().is_empty();
-    has_text.then_some(Carried { text: text.into(), index: None, is_sent: true, json: event.summary })
+    if text.trim().is_empty() {
+        return None;
+    }
+    Some(Carried { text: text.into(), index: None, is_sent: true, json: event.summary })
 }
 
 fn carried_by_rule<'a>(transcript: &Transcript<'a>, policy: &CutPolicy) -> Option<Carried<'a>> {
-    if let Some((place, text)) = place(transcript).and_then(|place| Some((place, place.text()?.decode())))
+    if let Some(place) = place(transcript)
+        && let Some(text) = place.text()
         && !text.is_empty()
     {
-        let text = without_archive(&text).to_owned().into();
+        let text = without_archive(&text.decode()).to_owned().into();
         return Some(Carried { text, index: None, is_sent: false, json: place });
     }
     let index = transcript.messages.iter().position(|message| !message.role.is_system())?;
     let message = &transcript.messages[index];
+    if !is_named(message) || !message.is_ours() {
+        return None;
+    }
     let text = message.content.texts().first()?.decode();
     let text = without_archive(text.strip_prefix(&policy.summary_prefix)?).to_owned();
-    let is_carried = is_named(message) && message.is_ours();
-    is_carried.then_some(Carried { text: text.into(), index: Some(index), is_sent: false, json: message.json })
+    Some(Carried { text: text.into(), index: Some(index), is_sent: false, json: message.json })
 }
 
 /// A summary without the remark on the archive behind it.
 fn without_archive(summary: &str) -> &str {
-    let remark = summary.strip_suffix(')').and_then(|rest| rest.rsplit_once("\n\n("));
-    let named = remark.filter(|(_, remark)| [REACHED, KEPT].iter().any(|opening| remark.starts_with(opening)));
-    named.map_or(summary, |(summary, _)| summary)
+    match summary.strip_suffix(')').and_then(|rest| rest.rsplit_once("\n\n(")) {
+        Some((before, remark)) if remark.starts_with(REACHED) || remark.starts_with(KEPT) => before,
+        _ => summary,
+    }
 }
 
 /// Whether a message has the name of carried summaries.

@@ -23,16 +23,23 @@ pub(super) struct Compactions {
 impl Compactions {
     /// Finds the compactions of a conversation.
     pub(super) fn of(transcript: &Transcript<'_>, policy: &CutPolicy) -> Self {
-        let all = transcript.compactions.as_slice();
-        let kind = |index: usize| transcript.messages[index].compaction();
-        let is_readable = |index: usize| matches!(kind(index), Some(ProviderCompaction::Readable(_)));
-        let readable = all.iter().copied().rfind(|&index| policy.rules.compactions && is_readable(index));
-        let start = readable.unwrap_or(0);
-        let opaque: Vec<usize> = all.iter().copied().filter(|&index| index >= start && !is_readable(index)).collect();
-        let is_in_force =
-            |index: &usize| policy.rules.compactions && matches!(kind(*index), Some(ProviderCompaction::Opaque));
-        let last = opaque.iter().copied().rfind(is_in_force).or(readable);
-        Compactions { start, last, opaque }
+        let are_in_force = policy.rules.compactions;
+        let mut found = Compactions { start: 0, last: None, opaque: Vec::new() };
+        for &index in transcript.compactions.as_slice() {
+            match transcript.messages[index].compaction() {
+                // The provider reads nothing before it.
+                Some(ProviderCompaction::Readable(_)) if are_in_force => {
+                    found = Compactions { start: index, last: Some(index), opaque: Vec::new() };
+                }
+                Some(ProviderCompaction::Readable(_)) => {}
+                Some(ProviderCompaction::Opaque) if are_in_force => {
+                    found.last = Some(index);
+                    found.opaque.push(index);
+                }
+                _ => found.opaque.push(index),
+            }
+        }
+        found
     }
 
     /// The messages before a cut that must stay.
@@ -48,15 +55,23 @@ impl Compactions {
 
     /// Why a compaction that must stay before the kept part cannot.
     pub(super) fn refusal(&self, transcript: &Transcript<'_>, plan: &Plan) -> Option<String> {
-        let of = |index: usize| format!("message {index} holds a compaction that only its provider can read");
-        let staying = self.that_stay(plan.cutoff);
-        if let Some(gone) = staying.iter().find(|index| plan.pinned.binary_search(index).is_err()) {
-            return Some(format!("{}, and cannot stay by itself beside a summary", of(*gone)));
+        const UNREADABLE: &str = "holds a compaction that only its provider can read";
+        for gone in self.that_stay(plan.cutoff) {
+            if plan.pinned.binary_search(gone).is_err() {
+                return Some(format!("message {gone} {UNREADABLE}, and cannot stay by itself beside a summary"));
+            }
         }
-        let comes_first = transcript.format.summary_position_in(transcript) != SummaryPosition::AfterPinned;
+        if transcript.format.summary_position_in(transcript) == SummaryPosition::AfterPinned {
+            return None;
+        }
+        let last = self.last?;
         let behind = &plan.pinned[plan.before_summary.min(plan.pinned.len())..];
-        let last = self.last.filter(|last| comes_first && behind.binary_search(last).is_ok())?;
+        if behind.binary_search(&last).is_err() {
+            return None;
+        }
         let format = transcript.format.name;
-        Some(format!("{}; {format} puts a summary before it, where the provider would not read it", of(last)))
+        Some(format!(
+            "message {last} {UNREADABLE}; {format} puts a summary before it, where the provider would not read it"
+        ))
     }
 }

@@ -6,8 +6,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::plan::recorded::{Weight, is_turn};
 use crate::plan::size::Size;
+use crate::plan::weight::{Weight, is_turn};
 use crate::plan::{MoveCut, steps};
 use crate::transcript::order::Turn;
 use crate::transcript::pairing::Pairing;
@@ -21,10 +21,10 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
     let wanted = match policy.keep {
         Size::Nothing => messages.len(),
         Size::From(index) => index.min(most),
-        Size::Since(_) | Size::Last(_) => {
-            let since = since(policy.keep, messages).map(|since| time::first_since(messages, since));
-            since.map_or(0, |first| first.unwrap_or(most))
-        }
+        Size::Since(_) | Size::Last(_) => match since(policy.keep, messages) {
+            Some(since) => time::first_since(messages, since).unwrap_or(most),
+            None => 0,
+        },
         Size::Messages(keep) => messages.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX)).min(most),
         Size::Turns(keep) => {
             let keep = usize::try_from(keep).unwrap_or(usize::MAX);
@@ -45,18 +45,20 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
             wanted
         }
     };
-    Some(wanted).filter(|wanted| *wanted > first)
+    if wanted > first { Some(wanted) } else { None }
 }
 
 /// The first index from which on the messages have at most so many bytes together; the number of messages where even
 /// the last one has more.
 pub fn last_bytes(messages: &[Message<'_>], limit: u64) -> usize {
-    let mut left = Some(limit);
-    let fits = |index: &usize| {
-        left = left.and_then(|left| left.checked_sub(messages[*index].span().len() as u64));
-        left.is_some()
-    };
-    (0..messages.len()).rev().take_while(fits).last().unwrap_or(messages.len())
+    let mut left = limit;
+    for (index, message) in messages.iter().enumerate().rev() {
+        match left.checked_sub(message.span().len() as u64) {
+            Some(rest) => left = rest,
+            None => return index + 1,
+        }
+    }
+    0
 }
 
 /// The time from which on messages are kept, where they say any.
@@ -94,7 +96,7 @@ pub(super) fn safe(
         return strict(transcript, wanted);
     }
     let cut = move_cut(&transcript.messages, wanted, pairs);
-    (cut, (cut != wanted).then(|| why_unsafe(&transcript.pairing, wanted)))
+    if cut == wanted { (cut, None) } else { (cut, Some(why_unsafe(&transcript.pairing, wanted))) }
 }
 
 fn why_unsafe(pairing: &Pairing, wanted: usize) -> String {
@@ -118,21 +120,24 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
         return (wanted, None);
     }
     let whole = pairing.allowed_cuts(&transcript.groups);
-    let only_orphans = |index: usize| pairing.orphaned[index] && !messages[index].is_user_turn();
     let first_turns = first_turns(messages);
     let refused = |cut: usize| refused_behind_a_summary(transcript, first_turns[cut]);
     let legal = |cut: usize| whole[cut] && !pairing.orphaned[cut] && refused(cut).is_none();
-    let past_orphans = (wanted..messages.len()).find(|&cut| !only_orphans(cut));
-    if let Some(cut) = past_orphans.filter(|&cut| legal(cut)) {
-        let why = format!("message {wanted} is a result without a call");
-        return (cut, (cut != wanted).then_some(why));
+    let mut past_orphans = wanted;
+    while past_orphans < messages.len() && pairing.orphaned[past_orphans] && !messages[past_orphans].is_user_turn() {
+        past_orphans += 1;
     }
-    let why = match (whole[wanted], pairing.orphaned[wanted], refused(wanted)) {
-        (true, false, Some(rule)) => {
-            format!("{} would refuse message {wanted} behind a summary: {rule}", transcript.format.name)
+    if past_orphans < messages.len() && legal(past_orphans) {
+        if past_orphans == wanted {
+            return (wanted, None);
         }
+        return (past_orphans, Some(format!("message {wanted} is a result without a call")));
+    }
+    let name = transcript.format.name;
+    let why = match (whole[wanted], pairing.orphaned[wanted], refused(wanted)) {
+        (true, false, Some(rule)) => format!("{name} would refuse message {wanted} behind a summary: {rule}"),
         (false, ..) if pairing.split_pair(wanted).is_none() => {
-            format!("{} has messages on both sides of a cut at {wanted} that belong together", transcript.format.name)
+            format!("{name} has messages on both sides of a cut at {wanted} that belong together")
         }
         _ => why_unsafe(pairing, wanted),
     };
@@ -192,22 +197,21 @@ impl FromStr for Pairs {
     type Err = Diagnostic;
 
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
-        match text.split_once(':') {
-            None if text == "strict" => Ok(Pairs::Strict),
-            None if text == "langchain" => Ok(Pairs::LangChain),
-            Some(("window", messages)) => messages
-                .parse()
-                .map(Pairs::Window)
-                .map_err(|_| format!("`{messages}` is not a number of messages, as in window:5"))
-                .map_err(|why| Diagnostic::new(why).at("window:".len()..text.len()).example("window:5")),
-            other => {
-                let kind = other.map_or(text, |(kind, _)| kind);
-                let meant = match other {
-                    Some(_) => nearest(kind, ["window"]),
-                    None => nearest(kind, ["strict", "langchain", "window:5"]),
+        let (kind, meant) = match text.split_once(':') {
+            None if text == "strict" => return Ok(Pairs::Strict),
+            None if text == "langchain" => return Ok(Pairs::LangChain),
+            Some(("window", messages)) => {
+                return match messages.parse() {
+                    Ok(number) => Ok(Pairs::Window(number)),
+                    Err(_) => {
+                        let why = format!("`{messages}` is not a number of messages, as in window:5");
+                        Err(Diagnostic::new(why).at("window:".len()..text.len()).example("window:5"))
+                    }
                 };
-                Err(Diagnostic::new("expected strict, langchain or window:N").at(0..kind.len()).meant(meant))
             }
-        }
+            Some((kind, _)) => (kind, nearest(kind, ["window"])),
+            None => (text, nearest(text, ["strict", "langchain", "window:5"])),
+        };
+        Err(Diagnostic::new("expected strict, langchain or window:N").at(0..kind.len()).meant(meant))
     }
 }

@@ -89,8 +89,7 @@ impl Prices {
 impl Economy {
     /// The economy of a compaction from `before` to `after` tokens with a summary that costs `cost`.
     pub fn new(before: u64, after: u64, cost: Option<f64>, prices: Prices) -> Self {
-        let tokens = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let saved = tokens(before).saturating_sub(tokens(after));
+        let saved = signed(before).saturating_sub(signed(after));
         let saved_usd = prices.reader.map(|price| saved as f64 * price / MILLION);
         Economy {
             saved_tokens_per_turn: saved,
@@ -113,8 +112,10 @@ impl Economy {
     pub fn sentence(&self, about: bool, reader: Option<&str>) -> String {
         let about = if about { "about " } else { "" };
         let tokens = self.saved_tokens_per_turn;
-        let usd = self.saved_usd_per_turn.filter(|usd| *usd != 0.0).zip(reader);
-        let usd = usd.map(|(usd, reader)| format!(" ({} with {reader})", dollars(usd.abs()))).unwrap_or_default();
+        let usd = match (self.saved_usd_per_turn, reader) {
+            (Some(usd), Some(reader)) if usd != 0.0 => format!(" ({} with {reader})", dollars(usd.abs())),
+            _ => String::new(),
+        };
         // The history is smaller than the requested summary, so the saving cannot be estimated.
         let unsure = tokens == 0 && !about.is_empty();
         let saves = match tokens {
@@ -129,7 +130,10 @@ impl Economy {
             None if never && !unsure => " and never pays".to_owned(),
             _ => String::new(),
         };
-        let cache = self.cache.filter(|_| !unsure).map(|cache| cache.clause(about)).unwrap_or_default();
+        let cache = match self.cache {
+            Some(cache) if !unsure => cache.clause(about),
+            _ => String::new(),
+        };
         match self.cost_usd {
             None => format!("{saves}{cache}"),
             Some(0.0) => format!("{saves}; the summary costs nothing{cache}"),
@@ -141,12 +145,11 @@ impl Economy {
 impl Cached {
     fn new(saved: i64, after: u64, cost: Option<f64>, prices: CachePrices) -> Self {
         let CachePrices { read, write } = prices;
-        let usd = |tokens: f64, price: f64| tokens * price / MILLION;
-        let saved_usd = usd(saved as f64, read);
+        let saved_usd = saved as f64 * read / MILLION;
         // The first turn writes the context instead of reading it.
-        let once = cost.map(|cost| cost + usd(after as f64, write - read));
+        let once = cost.map(|cost| cost + after as f64 * (write - read) / MILLION);
         Cached {
-            write_usd: rounded(usd(after as f64, write)),
+            write_usd: rounded(after as f64 * write / MILLION),
             saved_usd_per_turn: rounded(saved_usd),
             pays_after_turns: pays_after(saved, Some(saved_usd), once),
         }
@@ -168,12 +171,23 @@ impl Cached {
 fn pays_after(saved: i64, saved_usd: Option<f64>, cost: Option<f64>) -> Option<u64> {
     /// The error of floating-point arithmetic on prices, in turns.
     const SLACK: f64 = 1e-9;
-    let cost = cost.filter(|_| saved > 0)?;
+    let cost = cost?;
+    if saved <= 0 {
+        return None;
+    }
     if cost <= 0.0 {
         return Some(0);
     }
-    let turns = (cost / saved_usd.filter(|usd| *usd > 0.0)? - SLACK).ceil();
-    (turns < u64::MAX as f64).then_some((turns as u64).max(1))
+    let saved_usd = saved_usd?;
+    if saved_usd <= 0.0 {
+        return None;
+    }
+    let turns = (cost / saved_usd - SLACK).ceil();
+    if turns < u64::MAX as f64 { Some((turns as u64).max(1)) } else { None }
+}
+
+fn signed(tokens: u64) -> i64 {
+    i64::try_from(tokens).unwrap_or(i64::MAX)
 }
 
 /// Rounds off the error of floating-point arithmetic.

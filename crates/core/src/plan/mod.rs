@@ -9,10 +9,12 @@ pub mod cutoff;
 pub mod economy;
 pub mod pins;
 pub mod recorded;
+pub mod removal_note;
 pub mod size;
 pub mod steps;
 pub mod summaries;
 pub mod undecipherable;
+mod weight;
 
 use std::collections::HashSet;
 
@@ -27,8 +29,8 @@ pub use cutoff::{last_bytes, legal_cuts, no_such_place};
 use carried::carried;
 use cutoff::Pairs;
 use pins::{Pin, PinRules};
-use recorded::Weight;
 use size::Size;
+use weight::Weight;
 
 /// The default beginning of a summary message.
 pub const SUMMARY_PREFIX: &str = "Here is a summary of the conversation to date:";
@@ -199,13 +201,13 @@ impl Plan {
     pub fn notes_gone(&self, notes: &[Note<'_>], gone: &[bool]) -> Vec<bool> {
         let mut superseded: HashSet<&str> = HashSet::new();
         let mut removed = vec![false; notes.len()];
-        // A note that belongs to a message goes with it from any place: a copy would take its place.
-        let may_go = |note: &Note<'_>| {
+        for (index, note) in notes.iter().enumerate().rev() {
+            // A note that belongs to a message goes with it from any place: a copy would take its place.
             let goes_from_any_place =
                 matches!(note.retention, Retention::With(_) | Retention::Replaced(_) | Retention::Copy);
-            note.before <= self.cutoff || goes_from_any_place
-        };
-        for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| may_go(note)) {
+            if note.before > self.cutoff && !goes_from_any_place {
+                continue;
+            }
             removed[index] = match note.retention {
                 Retention::Always | Retention::Lost => false,
                 Retention::WithPrevious => note.before.checked_sub(1).is_some_and(|message| gone[message]),
@@ -290,8 +292,11 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPoli
     }
     (plan.cutoff, plan.kept_from) = (cut, cut);
     plan.moved_because = moved_because;
-    let orphan = || pairing.orphaned.get(cut).is_some_and(|orphaned| *orphaned).then_some(Parted::Orphan);
-    plan.parted = pairing.split_pair(cut).map(|(call, result)| Parted::Pair(call, result)).or_else(orphan);
+    plan.parted = match pairing.split_pair(cut) {
+        Some((call, result)) => Some(Parted::Pair(call, result)),
+        None if pairing.orphaned.get(cut) == Some(&true) => Some(Parted::Orphan),
+        None => None,
+    };
     plan.carried = weight.carried();
     plan.pinned = PinRules { transcript, policy, carried: plan.carried, tally: Some(tally) }.pinned(cut);
     plan.before_summary = before_summary(&plan, transcript, policy);
@@ -318,8 +323,8 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPoli
 fn before_summary(plan: &Plan, transcript: &Transcript<'_>, policy: &CutPolicy) -> usize {
     if policy.rules.carries {
         // DeerFlow shows a carried summary to its model behind the system messages, before all others.
-        let is_system = |index: &&usize| transcript.messages[**index].role.is_system();
-        return plan.pinned.iter().take_while(is_system).count();
+        let pinned = plan.pinned.iter();
+        return pinned.take_while(|index| transcript.messages[**index].role.is_system()).count();
     }
     match transcript.format.summary_position_in(transcript) {
         SummaryPosition::AfterPinned => plan.pinned.len(),
@@ -336,25 +341,31 @@ fn before_summary(plan: &Plan, transcript: &Transcript<'_>, policy: &CutPolicy) 
 fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
     let rules = transcript.order;
     let (before, after) = plan.pinned.split_at(plan.before_summary);
-    let kept = (plan.cutoff < transcript.messages.len()).then_some(plan.cutoff);
-    let order = before
-        .iter()
-        .map(|&index| Some(index))
-        .chain([None])
-        .chain(after.iter().chain(&kept).map(|&index| Some(index)));
+    // `None` stands for the summary.
+    let mut order: Vec<Option<usize>> = before.iter().copied().map(Some).collect();
+    order.push(None);
+    order.extend(after.iter().copied().map(Some));
+    if plan.cutoff < transcript.messages.len() {
+        order.push(Some(plan.cutoff));
+    }
     let mut last: Option<(Option<usize>, Turn)> = None;
-    // A compaction can begin a conversation, though the model wrote it.
-    let is_compaction = |index: &Option<usize>| index.is_some_and(|index| transcript.has_compaction(index));
-    for index in order.filter(|index| !is_compaction(index)) {
-        let Some(turn) = index.map_or(Some(Turn::User), |index| Turn::of(&transcript.messages[index])) else {
-            continue;
+    for index in order {
+        let turn = match index {
+            None => Some(Turn::User),
+            // A compaction can begin a conversation, though the model wrote it.
+            Some(index) if transcript.has_compaction(index) => None,
+            Some(index) => Turn::of(&transcript.messages[index]),
         };
+        let Some(turn) = turn else { continue };
         let is_unchanged = matches!((last, index), (Some((Some(last), _)), Some(index)) if last + 1 == index);
-        if let Some(rule) = rules.refuses(last.map(|last| last.1), turn).filter(|_| !is_unchanged) {
+        let rule = rules.refuses(last.map(|last| last.1), turn);
+        if let Some(rule) = rule
+            && !is_unchanged
+        {
+            let name = transcript.format.name;
             let what = index.map_or("the summary".to_owned(), |index| format!("message {index}"));
             return Some(format!(
-                "{} would refuse {what} behind the pinned messages: {rule}; pin others with --pin",
-                transcript.format.name
+                "{name} would refuse {what} behind the pinned messages: {rule}; pin others with --pin"
             ));
         }
         last = Some((index, turn));

@@ -9,7 +9,7 @@ use crate::tokens::Tally;
 use crate::transcript::formats::{SummaryPosition, SummaryRole};
 use crate::transcript::speaker::{is_handed_over, is_interruption, said_texts, words_of_texts};
 use crate::transcript::text_calls::{answered_call, first_block, has_call, is_shell_output};
-use crate::transcript::{Message, Part, PartKind, Role, Transcript};
+use crate::transcript::{Message, PartKind, Role, Transcript};
 
 use crate::diagnostic::{Diagnostic, nearest, typed_pattern};
 
@@ -58,51 +58,57 @@ impl FromStr for Pin {
     type Err = Diagnostic;
 
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
-        let of_value = |why: String| {
-            let start = text.find(':').map_or(0, |colon| colon + 1);
-            Diagnostic::new(why).at(start..text.len())
+        let Some((kind, value)) = text.split_once(':') else {
+            return match text {
+                "system" => Ok(Pin::System),
+                "none" => Ok(Pin::None),
+                "user" => Ok(Pin::User(None)),
+                _ => Err(unknown_pin(text, text, &["system", "user", "none", "first:2"])),
+            };
         };
-        match text.split_once(':') {
-            None if text == "system" => Ok(Pin::System),
-            None if text == "none" => Ok(Pin::None),
-            None if text == "user" => Ok(Pin::User(None)),
-            Some(("user", size)) => {
-                let parsed = size.parse().map_err(|error: Diagnostic| error.in_part("user:".len(), size.len()));
-                match parsed? {
-                    Size::Steps(number) => {
-                        Err(of_value("steps are the assistant's: count the user's messages".to_owned())
-                            .meant(Some(format!("messages:{number}"))))
-                    }
-                    size => Ok(Pin::User(Some(size))),
+        let place = kind.len() + 1;
+        match kind {
+            "user" => match value.parse() {
+                Ok(Size::Steps(number)) => {
+                    let why = "steps are the assistant's: count the user's messages";
+                    Err(Diagnostic::new(why).at(place..text.len()).meant(Some(format!("messages:{number}"))))
                 }
-            }
-            Some(("first", count)) => count.parse().ok().filter(|count| *count > 0).map(Pin::First).ok_or_else(|| {
-                of_value(format!("`{count}` is not a number of messages from 1 up, as in first:2")).example("first:2")
-            }),
-            Some(("match", pattern)) => typed_pattern(pattern, |builder| builder).map(Pin::Match).map_err(|wrong| {
-                wrong
-                    .in_part(text.len() - pattern.len(), pattern.len())
-                    .example(format!("match:{}", regex::escape(pattern)))
-            }),
-            other => {
-                let kind = other.map_or(text, |(kind, _)| kind);
-                let meant = match other {
-                    // Of several rules none is meant alone.
-                    _ if text.contains(',') => None,
-                    Some(_) => nearest(kind, ["first", "match", "user"]),
-                    None => nearest(kind, ["system", "user", "none", "first:2"]),
-                };
-                let expected = "expected system, user, user:SIZE, first:N, match:REGEX or none";
-                Err(Diagnostic::new(expected).at(0..kind.len()).meant(meant))
-            }
+                Ok(size) => Ok(Pin::User(Some(size))),
+                Err(wrong) => {
+                    let wrong: Diagnostic = wrong;
+                    Err(wrong.in_part(place, value.len()))
+                }
+            },
+            "first" => match value.parse() {
+                Ok(count @ 1..) => Ok(Pin::First(count)),
+                _ => {
+                    let why = format!("`{value}` is not a number of messages from 1 up, as in first:2");
+                    Err(Diagnostic::new(why).at(place..text.len()).example("first:2"))
+                }
+            },
+            "match" => match typed_pattern(value, |builder| builder) {
+                Ok(pattern) => Ok(Pin::Match(pattern)),
+                Err(wrong) => {
+                    let literal = format!("match:{}", regex::escape(value));
+                    Err(wrong.in_part(place, value.len()).example(literal))
+                }
+            },
+            _ => Err(unknown_pin(text, kind, &["first", "match", "user"])),
         }
     }
 }
 
-/// The last request of the user; messages that a program hides are none.
-fn last_request(transcript: &Transcript<'_>) -> Option<usize> {
-    let is_request = |message: &Message<'_>| message.role == Role::User && !is_named(message) && !is_hidden(message);
-    transcript.messages.iter().rposition(is_request)
+/// The error of a rule of no known kind; `kinds` are those of its form.
+fn unknown_pin(text: &str, kind: &str, kinds: &[&str]) -> Diagnostic {
+    // Of several rules none is meant alone.
+    let meant = if text.contains(',') { None } else { nearest(kind, kinds.iter().copied()) };
+    let expected = "expected system, user, user:SIZE, first:N, match:REGEX or none";
+    Diagnostic::new(expected).at(0..kind.len()).meant(meant)
+}
+
+/// Whether a message is a request of the user; messages that a program hides are none.
+fn is_request(message: &Message<'_>) -> bool {
+    message.role == Role::User && !is_named(message) && !is_hidden(message)
 }
 
 /// Whether a program hides a message from the user.
@@ -142,71 +148,103 @@ impl PinRules<'_, '_> {
     /// The same where `is_earlier` says which messages are earlier summaries.
     pub(super) fn pinned_besides(&self, cutoff: usize, is_earlier: &dyn Fn(usize) -> bool) -> Vec<usize> {
         let PinRules { transcript, policy, carried, .. } = *self;
+        let messages = &transcript.messages;
         let pins = policy.pins.rsplit(|pin| matches!(pin, Pin::None)).next().unwrap_or_default();
-        let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
+        let request = if policy.rules.carries { messages.iter().rposition(is_request) } else { None };
         // An earlier summary at the front does not count as the first message.
         let stands_first = transcript.format.summary_position_in(transcript) == SummaryPosition::First;
-        let first = transcript.messages.first().filter(|first| stands_first && first.earlier);
-        let aside = carried.or(first.map(|_| 0));
-        let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
-        let behind_summary = usize::from(first.is_some());
-        let others = transcript.messages.iter().skip(behind_summary);
+        let has_summary = stands_first && messages.first().is_some_and(|first| first.earlier);
+        let aside = if has_summary { carried.or(Some(0)) } else { carried };
+        let behind_summary = usize::from(has_summary);
+        let others = messages.iter().skip(behind_summary);
         let leading = behind_summary + others.take_while(|message| message.role.is_system()).count();
-        let holds = |index| {
-            pins.iter().any(|pin| pin.holds(index, place(index), transcript, is_earlier(index), leading))
-                || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
-        };
-        let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
-        Compactions::of(transcript, policy).that_stay(cutoff).iter().for_each(|&index| stays[index] = true);
-        let by_user = pins.iter().flat_map(|pin| match pin {
-            Pin::User(size) => self.of_user(*size, cutoff, is_earlier),
-            _ => Vec::new(),
-        });
-        by_user.for_each(|index| stays[index] = true);
-        if pins.iter().any(|pin| matches!(pin, Pin::System)) {
-            last_settings(transcript, cutoff).into_iter().for_each(|index| stays[index] = true);
+        let mut stays = vec![false; cutoff];
+        for index in 0..cutoff {
+            if Some(index) == aside {
+                continue;
+            }
+            let place = index - usize::from(aside.is_some_and(|aside| aside < index));
+            let must_stay = policy.rules.carries && (Some(index) == request || is_reminder(&messages[index]));
+            stays[index] =
+                must_stay || pins.iter().any(|pin| pin.holds(index, place, transcript, is_earlier(index), leading));
         }
-        policy.typed.iter().filter(|index| **index < cutoff).for_each(|&index| stays[index] = true);
-        let joined = joined_to_the_next(&transcript.groups, cutoff);
-        let pairs = transcript.pairing.pairs.iter().copied().filter(|(_, result)| *result < cutoff);
-        let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));
-        // Mostly only system messages stay, which belong with no other message.
-        let matters = pairs.clone().any(|(one, other)| stays[one] || stays[other]);
-        let bonds = Bonds::of(if matters { pairs.collect() } else { Vec::new() });
-        spread(true, &mut stays, &bonds, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
+        for &index in Compactions::of(transcript, policy).that_stay(cutoff) {
+            stays[index] = true;
+        }
+        for pin in pins {
+            let pinned = match pin {
+                Pin::User(size) => self.of_user(*size, cutoff, is_earlier),
+                Pin::System => last_settings(transcript, cutoff),
+                _ => continue,
+            };
+            for index in pinned {
+                stays[index] = true;
+            }
+        }
+        for &index in &policy.typed {
+            if index < cutoff {
+                stays[index] = true;
+            }
+        }
+        let bonds = self.bonds(&stays);
+        let pinned = (0..cutoff).filter(|&index| stays[index]).collect();
+        spread(true, &mut stays, &bonds, pinned);
         // A call without a result is only allowed at the end, not before a summary.
-        let unanswered = transcript.pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
-        let cannot: Vec<usize> =
-            unanswered.chain((0..cutoff).filter(|&index| transcript.messages[index].is_boundary)).collect();
-        spread(false, &mut stays, &bonds, |stays| {
-            let pinned: Vec<usize> = cannot.into_iter().filter(|&index| stays[index]).collect();
-            pinned.iter().for_each(|&index| stays[index] = false);
-            pinned
-        });
+        let mut removed: Vec<usize> = Vec::new();
+        for call in &transcript.pairing.unanswered {
+            if call.message < cutoff && stays[call.message] {
+                removed.push(call.message);
+            }
+        }
+        removed.extend((0..cutoff).filter(|&index| stays[index] && messages[index].is_boundary));
+        for &index in &removed {
+            stays[index] = false;
+        }
+        spread(false, &mut stays, &bonds, removed);
         (0..cutoff).filter(|&index| stays[index]).collect()
+    }
+
+    /// The pairs of messages before a cut that belong together. There are none where none of them `stays`: mostly only
+    /// system messages do, which belong with no other message.
+    fn bonds(&self, stays: &[bool]) -> Bonds {
+        let cutoff = stays.len();
+        let joined = joined_to_the_next(&self.transcript.groups, cutoff);
+        let pairs = &self.transcript.pairing.pairs;
+        let matters = pairs.iter().any(|&(call, result)| result < cutoff && (stays[call] || stays[result]))
+            || joined.iter().any(|&index| stays[index] || stays[index + 1]);
+        let mut bonds = Vec::new();
+        if matters {
+            bonds.extend(pairs.iter().filter(|(_, result)| *result < cutoff));
+            bonds.extend(joined.into_iter().map(|index| (index, index + 1)));
+        }
+        Bonds::of(bonds)
     }
 
     /// The messages below `cutoff` that the user said, the newest first, up to the size of a rule.
     fn of_user(&self, size: Option<Size>, cutoff: usize, is_earlier: &dyn Fn(usize) -> bool) -> Vec<usize> {
         let messages = &self.transcript.messages;
-        let said = |index: &usize| !is_earlier(*index) && is_said_by_user(messages, *index);
-        let said = (0..cutoff).rev().filter(said);
-        let Some((size, tally)) = size.zip(self.tally) else { return said.collect() };
         let mut left = match size {
-            Size::Messages(number) | Size::Turns(number) | Size::Bytes(number) => number,
-            size => size.in_tokens(self.policy.context_window).unwrap_or(u64::MAX),
+            Some(Size::Messages(number) | Size::Turns(number) | Size::Bytes(number)) => number,
+            Some(size) => size.in_tokens(self.policy.context_window).unwrap_or(u64::MAX),
+            None => u64::MAX,
         };
-        let own = |index: usize| match size {
-            Size::Messages(_) | Size::Turns(_) => 1,
-            Size::Bytes(_) => messages[index].span().len() as u64,
-            _ => tally.message(index),
-        };
-        let fits = |index: &usize| {
-            let next = left.checked_sub(own(*index));
-            left = next.unwrap_or_default();
-            next.is_some()
-        };
-        said.take_while(fits).collect()
+        let mut said = Vec::new();
+        for index in (0..cutoff).rev() {
+            if is_earlier(index) || !is_said_by_user(messages, index) {
+                continue;
+            }
+            if let (Some(size), Some(tally)) = (size, self.tally) {
+                let taken = match size {
+                    Size::Messages(_) | Size::Turns(_) => 1,
+                    Size::Bytes(_) => messages[index].span().len() as u64,
+                    _ => tally.message(index),
+                };
+                let Some(rest) = left.checked_sub(taken) else { break };
+                left = rest;
+            }
+            said.push(index);
+        }
+        said
     }
 }
 
@@ -234,17 +272,18 @@ pub fn typed(transcript: &Transcript<'_>, policy: &CutPolicy, start: usize) -> V
         is_grouped[index] = true;
         is_grouped[index + 1] = true;
     }
-    let is_alone = |index: usize| {
-        let message = &messages[index];
-        !is_grouped[index]
-            && message.results.is_empty()
-            && message.calls.is_empty()
-            && !message.has_media()
-            && !message.is_boundary
-    };
-    let is_summary = |message: &Message<'_>| message.earlier || message.opens_with(&policy.summary_prefix);
-    let stays = |&index: &usize| is_alone(index) && !is_summary(&messages[index]) && is_said_by_user(messages, index);
-    (start..messages.len()).filter(stays).collect()
+    let mut found = Vec::new();
+    for (index, message) in messages.iter().enumerate().skip(start) {
+        let has_others = !message.results.is_empty() || !message.calls.is_empty() || message.has_media();
+        if is_grouped[index] || has_others || message.is_boundary {
+            continue;
+        }
+        let is_summary = message.earlier || message.opens_with(&policy.summary_prefix);
+        if !is_summary && is_said_by_user(messages, index) {
+            found.push(index);
+        }
+    }
+    found
 }
 
 /// Whether a person says something in a message, beside what programs insert and what tools answer.
@@ -253,14 +292,17 @@ pub fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
     if !message.is_user_turn() || message.is_marked_as_inserted() || is_hidden(message) || is_named(message) {
         return false;
     }
+    if message.content.parts().iter().any(|part| matches!(part.kind, PartKind::Media(_))) {
+        return true;
+    }
     let said = said_texts(message);
     let text = said.read();
-    let shows = |part: &Part<'_>| matches!(part.kind, PartKind::Media(_));
     let words = words_of_texts(said.strings());
     let speaks = words.lines().any(|line| !line.trim().is_empty() && !is_interruption(line));
-    let answer = || Some(messages.get(index + 1)?.whole_text());
-    let is_output = || is_output(message, messages.get(index.wrapping_sub(1)), &text, &words);
-    message.content.parts().iter().any(shows) || speaks && !is_handed_over(&text, answer) && !is_output()
+    if !speaks || is_handed_over(&text, || Some(messages.get(index + 1)?.whole_text())) {
+        return false;
+    }
+    !is_output(message, messages.get(index.wrapping_sub(1)), &text, &words)
 }
 
 /// Whether a message in the user's place is the output of a command in the one before it. That of one behind a summary is
@@ -268,14 +310,18 @@ pub fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
 fn is_output(message: &Message<'_>, before: Option<&Message<'_>>, text: &str, words: &str) -> bool {
     let Some(before) = before else { return false };
     if before.earlier {
-        let is_marked = || message.json.get_text("message_type").is_some_and(|kind| kind.is("observation"));
-        return is_shell_output(words, false) || is_marked();
+        let kind = message.json.get_text("message_type");
+        return kind.is_some_and(|kind| kind.is("observation")) || is_shell_output(words, false);
+    }
+    if before.role != Role::Assistant {
+        return false;
+    }
+    if before.command_beside().is_some() {
+        return true;
     }
     let said = before.whole_text();
-    let commands = || before.command_beside().is_some();
-    let shows_command = || has_call(&said) || first_block(&said).is_some();
-    let answers = || answered_call(&said, text).is_some() || is_shell_output(words, true) && shows_command();
-    before.role == Role::Assistant && (commands() || answers())
+    answered_call(&said, text).is_some()
+        || is_shell_output(words, true) && (has_call(&said) || first_block(&said).is_some())
 }
 
 /// The messages before a cut that belong in one group with the next message.
@@ -284,16 +330,21 @@ fn joined_to_the_next(groups: &[(usize, usize)], cutoff: usize) -> Vec<usize> {
         return Vec::new();
     }
     let mut change = vec![0i64; cutoff + 1];
-    for &(first, last) in groups.iter().filter(|(_, last)| *last < cutoff) {
-        change[first] += 1;
-        change[last] -= 1;
+    for &(first, last) in groups {
+        if last < cutoff {
+            change[first] += 1;
+            change[last] -= 1;
+        }
     }
     let mut open = 0;
-    let joined = change.iter().enumerate().filter_map(|(index, change)| {
+    let mut joined = Vec::new();
+    for (index, change) in change.into_iter().enumerate() {
         open += change;
-        (open > 0).then_some(index)
-    });
-    joined.collect()
+        if open > 0 {
+            joined.push(index);
+        }
+    }
+    joined
 }
 
 /// Pairs of messages that belong together.
@@ -306,7 +357,9 @@ impl Bonds {
     fn of(mut pairs: Vec<(usize, usize)>) -> Self {
         pairs.extend_from_within(..);
         let half = pairs.len() / 2;
-        pairs[half..].iter_mut().for_each(|(one, other)| std::mem::swap(one, other));
+        for (one, other) in &mut pairs[half..] {
+            std::mem::swap(one, other);
+        }
         // Both halves are almost in order, which makes this sort fast.
         pairs.sort();
         Bonds { pairs }
@@ -319,9 +372,8 @@ impl Bonds {
     }
 }
 
-/// Sets `value` for all messages that belong, directly or not, with those that `first` returns.
-fn spread(value: bool, stays: &mut [bool], bonds: &Bonds, first: impl FnOnce(&mut [bool]) -> Vec<usize>) {
-    let mut todo = first(stays);
+/// Sets `value` for all messages that belong, directly or not, with those of `todo`.
+fn spread(value: bool, stays: &mut [bool], bonds: &Bonds, mut todo: Vec<usize>) {
     while let Some(index) = todo.pop() {
         for other in bonds.with(index) {
             if stays[other] != value {

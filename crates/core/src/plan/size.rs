@@ -76,8 +76,12 @@ impl fmt::Display for Size {
             Size::From(index) => write!(out, "from:{index}"),
             Size::Since(time) => write!(out, "since:{}", time::shown(time)),
             Size::Last(seconds) => {
-                let (unit, length) = UNITS.into_iter().find(|(_, length)| seconds % length == 0).unwrap_or(UNITS[3]);
-                write!(out, "since:{}{unit}", seconds / length)
+                for (unit, length) in UNITS {
+                    if seconds % length == 0 {
+                        return write!(out, "since:{}{unit}", seconds / length);
+                    }
+                }
+                Ok(())
             }
         }
     }
@@ -88,37 +92,50 @@ impl FromStr for Size {
 
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
         let Some((kind, value)) = text.split_once(':') else {
-            let meant = of_number(text).or_else(|| of_words(text));
-            let meant = meant.or(nearest(text, KINDS).map(|kind| format!("{kind}:{}", example(kind))));
-            return Err(Diagnostic::new(format!("a size is {SIZES}")).meant(meant));
+            return Err(Diagnostic::new(format!("a size is {SIZES}")).meant(meant_by(text)));
         };
-        let of_value = |diagnostic: Diagnostic| {
-            diagnostic.at(kind.len() + 1..text.len()).example(format!("{kind}:{}", example(kind)))
-        };
-        let whole = |value: &str| whole(value).map_err(|why| of_value(Diagnostic::new(why)));
-        match kind {
-            "messages" => whole(value).map(Size::Messages),
-            "tokens" => whole(value).map(Size::Tokens),
-            "turns" => whole(value).map(Size::Turns),
-            "steps" => whole(value).map(Size::Steps),
-            "bytes" => whole(value).map(Size::Bytes),
+        let wrong = match kind {
             "fraction" => match value.parse::<f64>() {
-                Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok(Size::Fraction(fraction)),
+                Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => return Ok(Size::Fraction(fraction)),
                 _ => {
                     let why = format!(
                         "`{value}` is not a fraction: expected a number above 0 and at most 1, as in fraction:0.8"
                     );
-                    Err(of_value(Diagnostic::new(why).meant(of_percent(value))))
+                    Diagnostic::new(why).meant(of_percent(value))
                 }
+            },
+            _ if KINDS.contains(&kind) => match whole(value) {
+                Ok(number) => return Ok(of_kind(kind, number)),
+                Err(why) => Diagnostic::new(why),
             },
             _ => {
                 let what = format!("`{kind}` is not one of {}", KINDS.join(", "));
-                Err(Diagnostic::new(what)
-                    .at(0..kind.len())
-                    .meant(nearest(kind, KINDS).or_else(|| abbreviated(kind, KINDS))))
+                let meant = nearest(kind, KINDS).or_else(|| abbreviated(kind, KINDS));
+                return Err(Diagnostic::new(what).at(0..kind.len()).meant(meant));
             }
-        }
+        };
+        Err(wrong.at(kind.len() + 1..text.len()).example(format!("{kind}:{}", example(kind))))
     }
+}
+
+/// The size of a kind that counts something.
+fn of_kind(kind: &str, number: u64) -> Size {
+    match kind {
+        "messages" => Size::Messages(number),
+        "turns" => Size::Turns(number),
+        "steps" => Size::Steps(number),
+        "bytes" => Size::Bytes(number),
+        _ => Size::Tokens(number),
+    }
+}
+
+/// The size that a text without a colon probably means.
+fn meant_by(text: &str) -> Option<String> {
+    if let Some(size) = of_number(text).or_else(|| of_words(text)) {
+        return Some(size);
+    }
+    let kind = nearest(text, KINDS)?;
+    Some(format!("{kind}:{}", example(kind)))
 }
 
 /// Parses the value of `--keep`: a size, a number of messages, `none`, `from:INDEX` or `since:TIME`.
@@ -126,23 +143,28 @@ impl FromStr for Size {
 /// # Errors
 /// It is none of these.
 pub fn keep(text: &str) -> Result<Size, Diagnostic> {
-    let of_value = |kind: &str, why: &str| Diagnostic::new(why).at(kind.len() + 1..text.len());
     match text.split_once(':') {
         None if text == "0" => Err(no_size()),
         Some((kind, "0")) if KINDS.contains(&kind) => Err(no_size()),
         None if text == "none" => Ok(Size::Nothing),
         Some(("from", "last")) => Ok(Size::Messages(1)),
-        Some(("from", index)) => {
-            let number = index.parse().ok().filter(|_| index.bytes().all(|byte| byte.is_ascii_digit()));
-            let wrong = || of_value("from", "expected the index of a message, as --dry-run prints it, or last");
-            number.map(Size::From).ok_or_else(wrong)
-        }
+        Some(("from", index)) => match index.parse() {
+            // `parse` alone would accept `+5`.
+            Ok(number) if !index.starts_with('+') => Ok(Size::From(number)),
+            _ => {
+                let why = "expected the index of a message, as --dry-run prints it, or last";
+                Err(Diagnostic::new(why).at("from:".len()..text.len()))
+            }
+        },
         Some(("since", time)) => {
-            ago(time).map(Size::Last).or_else(|| time::parse(time).map(Size::Since)).ok_or_else(|| {
-                let why =
-                    "expected a time of RFC 3339 (2026-11-20T09:30:00Z), or 1d, 6h or 30m before the last message";
-                of_value("since", why)
-            })
+            if let Some(seconds) = ago(time) {
+                return Ok(Size::Last(seconds));
+            }
+            if let Some(time) = time::parse(time) {
+                return Ok(Size::Since(time));
+            }
+            let why = "expected a time of RFC 3339 (2026-11-20T09:30:00Z), or 1d, 6h or 30m before the last message";
+            Err(Diagnostic::new(why).at("since:".len()..text.len()))
         }
         None => whole(text).map(Size::Messages).or_else(|_| text.parse()),
         _ => text.parse(),
@@ -159,16 +181,16 @@ fn no_size() -> Diagnostic {
 /// # Errors
 /// It is neither.
 pub fn fit(text: &str) -> Result<Size, Diagnostic> {
-    let expected = || Diagnostic::new("expected tokens:N, fraction:F or bytes:N");
+    const EXPECTED: &str = "expected tokens:N, fraction:F or bytes:N";
     match whole(text).map(Size::Tokens).or_else(|_| text.parse::<Size>()) {
         Ok(size @ (Size::Tokens(_) | Size::Fraction(_) | Size::Bytes(_))) => Ok(size),
-        Ok(_) => Err(expected().example("tokens:8k")),
+        Ok(_) => Err(Diagnostic::new(EXPECTED).example("tokens:8k")),
         Err(diagnostic) if ["tokens:", "fraction:", "bytes:"].iter().any(|kind| text.starts_with(kind)) => {
             Err(diagnostic)
         }
         Err(diagnostic) => {
             let meant = diagnostic.corrected(text).filter(|meant| fit(meant).is_ok());
-            Err(expected().meant(meant).meant_whole("tokens:8k"))
+            Err(Diagnostic::new(EXPECTED).meant(meant).meant_whole("tokens:8k"))
         }
     }
 }
@@ -189,9 +211,16 @@ pub fn trigger(text: &str) -> Result<Size, Diagnostic> {
 
 /// The seconds of a time such as `1d`.
 fn ago(text: &str) -> Option<i64> {
-    let (_, length) = UNITS.into_iter().find(|(unit, _)| text.ends_with(*unit))?;
-    let number = text[..text.len() - 1].parse::<u32>().ok().filter(|_| !text.starts_with('+'))?;
-    Some(i64::from(number) * length)
+    for (unit, length) in UNITS {
+        if let Some(number) = text.strip_suffix(unit) {
+            // `parse` alone would accept `+5`.
+            if number.starts_with('+') {
+                return None;
+            }
+            return Some(i64::from(number.parse::<u32>().ok()?) * length);
+        }
+    }
+    None
 }
 
 fn example(kind: &str) -> &'static str {
@@ -220,19 +249,24 @@ fn of_number(text: &str) -> Option<String> {
 /// The size that `tokens=4k` or `20 messages` means.
 fn of_words(text: &str) -> Option<String> {
     let (one, other) = text.split_once(['=', ' '])?;
-    let size = |kind: &str, value: &str| {
-        let size = format!("{}:{}", nearest(kind.trim(), KINDS)?, value.trim());
-        size.parse::<Size>().ok().map(|_| size)
-    };
-    size(one, other).or_else(|| size(other, one))
+    of_kind_and_value(one, other).or_else(|| of_kind_and_value(other, one))
+}
+
+/// The size of a kind, as it may be spelled, and a value.
+fn of_kind_and_value(kind: &str, value: &str) -> Option<String> {
+    let size = format!("{}:{}", nearest(kind.trim(), KINDS)?, value.trim());
+    if size.parse::<Size>().is_ok() { Some(size) } else { None }
 }
 
 /// The fraction that a percentage means.
 fn of_percent(text: &str) -> Option<String> {
     // Without its sign, what is not much above 1 may be anything.
-    let (digits, least) = text.strip_suffix('%').map_or((text, 2.0), |digits| (digits, 1.0));
+    let (digits, least) = match text.strip_suffix('%') {
+        Some(digits) => (digits, 1.0),
+        None => (text, 2.0),
+    };
     let percent: f64 = digits.parse().ok()?;
-    (percent >= least && percent <= 100.0).then(|| (percent / 100.0).to_string())
+    if (least..=100.0).contains(&percent) { Some((percent / 100.0).to_string()) } else { None }
 }
 
 /// Parses a whole number from 1 up, with `k` for thousands and `m` for millions.
@@ -246,7 +280,7 @@ pub fn whole(text: &str) -> Result<u64, String> {
         _ => (text, 1),
     };
     // `parse` alone would accept `+5`.
-    let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten();
+    let number = if digits.starts_with('+') { None } else { digits.parse::<u64>().ok() };
     match number.and_then(|number| number.checked_mul(unit)) {
         Some(number @ 1..) => Ok(number),
         _ => Err(format!("`{text}` is not a whole number from 1 up (k and m are thousands and millions, as in 170k)")),

@@ -17,7 +17,10 @@ pub fn answers(transcript: &Transcript<'_>, summary_prefix: &str) -> Vec<usize> 
     let undivided = transcript.pairing.allowed_cuts(&transcript.groups);
     let mut found = Vec::new();
     let mut goes_on = false;
-    for (index, message) in transcript.messages.iter().enumerate().filter(|(_, message)| message.role != Role::Other) {
+    for (index, message) in transcript.messages.iter().enumerate() {
+        if message.role == Role::Other {
+            continue;
+        }
         let is_answer = message.role == Role::Assistant && !stands_for_others(message, summary_prefix);
         if is_answer && !goes_on && (undivided[index] || found.is_empty()) {
             found.push(index);
@@ -34,18 +37,24 @@ pub fn last(transcript: &Transcript<'_>, summary_prefix: &str, number: u64) -> u
     let messages = &transcript.messages;
     let answers = answers(transcript, summary_prefix);
     let number = usize::try_from(number).unwrap_or(usize::MAX).max(1);
-    let Some((&answer, before)) = answers.len().checked_sub(number).and_then(|at| answers[..=at].split_last()) else {
-        return 0;
-    };
+    let Some(at) = answers.len().checked_sub(number) else { return 0 };
+    let answer = answers[at];
     let summary = messages[..answer].iter().rposition(|message| stands_for_others(message, summary_prefix));
     let floor = summary.map_or(0, |summary| summary + 1);
-    if before.last().is_none_or(|before| *before < floor) {
+    if at == 0 || answers[at - 1] < floor {
         return floor;
     }
-    let is_of_user = |index: &usize| messages[*index].is_user_turn() && messages[*index].results.is_empty();
-    let texts = (floor..answer).rev().take_while(is_of_user);
     let undivided = transcript.pairing.allowed_cuts(&transcript.groups);
-    texts.filter(|&index| undivided[index] && is_said_by_user(messages, index)).last().unwrap_or(answer)
+    let mut first = answer;
+    for index in (floor..answer).rev() {
+        if !messages[index].is_user_turn() || !messages[index].results.is_empty() {
+            break;
+        }
+        if undivided[index] && is_said_by_user(messages, index) {
+            first = index;
+        }
+    }
+    first
 }
 
 /// Whether a message stands for messages that are gone, or looks so: once our own summary stands before it, it would be a
@@ -57,21 +66,17 @@ fn stands_for_others(message: &Message<'_>, summary_prefix: &str) -> bool {
 /// For each message whether the model that reads on wants its reasoning back; `None` if it wants none. `reader` is that
 /// model if the user names it; otherwise it is the transcript's own.
 pub fn reasoning_wanted_back(transcript: &Transcript<'_>, reader: Option<&str>) -> Option<Vec<bool>> {
-    (wanted(transcript, reader) != Reasoning::Free).then(|| {
-        let mut leads_to_calls = false;
-        let mut wanted: Vec<bool> = transcript
-            .messages
-            .iter()
-            .rev()
-            .map(|message| {
-                // Some formats spread an answer over several messages.
-                leads_to_calls = message.role == Role::Assistant && (leads_to_calls || !message.calls.is_empty());
-                leads_to_calls
-            })
-            .collect();
-        wanted.reverse();
-        wanted
-    })
+    if wanted(transcript, reader) == Reasoning::Free {
+        return None;
+    }
+    let mut is_wanted = vec![false; transcript.messages.len()];
+    let mut leads_to_calls = false;
+    for (index, message) in transcript.messages.iter().enumerate().rev() {
+        // Some formats spread an answer over several messages.
+        leads_to_calls = message.role == Role::Assistant && (leads_to_calls || !message.calls.is_empty());
+        is_wanted[index] = leads_to_calls;
+    }
+    Some(is_wanted)
 }
 
 /// The calls whose reasoning, or its signature, the model that reads on misses.
@@ -88,8 +93,11 @@ fn unsigned_calls(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Brea
     if !transcript.format.keeps_signatures || !is_loop_open(messages) {
         return Vec::new();
     }
-    let model = reader.map(str::to_owned).or_else(|| model_of(transcript));
-    if !model.is_some_and(|model| wants_signatures(&model)) {
+    let wants_them = match reader {
+        Some(model) => wants_signatures(model),
+        None => model_of(transcript).is_some_and(|model| wants_signatures(&model)),
+    };
+    if !wants_them {
         return Vec::new();
     }
     let turn = messages.iter().rposition(|message| message.is_user_turn() && has_words(message)).unwrap_or(0);
@@ -159,14 +167,12 @@ fn has_words(message: &Message<'_>) -> bool {
 
 /// The messages with calls whose reasoning the model that reads on misses.
 fn unreasoned_calls(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Breach> {
-    let thinks = || match reader {
-        Some(_) => true,
-        None => transcript.messages.iter().any(|message| message.role == Role::Assistant && has_reasoning(message)),
-    };
     let is_wanted = match wanted(transcript, reader) {
         Reasoning::Free => false,
         // Without any reasoning, the transcript's own model did not think.
-        Reasoning::Kept => !is_switched_off(transcript) && thinks(),
+        Reasoning::Kept => {
+            !is_switched_off(transcript) && (reader.is_some() || transcript.messages.iter().any(is_reasoned))
+        }
         Reasoning::Always => true,
     };
     if !is_wanted {
@@ -178,13 +184,20 @@ fn unreasoned_calls(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Br
     let mut found = Vec::new();
     for (index, message) in transcript.messages.iter().enumerate() {
         has_reason &= is_spread && !message.is_user_turn();
-        has_reason |= message.role == Role::Assistant && has_reasoning(message);
-        if let Some(call) = message.calls.first().filter(|_| message.role == Role::Assistant && !has_reason) {
+        has_reason |= is_reasoned(message);
+        if message.role == Role::Assistant
+            && !has_reason
+            && let Some(call) = message.calls.first()
+        {
             let id = call.id.map(|id| id.decode().into_owned());
             found.push(Breach { message: index, rule: ProviderRule::Unreasoned, id });
         }
     }
     found
+}
+
+fn is_reasoned(message: &Message<'_>) -> bool {
+    message.role == Role::Assistant && has_reasoning(message)
 }
 
 fn wanted(transcript: &Transcript<'_>, reader: Option<&str>) -> Reasoning {
@@ -211,10 +224,8 @@ fn is_switched_off(transcript: &Transcript<'_>) -> bool {
         (&["reasoning", "effort"], "\"none\""),
         (&["reasoning", "enabled"], "false"),
     ];
-    let is_off = |(path, off): &(&[&str], &str)| {
-        transcript.state.and_then(|request| request.at(path)).is_some_and(|value| value.raw() == *off)
-    };
-    OFF.iter().any(is_off)
+    let Some(request) = transcript.state else { return false };
+    OFF.iter().any(|(path, off)| request.at(path).is_some_and(|value| value.raw() == *off))
 }
 
 #[cfg(test)]

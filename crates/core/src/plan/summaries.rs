@@ -1,17 +1,17 @@
 //! Tells which messages are summaries of earlier compactions. The format marks them, or they stand where tcompact puts
 //! them. A text that only looks like a summary is not one: a page, a program or a model can repeat every word of it.
-//!
-//! Also: the note of `--model none` in the place of removed messages: how many were removed, by all runs.
 
-use std::fmt;
 use std::ops::Range;
 
 use crate::plan::pins::PinRules;
+use crate::plan::removal_note::RemovalNote;
 use crate::plan::{CutPolicy, carried};
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::text_calls::shell_block;
-use crate::transcript::{Content, Message, Role, Transcript, fence};
-use crate::wording::{NOTE, counted};
+use crate::transcript::{Message, Role, Transcript, fence};
+
+/// The end of an argument that was cut.
+pub const TRUNCATED: &str = "...(argument truncated)";
 
 /// Marks the summary that tcompact put into a transcript. `role` is that of summaries by this policy. Where the role
 /// changed between two runs, the summaries of both can stand one behind the other.
@@ -26,10 +26,10 @@ pub fn mark_summaries(transcript: &mut Transcript<'_>, policy: &CutPolicy, role:
 /// Sets the round of each summary that tcompact put into a transcript: what `known` says of its text, or else what it
 /// says itself. One that says nothing is of the first round.
 pub fn number_rounds(transcript: &mut Transcript<'_>, policy: &CutPolicy, known: impl Fn(&str) -> Option<u32>) {
-    for message in transcript.messages.iter_mut().filter(|message| !message.is_ours()) {
+    for message in &mut transcript.messages {
         // What an archive knows by its whole text is a summary of ours, whatever stands around it.
         let is_text = message.calls.is_empty() && message.results.is_empty();
-        if is_text && known(&message.whole_text()).is_some() {
+        if !message.is_ours() && is_text && known(&message.whole_text()).is_some() {
             (message.earlier, message.round) = (true, 1);
         }
     }
@@ -38,12 +38,22 @@ pub fn number_rounds(transcript: &mut Transcript<'_>, policy: &CutPolicy, known:
 
 fn set_rounds(transcript: &mut Transcript<'_>, policy: &CutPolicy, known: impl Fn(&str) -> Option<u32>) {
     let round_of = |text: &str| known(text).or_else(|| fence::round(text)).unwrap_or(1).max(1);
-    let beside = carried::place(transcript).filter(|_| policy.rules.carries).and_then(|place| place.text());
-    let beside = beside.map(|text| text.decode()).filter(|text| !text.is_empty());
-    let mut earlier_rounds = beside.map_or(0, |text| round_of(&text));
-    for message in transcript.messages.iter_mut().filter(|message| message.is_ours()) {
-        let noted = RemovalNote::of(message).map(|note| note.rounds);
-        message.round = noted.unwrap_or_else(|| round_of(&message.whole_text()));
+    let mut earlier_rounds = 0;
+    if policy.rules.carries
+        && let Some(place) = carried::place(transcript)
+        && let Some(text) = place.text()
+        && !text.is_empty()
+    {
+        earlier_rounds = round_of(&text.decode());
+    }
+    for message in &mut transcript.messages {
+        if !message.is_ours() {
+            continue;
+        }
+        message.round = match RemovalNote::of(message) {
+            Some(note) => note.rounds,
+            None => round_of(&message.whole_text()),
+        };
         earlier_rounds = earlier_rounds.max(message.round);
     }
     transcript.earlier_rounds = earlier_rounds;
@@ -83,9 +93,11 @@ fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> R
         follows_user |= !stays && is_by_user;
     }
     let Some(first) = found else { return 0..0 };
-    let stays = |index: &usize| pinned.binary_search(index).is_ok();
-    let follows = |index: &usize| !stays(index) && opens(*index) && is_whole(&messages[*index]);
-    first..first + 1 + (first + 1..messages.len()).take_while(follows).count()
+    let mut end = first + 1;
+    while end < messages.len() && pinned.binary_search(&end).is_err() && opens(end) && is_whole(&messages[end]) {
+        end += 1;
+    }
+    first..end
 }
 
 /// Whether a message begins as a summary of ours does, and may be one. Few do, so the beginning is looked at first.
@@ -124,93 +136,10 @@ fn is_whole(message: &Message<'_>) -> bool {
 
 /// Whether the message before one has the command of an agent without tools. The output follows as a message of the user.
 fn follows_command(messages: &[Message<'_>], index: usize) -> bool {
-    let Some(before) = index.checked_sub(1).map(|before| &messages[before]) else { return false };
-    let has_command = || before.content.texts().iter().any(|text| shell_block(&text.decode(), || true).is_some());
-    before.role == Role::Assistant && before.calls.is_empty() && (before.command_beside().is_some() || has_command())
-}
-
-pub(super) const OPENING: &str = NOTE;
-/// The end of an argument that was cut.
-pub const TRUNCATED: &str = "...(argument truncated)";
-const REMOVED: &str = " removed";
-const ROUNDS: (&str, &str) = (" in ", " rounds");
-const ARCHIVE: &str = "; ";
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RemovalNote {
-    pub messages: u64,
-    pub tokens: u64,
-    /// How many rounds of compaction removed them.
-    pub rounds: u32,
-    /// What it says of the archive that keeps them, where there is one.
-    pub archive: Option<String>,
-}
-
-impl fmt::Display for RemovalNote {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (messages, tokens) = (counted(self.messages, "earlier message"), counted(self.tokens, "token"));
-        write!(out, "{OPENING}{messages}{REMOVED}")?;
-        if self.rounds > 1 {
-            write!(out, "{}{}{}", ROUNDS.0, self.rounds, ROUNDS.1)?;
-        }
-        write!(out, ", {tokens}")?;
-        self.archive.iter().try_for_each(|archive| write!(out, "{ARCHIVE}{archive}"))?;
-        out.write_str("]")
+    let Some((before, _)) = messages[..index].split_last() else { return false };
+    if before.role != Role::Assistant || !before.calls.is_empty() {
+        return false;
     }
-}
-
-impl RemovalNote {
-    /// Reads a message that is such a note, and nothing else.
-    pub fn of(message: &Message<'_>) -> Option<Self> {
-        let text = match &message.content {
-            Content::Text(text) => *text,
-            Content::Parts(parts) if parts.len() == 1 => message.content.first_text()?,
-            Content::Parts(_) => return None,
-        };
-        let has_only_content = message.calls.is_empty() && message.results.is_empty();
-        (has_only_content && text.starts_with(OPENING)).then(|| RemovalNote::read(&text.decode()))?
-    }
-
-    fn read(text: &str) -> Option<Self> {
-        let inside = text.trim().strip_prefix(OPENING)?.strip_suffix(']')?;
-        let (messages, rest) = inside.split_once(REMOVED)?;
-        let (rounds, rest) = rest.split_once(", ")?;
-        let rounds = match rounds {
-            "" => 1,
-            rounds => rounds.strip_prefix(ROUNDS.0)?.strip_suffix(ROUNDS.1)?.parse().ok()?,
-        };
-        let (tokens, archive) = rest.split_once(ARCHIVE).map_or((rest, None), |(tokens, kept)| (tokens, Some(kept)));
-        let number =
-            |counted: &str, noun: &str| counted.strip_suffix(['s']).unwrap_or(counted).strip_suffix(noun)?.parse().ok();
-        Some(RemovalNote {
-            messages: number(messages, " earlier message")?,
-            tokens: number(tokens, " token")?,
-            rounds,
-            archive: archive.map(str::to_owned),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_note_is_read_as_it_is_written() {
-        for (messages, tokens, rounds, archive) in
-            [(1, 1, 1, None), (2, 0, 2, Some("they are kept in a; they are kept in b].md")), (25, 2036, 14, None)]
-        {
-            let note = RemovalNote { messages, tokens, rounds, archive: archive.map(str::to_owned) };
-            assert_eq!(RemovalNote::read(&note.to_string()), Some(note));
-        }
-        let one = RemovalNote { messages: 1, tokens: 1, rounds: 1, archive: None };
-        assert_eq!(one.to_string(), "[tcompact: 1 earlier message removed, 1 token]");
-        // Notes of earlier versions count, too.
-        assert_eq!(RemovalNote::read("[tcompact: 1 earlier messages removed, 1 tokens]"), Some(one));
-        for other in
-            ["", "[tcompact: 1 earlier message removed, 1 token", "[tcompact: x earlier messages removed, 1 token]"]
-        {
-            assert_eq!(RemovalNote::read(other), None);
-        }
-    }
+    before.command_beside().is_some()
+        || before.content.texts().iter().any(|text| shell_block(&text.decode(), || true).is_some())
 }

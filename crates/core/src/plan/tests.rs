@@ -4,7 +4,7 @@ use regex::Regex;
 
 use crate::plan::summaries::mark_summaries;
 use crate::plan::*;
-use crate::presets::recipe::moved_cut;
+use crate::presets::pairs::moved_cut;
 use crate::tokens::Counter;
 use crate::transcript::formats::{SummaryRole, by_name};
 use crate::transcript::framing::read_for_test as read;

@@ -2,7 +2,6 @@
 
 use crate::tokens::models::maker_of;
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::entries::CompactionEntry;
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::named_models::{model_of, models_before};
 use crate::transcript::{Message, Part, PartKind, Role, Transcript};
@@ -42,12 +41,14 @@ impl Evidence {
 
     /// Whether the reader cannot decrypt what a model has written into a message.
     fn is_against(&self, message: &Message<'_>, writer: Option<&str>) -> bool {
-        let mut encrypted = encrypted_parts(message).peekable();
-        if encrypted.peek().is_none() {
+        if encrypted_parts(message).next().is_none() {
             return false;
         }
         let is_refused = self.refused.is_some_and(|refused| message.span().end <= refused);
-        self.drops_all || is_refused || self.is_of_other_maker(writer) || encrypted.any(|part| is_damaged(part.json))
+        self.drops_all
+            || is_refused
+            || self.is_of_other_maker(writer)
+            || encrypted_parts(message).any(|part| is_damaged(part.json))
     }
 
     fn is_of_other_maker(&self, writer: Option<&str>) -> bool {
@@ -85,20 +86,25 @@ pub fn needless_entries<'a>(transcript: &Transcript<'a>, reader: Option<&str>, d
     let evidence = Evidence::of(transcript, reader, drops_all);
     let places: Vec<usize> = entries.iter().map(|entry| entry.message.span().start).collect();
     let writers = models_before(transcript, &places);
-    let is_needless = |(entry, writer): &(&CompactionEntry<'a>, &Option<String>)| {
-        entry.is_restorable && evidence.is_against(&entry.message, writer.as_deref())
-    };
-    let last_first = entries.iter().zip(&writers).rev();
-    last_first.take_while(is_needless).map(|(entry, _)| entry.message.json).collect()
+    let mut found = Vec::new();
+    for (entry, writer) in entries.iter().zip(&writers).rev() {
+        if !entry.is_restorable || !evidence.is_against(&entry.message, writer.as_deref()) {
+            break;
+        }
+        found.push(entry.message.json);
+    }
+    found
 }
 
 /// Whether what is encrypted cannot be what the provider wrote: it is not a text, or has characters of no encoding, as a
 /// mask does.
 fn is_damaged(compaction: Json<'_>) -> bool {
     let Some(encrypted) = compaction.get("encrypted_content") else { return false };
-    let is_of_encoding = |c: char| c.is_ascii_alphanumeric() || "+/=_-.:~".contains(c);
-    encrypted.kind() != JsonKind::String
-        || encrypted.text().is_some_and(|text| !text.decode().trim().chars().all(is_of_encoding))
+    if encrypted.kind() != JsonKind::String {
+        return true;
+    }
+    let Some(text) = encrypted.text() else { return false };
+    text.decode().trim().chars().any(|c| !c.is_ascii_alphanumeric() && !"+/=_-.:~".contains(c))
 }
 
 /// Where it is recorded that the provider refused what is encrypted, if it has answered nothing since then.
@@ -106,7 +112,14 @@ fn refused_at(transcript: &Transcript<'_>) -> Option<usize> {
     let refused = transcript.format.refused_encryption.as_ref()?;
     let answer = transcript.messages.iter().rfind(|message| message.role == Role::Assistant);
     let behind = answer.map_or(0, |answer| answer.span().end);
-    let notes = transcript.notes.iter().rev().map(|note| note.json);
-    let mut since = notes.take_while(|note| note.span().start >= behind);
-    since.find(|note| refused.is_in(*note)).map(|note| note.span().start)
+    for note in transcript.notes.iter().rev() {
+        let start = note.json.span().start;
+        if start < behind {
+            return None;
+        }
+        if refused.is_in(note.json) {
+            return Some(start);
+        }
+    }
+    None
 }

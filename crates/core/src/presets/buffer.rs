@@ -42,7 +42,8 @@ impl Buffer {
             Buffer::TypeAndContent => (type_and_content, "\n\n"),
             Buffer::RoleAndContent => (role_and_content, "\n"),
         };
-        messages.into_iter().map(write_message).collect::<Vec<_>>().join(separator)
+        let written: Vec<String> = messages.into_iter().map(write_message).collect();
+        written.join(separator)
     }
 }
 
@@ -64,12 +65,13 @@ fn names<'a>(message: &Message<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
 
 fn element(message: &Message<'_>) -> String {
     let kind = attribute(&names(message).0);
-    let parts = match read_content(message) {
+    let mut parts: Vec<String> = match read_content(message) {
         ReadContent::Text(text) => vec![escaped(&text.decode())],
         ReadContent::Printed(value) => vec![escaped(&repr(value))],
         ReadContent::List(parts) => parts.into_iter().filter_map(part).collect(),
     };
-    let content = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    parts.retain(|part| !part.is_empty());
+    let content = parts.join(" ");
     let calls = calls(message);
     if calls.is_empty() {
         return format!("<message type={kind}>{content}</message>");
@@ -88,9 +90,13 @@ fn calls<'m, 'a>(message: &'m Message<'a>) -> Vec<&'m Call<'a>> {
     if message.role != Role::Assistant {
         return Vec::new();
     }
-    let at = |place: CallPlace| message.calls.iter().filter(|call| call.place == place).collect::<Vec<_>>();
-    let listed = at(CallPlace::List);
-    if listed.is_empty() { at(CallPlace::FunctionCall) } else { listed }
+    for place in [CallPlace::List, CallPlace::FunctionCall] {
+        let calls: Vec<&Call<'a>> = message.calls.iter().filter(|call| call.place == place).collect();
+        if !calls.is_empty() {
+            return calls;
+        }
+    }
+    Vec::new()
 }
 
 fn call(call: &Call<'_>) -> String {
@@ -131,41 +137,61 @@ fn part(part: &Part<'_>) -> Option<String> {
     if holds_data(block) {
         return None;
     }
-    let text = |key: &str| block.get_text(key).map(|text| text.decode().into_owned()).filter(|text| !text.is_empty());
-    let document = |text: String| escaped(&truncated(&text, LONGEST_DOCUMENT));
     let kind = block.get_text("type")?.decode();
     match &*kind {
-        "text" => text("text").map(|text| escaped(&text)),
-        "reasoning" => text("reasoning").map(|text| format!("<reasoning>{}</reasoning>", escaped(&text))),
-        "image" | "audio" | "video" => text("url")
-            .map(|url| format!("<{kind} url={} />", attribute(&url)))
-            .or_else(|| text("file_id").map(|id| format!("<{kind} file_id={} />", attribute(&id)))),
+        "text" => Some(escaped(&text_in(block, "text")?)),
+        "reasoning" => Some(format!("<reasoning>{}</reasoning>", escaped(&text_in(block, "reasoning")?))),
+        "image" | "audio" | "video" => {
+            if let Some(url) = text_in(block, "url") {
+                return Some(format!("<{kind} url={} />", attribute(&url)));
+            }
+            Some(format!("<{kind} file_id={} />", attribute(&text_in(block, "file_id")?)))
+        }
         "image_url" => {
             let url = block.at(&["image_url", "url"])?.text()?.decode();
-            (!url.is_empty()).then(|| format!("<image url={} />", attribute(&url)))
+            if url.is_empty() { None } else { Some(format!("<image url={} />", attribute(&url))) }
         }
-        "text-plain" => text("text").map(document),
+        "text-plain" => Some(document(&text_in(block, "text")?)),
         "server_tool_call" => {
-            let [id, name] = ["id", "name"].map(|key| attribute(&text(key).unwrap_or_default()));
-            let arguments = document(block.get("args").map_or("{}".to_owned(), json));
+            let id = attribute(&text_in(block, "id").unwrap_or_default());
+            let name = attribute(&text_in(block, "name").unwrap_or_default());
+            let arguments = document(&block.get("args").map_or("{}".to_owned(), json));
             Some(format!("<server_tool_call id={id} name={name}>{arguments}</server_tool_call>"))
         }
         "server_tool_result" => {
-            let [id, status] = ["tool_call_id", "status"].map(|key| attribute(&text(key).unwrap_or_default()));
-            let output = block.get("output").filter(|output| !output.is_falsy()).map(json).unwrap_or_default();
-            let output = document(output);
+            let id = attribute(&text_in(block, "tool_call_id").unwrap_or_default());
+            let status = attribute(&text_in(block, "status").unwrap_or_default());
+            let output = match block.get("output") {
+                Some(output) if !output.is_falsy() => document(&json(output)),
+                _ => String::new(),
+            };
             Some(format!("<server_tool_result tool_call_id={id} status={status}>{output}</server_tool_result>"))
         }
         _ => None,
     }
 }
 
+/// The text of a member of a part, if it has any.
+fn text_in<'a>(block: Json<'a>, key: &str) -> Option<Cow<'a, str>> {
+    let text = block.get_text(key)?.decode();
+    if text.is_empty() { None } else { Some(text) }
+}
+
+fn document(text: &str) -> String {
+    escaped(&truncated(text, LONGEST_DOCUMENT))
+}
+
 /// Whether a part holds data, which no summarizer is sent.
 fn holds_data(block: Json<'_>) -> bool {
-    let is_data = |url: Option<Json<'_>>| url.and_then(|url| url.text()).is_some_and(|url| url.starts_with("data:"));
-    block.get("base64").is_some_and(|data| !data.is_falsy())
-        || is_data(block.get("url"))
-        || is_data(block.at(&["image_url", "url"]))
+    if block.get("base64").is_some_and(|data| !data.is_falsy()) {
+        return true;
+    }
+    for url in [block.get("url"), block.at(&["image_url", "url"])].into_iter().flatten() {
+        if url.text().is_some_and(|url| url.starts_with("data:")) {
+            return true;
+        }
+    }
+    false
 }
 
 fn line(message: &Message<'_>) -> String {
@@ -185,14 +211,20 @@ fn texts(message: &Message<'_>) -> String {
     match read_content(message) {
         ReadContent::Text(text) => text.decode().into_owned(),
         ReadContent::Printed(value) => repr(value),
-        ReadContent::List(parts) => parts
-            .into_iter()
-            .filter_map(|part| match part.json.get_text("type") {
-                Some(kind) => kind.is("text").then(|| part.json.get_text("text")).flatten(),
-                None => part.json.text(),
-            })
-            .map(|text| text.decode())
-            .collect(),
+        ReadContent::List(parts) => {
+            let mut out = String::new();
+            for part in parts {
+                let text = match part.json.get_text("type") {
+                    Some(kind) if kind.is("text") => part.json.get_text("text"),
+                    Some(_) => None,
+                    None => part.json.text(),
+                };
+                if let Some(text) = text {
+                    out.push_str(&text.decode());
+                }
+            }
+            out
+        }
     }
 }
 
@@ -201,7 +233,8 @@ fn type_and_content(message: &Message<'_>) -> String {
         ReadContent::Text(text) => text.decode().into_owned(),
         ReadContent::Printed(value) => repr(value),
         ReadContent::List(parts) => {
-            format!("[{}]", parts.into_iter().map(|part| repr(part.json)).collect::<Vec<_>>().join(", "))
+            let printed: Vec<String> = parts.into_iter().map(|part| repr(part.json)).collect();
+            format!("[{}]", printed.join(", "))
         }
     };
     format!("{}: {content}", names(message).0)

@@ -78,15 +78,17 @@ fn text_of<'a>(result: &Message<'a>) -> String {
             repr(value, &mut printed);
             return printed;
         }
-        ReadContent::List(parts) => {
-            let of_part = |part: &Part<'a>| match part.kind {
-                PartKind::Text(text) => Some(text),
-                _ => untyped_text(part.json),
-            };
-            parts.into_iter().filter_map(of_part).collect()
-        }
+        ReadContent::List(parts) => parts.into_iter().filter_map(text_of_part).collect(),
     };
-    texts.iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
+    let texts: Vec<_> = texts.iter().map(|text| text.decode()).collect();
+    texts.join("\n")
+}
+
+fn text_of_part<'a>(part: &Part<'a>) -> Option<Text<'a>> {
+    match part.kind {
+        PartKind::Text(text) => Some(text),
+        _ => untyped_text(part.json),
+    }
 }
 
 /// The text of a block without a type, which `DeepAgents` treats as text.
@@ -100,19 +102,26 @@ fn is_text(json: Json<'_>) -> bool {
 
 /// Maps the id of each call to the file that it read, if it read one. Of repeated ids the last call counts.
 fn read_files(before: &[Message<'_>]) -> HashMap<String, Option<String>> {
-    let calls = before.iter().flat_map(|message| &message.calls);
-    calls.filter_map(|call| Some((call.id?.decode().into_owned(), read_path(call)))).collect()
+    let mut read = HashMap::new();
+    for call in before.iter().flat_map(|message| &message.calls) {
+        if let Some(id) = call.id {
+            read.insert(id.decode().into_owned(), read_path(call));
+        }
+    }
+    read
 }
 
 fn read_path(call: &Call<'_>) -> Option<String> {
-    call.name.filter(|name| name.is("read_file"))?;
+    if !call.name?.is("read_file") {
+        return None;
+    }
     let json = match call.arguments {
         Arguments::Text(text) => text.decode_json(),
         Arguments::Value(value) => value.raw().into(),
         Arguments::Absent => return None,
     };
     let path = Source::of_arguments(&json)?.first()?.get_text("file_path")?.decode().into_owned();
-    Some(path).filter(|path| !path.is_empty())
+    if path.is_empty() { None } else { Some(path) }
 }
 
 /// Cuts a read file to its beginning and says how to read the rest.
@@ -127,16 +136,18 @@ fn cut(text: &str, path: &str) -> String {
 fn beside_media(result: &Message<'_>, note: &str) -> String {
     let text = json!({"type": "text", "text": note}).to_string();
     let ReadContent::List(parts) = read_content(result) else { return json!(note).to_string() };
-    let media =
-        parts.into_iter().map(|part| part.json).filter(|json| json.kind() == JsonKind::Object && !is_text(*json));
-    let blocks: Vec<String> = [text].into_iter().chain(media.map(|json| json.raw().to_owned())).collect();
+    let mut blocks = vec![text];
+    for part in parts {
+        if part.json.kind() == JsonKind::Object && !is_text(part.json) {
+            blocks.push(part.json.raw().to_owned());
+        }
+    }
     if blocks.len() == 1 { json!(note).to_string() } else { format!("[{}]", blocks.join(", ")) }
 }
 
 /// Makes a valid file name of a call's id.
 fn file_name(id: &str) -> String {
-    let name: String =
-        id.chars().map(|c| if matches!(c, '.' | '/' | '\\') || c.is_control() { '_' } else { c }).collect();
+    let name = id.replace(|c: char| matches!(c, '.' | '/' | '\\') || c.is_control(), "_");
     if name.len() <= LONGEST_NAME && !name.is_empty() {
         return name;
     }
@@ -162,13 +173,15 @@ fn note(id: &str, path: &str, text: &str) -> String {
     } else {
         "These are the first and the last lines of the result only"
     };
-    let caveats: Vec<&str> = [
-        (!all).then_some("`... [N lines truncated] ...` stands where N lines between the first and the last ones are left out"),
-        clipped.then_some("a line that has more than 1000 characters is cut off behind its first 1000 characters wherever it is shown"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let mut caveats: Vec<&str> = Vec::new();
+    if !all {
+        caveats.push(
+            "`... [N lines truncated] ...` stands where N lines between the first and the last ones are left out",
+        );
+    }
+    if clipped {
+        caveats.push("a line that has more than 1000 characters is cut off behind its first 1000 characters wherever it is shown");
+    }
     let caveats = if caveats.is_empty() { String::new() } else { format!(" ({})", caveats.join("; ")) };
     let mut sample = numbered(head, 1);
     if !all {
@@ -184,22 +197,19 @@ fn note(id: &str, path: &str, text: &str) -> String {
 /// Numbers lines, aligned.
 fn numbered(lines: &[&str], first: usize) -> String {
     let width = (first + lines.len()).saturating_sub(1).to_string().len();
-    let numbered = lines.iter().enumerate().map(|(at, line)| {
-        let clipped = beginning(line, SHOWN_CHARS);
-        format!("{:>width$}  {clipped}", first + at)
-    });
-    numbered.collect::<Vec<_>>().join("\n")
+    let mut numbered: Vec<String> = Vec::with_capacity(lines.len());
+    for (at, line) in lines.iter().enumerate() {
+        numbered.push(format!("{:>width$}  {}", first + at, beginning(line, SHOWN_CHARS)));
+    }
+    numbered.join("\n")
 }
 
 /// Splits lines like Python's `splitlines`.
 fn split_lines(text: &str) -> Vec<&str> {
-    let ends = |c: char| {
-        matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
-    };
     let mut lines = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let end = rest.find(ends).unwrap_or(rest.len());
+        let end = rest.find(ends_line).unwrap_or(rest.len());
         lines.push(&rest[..end]);
         rest = &rest[end..];
         let newline = if rest.starts_with("\r\n") { 2 } else { rest.chars().next().map_or(0, char::len_utf8) };
@@ -208,23 +218,34 @@ fn split_lines(text: &str) -> Vec<&str> {
     lines
 }
 
+fn ends_line(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
 /// The block types of such reasoning.
 const BOUND: [&str; 3] = ["thinking", "redacted_thinking", "reasoning_content"];
 
 /// The edits that remove bound reasoning from the kept messages.
 pub fn remove_bound(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Edit> {
-    let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
-    let stay = stay.map(|index| &transcript.messages[index]).filter(|message| message.role == Role::Assistant);
-    stay.flat_map(without_reasoning).collect()
+    let mut edits = Vec::new();
+    for index in plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len()) {
+        let message = &transcript.messages[index];
+        if message.role == Role::Assistant {
+            edits.extend(without_reasoning(message));
+        }
+    }
+    edits
 }
 
 fn without_reasoning(message: &Message<'_>) -> Vec<Edit> {
     let ReadContent::List(parts) = read_content(message) else { return Vec::new() };
     let kinds = bound_kinds(message);
-    let is_bound = |index: &usize| {
-        parts[*index].json.get_text("type").is_some_and(|kind| kinds.iter().any(|bound| kind.is(bound)))
-    };
-    let bound: Vec<usize> = (0..parts.len()).filter(is_bound).collect();
+    let mut bound: Vec<usize> = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        if part.json.get_text("type").is_some_and(|kind| kind.is_in(&kinds)) {
+            bound.push(index);
+        }
+    }
     let spans: Vec<_> = parts.iter().map(|part| part.json.span()).collect();
     bound.chunk_by(|a, b| a + 1 == *b).map(|run| removal(&spans, run[0], run[run.len() - 1] + 1)).collect()
 }

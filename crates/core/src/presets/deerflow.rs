@@ -72,7 +72,10 @@ pub fn read(section: &ConfigSection<'_>) -> Result<Config, Failure> {
     let enabled = section.get("enabled", "true or false", boolean)?.unwrap_or(false);
     let model = section.get("model_name", "a string or null", or_null(text))?.flatten();
     let triggers = section.triggers()?;
-    let keep = keys.get("keep").map(|json| section.amount("keep".to_owned(), json)).transpose()?;
+    let keep = match keys.get("keep") {
+        Some(json) => Some(section.amount("keep".to_owned(), json)?),
+        None => None,
+    };
     let trim = section.get("trim_tokens_to_summarize", "a whole number or null", or_null(whole))?;
     let prompt = section.get("summary_prompt", "a string or null", or_null(text))?.flatten();
     section.get("skill_file_read_tool_names", "a list of strings", texts)?;
@@ -84,8 +87,14 @@ pub fn read(section: &ConfigSection<'_>) -> Result<Config, Failure> {
         let disabled = Some(format!("summarization is not enabled in {file}"));
         return Ok(Config { disabled, ..Config::default() });
     }
-    let sizes = triggers.iter().map(|amount| section.size(amount, At::Least)).collect::<Result<Vec<_>, _>>()?;
-    let kept = keep.as_ref().map_or(Ok("messages:20".to_owned()), |amount| section.size(amount, At::Most))?;
+    let mut sizes = Vec::new();
+    for amount in &triggers {
+        sizes.push(section.size(amount, At::Least)?);
+    }
+    let kept = match &keep {
+        Some(amount) => section.size(amount, At::Most)?,
+        None => "messages:20".to_owned(),
+    };
     let of_window = triggers.iter().chain(&keep).any(|amount| amount.unit == "fraction");
     let mut flags =
         vec![given("preset", vec!["deerflow".to_owned()]), given("keep", vec![kept]), section.trim_tokens(trim)];
@@ -133,18 +142,25 @@ impl ConfigSection<'_> {
 
     /// The value of a key, parsed by `read`, if the key exists.
     fn get<T>(&self, key: &str, wanted: &str, read: impl Fn(&Json) -> Option<T>) -> Result<Option<T>, Failure> {
-        let json = self.keys.get(key);
-        json.map(|json| read(json).ok_or_else(|| self.wrong(key, &found(json), wanted))).transpose()
+        let Some(json) = self.keys.get(key) else { return Ok(None) };
+        match read(json) {
+            Some(value) => Ok(Some(value)),
+            None => Err(self.wrong(key, &found(json), wanted)),
+        }
     }
 
     fn triggers(&self) -> Result<Vec<ConfigSize>, Failure> {
+        let mut sizes = Vec::new();
         match self.keys.get("trigger") {
-            None | Some(Json::Null) => Ok(vec![]),
+            None | Some(Json::Null) => {}
             Some(Json::Array(items)) => {
-                items.iter().enumerate().map(|(at, json)| self.amount(format!("trigger[{at}]"), json)).collect()
+                for (at, json) in items.iter().enumerate() {
+                    sizes.push(self.amount(format!("trigger[{at}]"), json)?);
+                }
             }
-            Some(json) => Ok(vec![self.amount("trigger".to_owned(), json)?]),
+            Some(json) => sizes.push(self.amount("trigger".to_owned(), json)?),
         }
+        Ok(sizes)
     }
 
     fn amount(&self, key: String, json: &Json) -> Result<ConfigSize, Failure> {
@@ -152,13 +168,13 @@ impl ConfigSection<'_> {
             return Err(self.wrong(&key, &found(json), "a type and a value, as in {type: tokens, value: 4000}"));
         };
         let [unit, value] = ["type", "value"].map(|name| map.get(name).unwrap_or(&Json::Null));
-        let units = ["fraction", "tokens", "messages"].into_iter();
-        let Some(unit) = units.into_iter().find(|name| unit == name) else {
+        let Some(unit) = ["fraction", "tokens", "messages"].into_iter().find(|name| unit == name) else {
             return Err(self.wrong(&format!("{key}.type"), &found(unit), "fraction, tokens or messages"));
         };
-        let wrong = || self.wrong(&format!("{key}.value"), &found(value), "a number");
-        let value = number(value).ok_or_else(wrong)?;
-        Ok(ConfigSize { key, unit, value })
+        match number(value) {
+            Some(value) => Ok(ConfigSize { key, unit, value }),
+            None => Err(self.wrong(&format!("{key}.value"), &found(value), "a number")),
+        }
     }
 
     /// A size as a flag takes it.
@@ -168,16 +184,16 @@ impl ConfigSection<'_> {
             Number::Whole(whole) => (Some(whole), whole as f64),
             Number::Float(float) => (None, float),
         };
-        let wrong = |wanted| Err(self.wrong(&format!("{key}.value"), &float.to_string(), wanted));
-        match (*unit, whole) {
-            ("fraction", _) if float > 0.0 && float <= 1.0 => Ok(format!("fraction:{float}")),
-            ("fraction", _) => wrong("a fraction above 0 and at most 1"),
-            _ if float <= 0.0 => wrong("a number above 0"),
-            (_, Some(whole)) => Ok(format!("{unit}:{whole}")),
-            (_, None) if at == At::Least => Ok(format!("{unit}:{}", float.ceil() as u64)),
-            ("tokens", None) => Ok(format!("tokens:{}", (float as u64).max(1))),
-            _ => wrong("a whole number, since DeerFlow fails at a float when it comes to cut"),
-        }
+        let wanted = match (*unit, whole) {
+            ("fraction", _) if float > 0.0 && float <= 1.0 => return Ok(format!("fraction:{float}")),
+            ("fraction", _) => "a fraction above 0 and at most 1",
+            _ if float <= 0.0 => "a number above 0",
+            (_, Some(whole)) => return Ok(format!("{unit}:{whole}")),
+            (_, None) if at == At::Least => return Ok(format!("{unit}:{}", float.ceil() as u64)),
+            ("tokens", None) => return Ok(format!("tokens:{}", (float as u64).max(1))),
+            _ => "a whole number, since DeerFlow fails at a float when it comes to cut",
+        };
+        Err(self.wrong(&format!("{key}.value"), &float.to_string(), wanted))
     }
 
     fn trim_tokens(&self, trim: Option<Option<i128>>) -> FlagOfConfig {
@@ -232,7 +248,8 @@ fn boolean(json: &Json) -> Option<bool> {
 fn whole(json: &Json) -> Option<i128> {
     match number(json)? {
         Number::Whole(whole) => Some(whole),
-        Number::Float(float) => (float.fract() == 0.0).then_some(float as i128),
+        Number::Float(float) if float.fract() == 0.0 => Some(float as i128),
+        Number::Float(_) => None,
     }
 }
 
@@ -245,8 +262,13 @@ fn number(json: &Json) -> Option<Number> {
         }
         Json::String(text) => {
             let text = text.trim();
-            let float = || text.parse().ok().filter(|float: &f64| float.is_finite()).map(Number::Float);
-            text.parse().ok().map(Number::Whole).or_else(float)
+            if let Ok(whole) = text.parse() {
+                return Some(Number::Whole(whole));
+            }
+            match text.parse::<f64>() {
+                Ok(float) if float.is_finite() => Some(Number::Float(float)),
+                _ => None,
+            }
         }
         _ => None,
     }

@@ -37,8 +37,12 @@ const COERCIONS: [(&str, Coercion); 3] =
     [("openai-chat", Coercion::Converted), ("anthropic", Coercion::Unchecked), ("langchain", Coercion::Done)];
 
 fn coercion(format: &Format) -> Coercion {
-    let found = COERCIONS.iter().find(|(name, _)| *name == format.name);
-    found.map_or(Coercion::Unknown, |(_, coercion)| *coercion)
+    for (name, coercion) in COERCIONS {
+        if name == format.name {
+            return coercion;
+        }
+    }
+    Coercion::Unknown
 }
 
 /// The entry that makes the reducer of a state drop all its messages; `None` if no such reducer takes the format.
@@ -61,30 +65,41 @@ pub const NO_UPDATE: &str = "null\n";
 /// for removed messages becomes null.
 pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
     let format = transcript.format;
-    let remove_all = remove_all(format).map(|entry| Style::spaced().write(&entry));
-    let stay = remaining(transcript, plan, summary, edits).into_iter().map(|text| in_state(format, text));
-    let messages: Vec<String> = remove_all.into_iter().chain(stay).collect();
+    let mut messages: Vec<String> = Vec::new();
+    if let Some(entry) = remove_all(format) {
+        messages.push(Style::spaced().write(&entry));
+    }
+    for text in remaining(transcript, plan, summary, edits) {
+        messages.push(in_state(format, text));
+    }
     let beside = match summary {
         Some(Placed::Beside(text)) => format!(", \"{}\": {}", carried::KEY, Value::from(text.as_str())),
         _ => String::new(),
     };
-    let event = transcript.state.and_then(compaction::event_place);
-    let event = event.map_or_else(String::new, |_| format!(", \"{}\": null", compaction::EVENT_KEY));
+    let event = match transcript.state.and_then(compaction::event_place) {
+        Some(_) => format!(", \"{}\": null", compaction::EVENT_KEY),
+        None => String::new(),
+    };
     format!("{{\"messages\": [{}]{beside}{event}}}\n", messages.join(", "))
 }
 
 /// Converts a message to the form that `update_state` takes.
 fn in_state(format: &Format, text: String) -> String {
-    let source = Source::of(&text).ok();
-    let message = source.as_ref().and_then(Source::first);
-    message.and_then(|message| converted(format, &Object::of(message))).unwrap_or(text)
+    if let Ok(source) = Source::of(&text)
+        && let Some(message) = source.first()
+        && let Some(converted) = converted(format, &Object::of(message))
+    {
+        return converted;
+    }
+    text
 }
 
 /// A message in the form that `update_state` takes; `None` if it takes the message unchanged.
 fn converted(format: &Format, message: &Object<'_>) -> Option<String> {
     match coercion(format) {
         // In Chat Completions a message with calls may lack content; langchain-core requires it.
-        Coercion::Converted => message.get("content").is_none().then(|| with_first(message.json, "\"content\": null")),
+        Coercion::Converted if message.get("content").is_none() => Some(with_first(message.json, "\"content\": null")),
+        Coercion::Converted => None,
         Coercion::Done => without_encoding(format, message),
         Coercion::Unchecked | Coercion::Unknown => None,
     }
@@ -101,15 +116,18 @@ fn without_encoding(format: &Format, message: &Object<'_>) -> Option<String> {
         Role::Other => "chat",
     };
     let around = if message.get("lc").is_some() { "kwargs" } else { "data" };
-    let fields = message.get(around).filter(|fields| fields.kind() == JsonKind::Object).unwrap_or(message.json);
-    match fields.get("type") {
-        // JavaScript writes no type among the fields.
-        None => Some(with_first(fields, &format!("\"type\": \"{kind}\""))),
-        Some(named) if named.text().is_some_and(|named| named.is(kind)) => {
-            (fields.span() != message.json.span()).then(|| fields.raw().to_owned())
-        }
-        Some(named) => Some(edited_value(fields, vec![Edit { range: named.span(), text: format!("\"{kind}\"") }])),
+    let fields = match message.get(around) {
+        Some(fields) if fields.kind() == JsonKind::Object => fields,
+        _ => message.json,
+    };
+    // JavaScript writes no type among the fields.
+    let Some(named) = fields.get("type") else {
+        return Some(with_first(fields, &format!("\"type\": \"{kind}\"")));
+    };
+    if !named.text().is_some_and(|named| named.is(kind)) {
+        return Some(edited_value(fields, vec![Edit { range: named.span(), text: format!("\"{kind}\"") }]));
     }
+    if fields.span() == message.json.span() { None } else { Some(fields.raw().to_owned()) }
 }
 
 /// Writes an object with `member`, a key and its value, as its first member.
@@ -121,14 +139,20 @@ fn with_first(object: Json<'_>, member: &str) -> String {
 
 /// The index of the first kept message that `update_state` rejects in any form, and why, to follow "message 3".
 pub fn refused_by_state(transcript: &Transcript<'_>, plan: &Plan) -> Option<(usize, String)> {
-    let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
-    stay.map(|index| (index, &transcript.messages[index])).find_map(|(index, message)| {
-        let why = match converted(transcript.format, &Object::of(message.json)) {
-            None => state_refusal(message.role, &Object::of(message.json)),
-            Some(text) => state_refusal(message.role, &Object::of(Source::of(&text).ok()?.first()?)),
-        };
-        Some((index, why?))
-    })
+    for index in plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len()) {
+        if let Some(why) = refused_in_state(transcript.format, &transcript.messages[index]) {
+            return Some((index, why));
+        }
+    }
+    None
+}
+
+/// Why `update_state` rejects a message as the update has it; `None` if it accepts it.
+fn refused_in_state(format: &Format, message: &Message<'_>) -> Option<String> {
+    match converted(format, &Object::of(message.json)) {
+        None => state_refusal(message.role, &Object::of(message.json)),
+        Some(text) => state_refusal(message.role, &Object::of(Source::of(&text).ok()?.first()?)),
+    }
 }
 
 /// Why `LangChain` rejects a message, to follow "message 3"; `None` if it accepts it.
@@ -141,8 +165,9 @@ pub fn refusal(format: &Format, message: &Message<'_>) -> Option<String> {
             let Some(content) = object.get("content") else {
                 return Some("has no content, which LangChain requires".to_owned());
             };
-            let wrong = check_content(message.role, content).or_else(|| check_texts(message));
-            wrong.or_else(|| check_fields(message.role, &object))
+            check_content(message.role, content)
+                .or_else(|| check_texts(message))
+                .or_else(|| check_fields(message.role, &object))
         }
         Coercion::Unknown => Some(format!("is of the format {}, which LangChain does not read", format.name)),
     }
@@ -161,10 +186,12 @@ fn check_content(role: Role, content: Json<'_>) -> Option<String> {
     }
     match content.kind() {
         JsonKind::String => None,
-        JsonKind::Array => content
-            .items()
-            .find(|item| !matches!(item.kind(), JsonKind::String | JsonKind::Object))
-            .map(|item| format!("has {} in its content, where LangChain takes texts and objects", item.kind().noun())),
+        JsonKind::Array => {
+            let mut items = content.items();
+            let wrong = items.find(|item| !matches!(item.kind(), JsonKind::String | JsonKind::Object))?;
+            let noun = wrong.kind().noun();
+            Some(format!("has {noun} in its content, where LangChain takes texts and objects"))
+        }
         kind => Some(format!("has {} for its content, where LangChain takes a text or a list", kind.noun())),
     }
 }
@@ -172,12 +199,16 @@ fn check_content(role: Role, content: Json<'_>) -> Option<String> {
 /// Rejects text blocks whose text is not a string, list or object: `LangChain` cannot count them.
 fn check_texts(message: &Message<'_>) -> Option<String> {
     let Content::Parts(parts) = &message.content else { return None };
-    parts.iter().find_map(|part| {
-        let is_text = part.json.get_text("type").is_some_and(|kind| kind.is("text"));
-        let text = part.json.get("text").filter(|_| is_text)?;
-        let wrong = !matches!(text.kind(), JsonKind::String | JsonKind::Array | JsonKind::Object);
-        wrong.then(|| format!("has {} for a text, which LangChain cannot count", text.kind().noun()))
-    })
+    for part in parts.iter() {
+        if !part.json.get_text("type").is_some_and(|kind| kind.is("text")) {
+            continue;
+        }
+        let Some(text) = part.json.get("text") else { continue };
+        if !matches!(text.kind(), JsonKind::String | JsonKind::Array | JsonKind::Object) {
+            return Some(format!("has {} for a text, which LangChain cannot count", text.kind().noun()));
+        }
+    }
+    None
 }
 
 fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
@@ -187,85 +218,110 @@ fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
     if object.get("message_type").is_some() {
         return Some("has a message_type, which clashes with LangChain's own argument of that name".to_owned());
     }
-    let object_or_none = |key: &&str| {
-        let value = object.get(key).filter(|value| *key == "additional_kwargs" || !value.is_falsy());
-        value.is_some_and(|value| value.kind() != JsonKind::Object)
-    };
     if object.get("id").is_some_and(|id| !matches!(id.kind(), JsonKind::Null | JsonKind::String | JsonKind::Number)) {
         return Some("has an id that is not a text".to_owned());
     }
-    if let Some(key) = ["additional_kwargs", "response_metadata"].into_iter().find(object_or_none) {
-        return Some(format!("has {key} that are not an object"));
+    for key in ["additional_kwargs", "response_metadata"] {
+        let Some(value) = object.get(key) else { continue };
+        let may_be_falsy = key == "response_metadata";
+        if value.kind() != JsonKind::Object && !(may_be_falsy && value.is_falsy()) {
+            return Some(format!("has {key} that are not an object"));
+        }
     }
-    let name = object.get("name").filter(|name| name.kind() != JsonKind::Null);
-    if let Some(name) = name.filter(|name| name.kind() != JsonKind::String) {
-        return Some(format!("has {} for its name, where LangChain takes a text", name.kind().noun()));
+    let name = object.get("name").map_or(JsonKind::Null, |name| name.kind());
+    if !matches!(name, JsonKind::Null | JsonKind::String) {
+        return Some(format!("has {} for its name, where LangChain takes a text", name.noun()));
     }
     match role {
-        Role::Function if name.is_none() => Some("answers a function and has no name".to_owned()),
-        Role::Tool => {
-            let id = object.get("tool_call_id").filter(|id| id.kind() != JsonKind::Null);
-            let status = object.get("status").filter(|status| status.kind() != JsonKind::Null);
-            let known =
-                |status: Json<'_>| status.text().is_some_and(|status| status.is("success") || status.is("error"));
-            match id.map(|id| id.kind()) {
-                None => Some("is a result and has no tool_call_id".to_owned()),
-                Some(JsonKind::Array | JsonKind::Object) => Some("has a tool_call_id that is not a text".to_owned()),
-                Some(_) => status
-                    .filter(|status| !known(*status))
-                    .map(|_| "has a status that is neither success nor error".to_owned()),
-            }
-        }
-        Role::Assistant => {
-            let calls = object.get("tool_calls");
-            if calls.is_some_and(|calls| !calls.is_falsy() && calls.kind() != JsonKind::Array) {
-                return Some("has tool_calls that are not a list".to_owned());
-            }
-            let calls = calls.into_iter().flat_map(|calls| calls.items());
-            calls.enumerate().find_map(|(index, call)| check_call(index, call))
-        }
+        Role::Function if name == JsonKind::Null => Some("answers a function and has no name".to_owned()),
+        Role::Tool => check_result(object),
+        Role::Assistant => check_calls(object.get("tool_calls")?),
         _ => None,
     }
 }
 
+/// Checks the members of a result that tell which call it answers, and how that ended.
+fn check_result(object: &Object<'_>) -> Option<String> {
+    match object.get("tool_call_id").map_or(JsonKind::Null, |id| id.kind()) {
+        JsonKind::Null => return Some("is a result and has no tool_call_id".to_owned()),
+        JsonKind::Array | JsonKind::Object => return Some("has a tool_call_id that is not a text".to_owned()),
+        _ => {}
+    }
+    let status = object.get("status")?;
+    let is_known = status.text().is_some_and(|status| status.is("success") || status.is("error"));
+    if is_known || status.kind() == JsonKind::Null {
+        return None;
+    }
+    Some("has a status that is neither success nor error".to_owned())
+}
+
+fn check_calls(calls: Json<'_>) -> Option<String> {
+    if !calls.is_falsy() && calls.kind() != JsonKind::Array {
+        return Some("has tool_calls that are not a list".to_owned());
+    }
+    for (index, call) in calls.items().enumerate() {
+        if let Some(what) = check_call(call) {
+            return Some(format!("calls a tool (call {index}) and the call {what}"));
+        }
+    }
+    None
+}
+
 const NO_OBJECT: &str = "has arguments that are not a JSON object";
 
-fn check_call(index: usize, call: Json<'_>) -> Option<String> {
-    let no_name = || Some("has no name".to_owned());
-    let is_wrong_id = |id: Json<'_>| !matches!(id.kind(), JsonKind::Null | JsonKind::String);
-    let what = match call.get("function") {
-        _ if call.kind() != JsonKind::Object => Some(format!("is {}", call.kind().noun())),
-        _ if call.get("id").is_some_and(is_wrong_id) => Some("has an id that is not a text".to_owned()),
-        Some(_) if call.get("id").is_none() => Some("has no id".to_owned()),
-        Some(function) if function.get_text("name").is_none() => no_name(),
-        Some(function) => check_arguments(function.get("arguments")),
-        None => {
-            let missing = ["name", "args", "id"].into_iter().find(|key| call.get(key).is_none());
-            let known = ["name", "args", "id", "type", "extras"];
-            let extra = || call.entries().find(|(key, _)| !known.iter().any(|known| key.is(known)));
-            match missing {
-                Some(key) => Some(format!("has neither function nor {key}")),
-                None if call.get("args").is_some_and(|args| args.kind() != JsonKind::Object) => {
-                    Some(NO_OBJECT.to_owned())
-                }
-                None if call.get_text("name").is_none() => no_name(),
-                None => extra().map(|(key, _)| format!("has {}, which LangChain does not know there", key.decode())),
-            }
+const NO_NAME: &str = "has no name";
+
+/// What is wrong with a call, to follow "the call".
+fn check_call(call: Json<'_>) -> Option<String> {
+    if call.kind() != JsonKind::Object {
+        return Some(format!("is {}", call.kind().noun()));
+    }
+    let id = call.get("id");
+    if id.is_some_and(|id| !matches!(id.kind(), JsonKind::Null | JsonKind::String)) {
+        return Some("has an id that is not a text".to_owned());
+    }
+    let Some(function) = call.get("function") else { return check_flat_call(call) };
+    if id.is_none() {
+        return Some("has no id".to_owned());
+    }
+    if function.get_text("name").is_none() {
+        return Some(NO_NAME.to_owned());
+    }
+    check_arguments(function.get("arguments"))
+}
+
+/// What is wrong with a call in the form of `LangChain` itself.
+fn check_flat_call(call: Json<'_>) -> Option<String> {
+    for key in ["name", "args", "id"] {
+        if call.get(key).is_none() {
+            return Some(format!("has neither function nor {key}"));
         }
-    };
-    what.map(|what| format!("calls a tool (call {index}) and the call {what}"))
+    }
+    if call.get("args").is_some_and(|args| args.kind() != JsonKind::Object) {
+        return Some(NO_OBJECT.to_owned());
+    }
+    if call.get_text("name").is_none() {
+        return Some(NO_NAME.to_owned());
+    }
+    for (key, _) in call.entries() {
+        if !key.is_in(&["name", "args", "id", "type", "extras"]) {
+            return Some(format!("has {}, which LangChain does not know there", key.decode()));
+        }
+    }
+    None
 }
 
 fn check_arguments(arguments: Option<Json<'_>>) -> Option<String> {
     let Some(arguments) = arguments else { return Some("has no arguments".to_owned()) };
-    let is_object = |json: Json<'_>| json.kind() == JsonKind::Object;
-    let object = match arguments.text() {
+    let kind = match arguments.text() {
         Some(text) => {
-            Source::of_arguments(&text.decode_json()).is_some_and(|source| source.first().is_some_and(is_object))
+            let json = text.decode_json();
+            let source = Source::of_arguments(&json);
+            source.as_ref().and_then(Source::first).map(|value| value.kind())
         }
-        None => is_object(arguments),
+        None => Some(arguments.kind()),
     };
-    (!object).then(|| NO_OBJECT.to_owned())
+    if kind == Some(JsonKind::Object) { None } else { Some(NO_OBJECT.to_owned()) }
 }
 
 #[cfg(test)]

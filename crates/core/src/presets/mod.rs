@@ -22,6 +22,7 @@ pub mod buffer;
 pub mod deepagents;
 pub mod deerflow;
 pub mod langgraph;
+pub mod pairs;
 pub mod python;
 pub mod recipe;
 pub mod trim;

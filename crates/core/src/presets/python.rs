@@ -121,10 +121,10 @@ fn index<'t>(messages: &'t str, path: &str) -> Result<&'t str, String> {
         return Err(format!("'str' object has no attribute '{attribute}'"));
     };
     // Python's indices have only digits; Rust's numbers may have a sign.
-    let digits = Some(index).filter(|index| index.bytes().all(|byte| byte.is_ascii_digit()));
-    let index: usize = digits
-        .and_then(|digits| digits.parse().ok())
-        .ok_or_else(|| "string indices must be integers, not 'str'".to_owned())?;
+    let index: usize = match index.parse() {
+        Ok(number) if !index.starts_with('+') => number,
+        _ => return Err("string indices must be integers, not 'str'".to_owned()),
+    };
     let (at, c) = messages.char_indices().nth(index).ok_or("string index out of range")?;
     Ok(&messages[at..at + c.len_utf8()])
 }
@@ -135,17 +135,21 @@ fn repr(text: &str) -> String {
     repr
 }
 
-fn convert(value: &str, kind: char) -> Result<String, String> {
-    let escaped = |c: char| match u32::from(c) {
+/// A character as Python's `ascii` writes it.
+fn ascii(c: char) -> String {
+    match u32::from(c) {
         0..=0x7f => c.to_string(),
         point @ 0x80..=0xff => format!("\\x{point:02x}"),
         point @ 0x100..=0xffff => format!("\\u{point:04x}"),
         point => format!("\\U{point:08x}"),
-    };
+    }
+}
+
+fn convert(value: &str, kind: char) -> Result<String, String> {
     match kind {
         's' => Ok(value.to_owned()),
         'r' => Ok(repr(value)),
-        'a' => Ok(repr(value).chars().map(escaped).collect()),
+        'a' => Ok(repr(value).chars().map(ascii).collect()),
         _ => Err(format!("Unknown conversion specifier {kind}")),
     }
 }
@@ -153,14 +157,13 @@ fn convert(value: &str, kind: char) -> Result<String, String> {
 /// Pads a value by `[[fill]align][0][width][.precision][s]`, the whole syntax for strings.
 fn pad(value: &str, spec: &str) -> Result<String, String> {
     let chars: Vec<char> = spec.chars().collect();
-    let is_align = |c: &char| matches!(c, '<' | '>' | '^' | '=');
     let (fill, align, rest) = match chars.as_slice() {
-        [fill, align, rest @ ..] if is_align(align) => (*fill, *align, rest),
-        [align, rest @ ..] if is_align(align) => (' ', *align, rest),
+        [fill, align @ ('<' | '>' | '^' | '='), rest @ ..] => (*fill, *align, rest),
+        [align @ ('<' | '>' | '^' | '='), rest @ ..] => (' ', *align, rest),
         rest => (' ', '<', rest),
     };
     // A zero before the width is the fill character unless one is given; it does not align text.
-    let has_fill = matches!(chars.as_slice(), [_, align, ..] if is_align(align));
+    let has_fill = matches!(chars.as_slice(), [_, '<' | '>' | '^' | '=', ..]);
     let (fill, rest) = match rest {
         ['0', rest @ ..] => (if has_fill { fill } else { '0' }, rest),
         rest => (fill, rest),
@@ -172,13 +175,17 @@ fn pad(value: &str, spec: &str) -> Result<String, String> {
         return Err("Sign not allowed in string format specifier".to_owned());
     }
     let rest: String = rest.iter().collect();
-    let code = rest.chars().last().filter(|last| last.is_alphabetic());
-    if let Some(code) = code.filter(|code| *code != 's') {
+    if let Some(code) = rest.chars().last()
+        && code.is_alphabetic()
+        && code != 's'
+    {
         return Err(format!("Unknown format code '{code}' for object of type 'str'"));
     }
     let rest = rest.strip_suffix('s').unwrap_or(&rest);
-    let (width, precision) = rest.split_once('.').map_or((rest, None), |(width, precision)| (width, Some(precision)));
-    let number = |digits: &str| digits.parse::<usize>().map_err(|_| "Invalid format specifier".to_owned());
+    let (width, precision) = match rest.split_once('.') {
+        Some((width, precision)) => (width, Some(precision)),
+        None => (rest, None),
+    };
     let value: String = match precision {
         Some(precision) => beginning(value, number(precision)?).to_owned(),
         None => value.to_owned(),
@@ -195,8 +202,12 @@ fn pad(value: &str, spec: &str) -> Result<String, String> {
         '^' => missing / 2,
         _ => 0,
     };
-    let fill_text = |count: usize| std::iter::repeat_n(fill, count).collect::<String>();
-    Ok(fill_text(before) + &value + &fill_text(missing - before))
+    let fill = String::from(fill);
+    Ok(fill.repeat(before) + &value + &fill.repeat(missing - before))
+}
+
+fn number(digits: &str) -> Result<usize, String> {
+    digits.parse().map_err(|_| "Invalid format specifier".to_owned())
 }
 
 #[cfg(test)]

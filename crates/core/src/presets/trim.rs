@@ -43,7 +43,9 @@ impl Counting {
     /// The total of some messages, to which others may be added.
     fn sum<'a>(messages: &[Counted<'_, 'a>]) -> ScaledTotal<'a> {
         let mut total = ScaledTotal::default();
-        messages.iter().for_each(|(tokens, message)| total.add(*tokens, message));
+        for (tokens, message) in messages {
+            total.add(*tokens, message);
+        }
         total
     }
 
@@ -107,20 +109,16 @@ fn fitting_part<'a>(
     let before = Counting::sum(kept);
     let content = read_content(message);
     if let ReadContent::List(parts) = &content {
-        let from = |first: usize| {
-            let rest: Vec<Part<'a>> = parts[first..].iter().map(|part| (*part).clone()).collect();
-            with_content(message, Content::Parts(rest.into()))
-        };
         let fits = |first: usize| {
             let mut total = before.clone();
-            let partial = from(first);
+            let partial = with_parts(message, &parts[first..]);
             total.add(counting.counter.count(&partial), &partial);
             counting.tokens(&total) <= limit
         };
         // Fewer parts never have a larger total, scaled or not.
         let left_out = binary_search_max(parts.len(), |count| count == 0 || !fits(count)) + 1;
         if left_out < parts.len() {
-            return Some(from(left_out));
+            return Some(with_parts(message, &parts[left_out..]));
         }
     }
     let text = match content {
@@ -139,17 +137,18 @@ fn fitting_part<'a>(
         return None;
     }
     // The start of each line; the last line is empty if the text ends in a line end.
-    let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let mut starts: Vec<usize> = vec![0];
+    starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
     let before = counting.tokens(&before);
-    let start_of = |count: usize| starts[starts.len() - count];
     let count = binary_search_max(starts.len(), |count| {
-        let partial = with_content(message, Content::Text(Text::plain(&text[start_of(count)..])));
+        let end = &text[starts[starts.len() - count]..];
+        let partial = with_content(message, Content::Text(Text::plain(end)));
         before + counting.counter.count(&partial) <= limit
     });
     if count == 0 {
         return None;
     }
-    let kept = lines.get_or_init(|| text[start_of(count)..].to_owned());
+    let kept = lines.get_or_init(|| text[starts[starts.len() - count]..].to_owned());
     Some(with_content(message, Content::Text(Text::plain(kept))))
 }
 
@@ -161,6 +160,11 @@ fn begins_history(message: &Message<'_>) -> bool {
 
 fn with_content<'a>(message: &Message<'a>, content: Content<'a>) -> Message<'a> {
     Message { content, ..message.clone() }
+}
+
+fn with_parts<'a>(message: &Message<'a>, parts: &[&Part<'a>]) -> Message<'a> {
+    let parts: Vec<Part<'a>> = parts.iter().map(|part| (*part).clone()).collect();
+    with_content(message, Content::Parts(parts.into()))
 }
 
 /// The end of a text that stays.
@@ -181,12 +185,19 @@ pub fn sections(new: &str, earlier: Option<&str>, limit: u64, counter: Counter) 
         }
         None => (String::new(), cut(new, limit, Keep::First, counter)),
     };
-    let section = |name: &str, text: &str| format!("<{name}>\n{}\n</{name}>", escaped(text));
-    // A blank line is behind the earlier one, also where nothing is new.
-    let earlier = (!earlier.is_empty()).then(|| section("existing_summary", &earlier) + "\n");
-    let new = (!new.is_empty()).then(|| section("new_messages", &new));
-    let sections: Vec<String> = earlier.into_iter().chain(new).collect();
-    (!sections.is_empty()).then(|| sections.join("\n"))
+    let mut sections: Vec<String> = Vec::new();
+    if !earlier.is_empty() {
+        // A blank line is behind the earlier one, also where nothing is new.
+        sections.push(section("existing_summary", &earlier) + "\n");
+    }
+    if !new.is_empty() {
+        sections.push(section("new_messages", &new));
+    }
+    if sections.is_empty() { None } else { Some(sections.join("\n")) }
+}
+
+fn section(name: &str, text: &str) -> String {
+    format!("<{name}>\n{}\n</{name}>", escaped(text))
 }
 
 /// As much of one end of a text as fits into a message of `limit` tokens. If that is nothing but white space, `limit`
@@ -195,7 +206,8 @@ fn cut(text: &str, limit: u64, keep: Keep, counter: Counter) -> String {
     if python::strip(text).is_empty() {
         return String::new();
     }
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    ends.push(text.len());
     let piece = |chars: usize| match keep {
         Keep::First => &text[..ends[chars]],
         Keep::Last => &text[ends[ends.len() - 1 - chars]..],

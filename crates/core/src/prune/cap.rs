@@ -11,10 +11,9 @@ use crate::transcript::media::replace_data;
 use crate::transcript::source::Source;
 
 use crate::prune::by_message;
+use crate::prune::note::{OPENING, is_pruned, note, outside_notes};
 use crate::prune::results::clipped;
-use crate::prune::rule::{
-    Amount, IsReplaced, OPENING, ProposedChange, RuleKind, is_pruned, note, outside_notes, replace_text,
-};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, replace_text};
 use crate::prune::scene::{Scene, ToolResult};
 use crate::prune::way_back::first_error_line;
 use crate::redact::{cut_before, cut_behind};
@@ -49,25 +48,39 @@ pub(super) struct CutNote {
 impl CutNote {
     /// What the note says behind the amount, for a text in three parts of which the middle one is left out.
     fn more(&self, [head, middle, tail]: &[&str; 3]) -> String {
-        let is_named = !self.names_error || [head, tail].iter().any(|part| first_error_line(part).is_some());
-        let error = if is_named { None } else { first_error_line(middle) };
-        let error = error.map(|line| format!("; among them: {}", clipped(line)));
-        error.unwrap_or_default() + &self.way_back
+        if self.names_error
+            && first_error_line(head).is_none()
+            && first_error_line(tail).is_none()
+            && let Some(line) = first_error_line(middle)
+        {
+            return format!("; among them: {}{}", clipped(line), self.way_back);
+        }
+        self.way_back.clone()
     }
 }
 
 fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let Amount::Length(limit) = amount else { return Vec::new() };
-    let long = scene.results().iter().filter(|result| scene.may_touch(result) && !is_replaced(result));
-    long.filter_map(|result| cap(scene, result, limit)).collect()
+    let mut changes = Vec::new();
+    for result in scene.results() {
+        if scene.may_touch(result) && !is_replaced(result) {
+            changes.extend(cap(scene, result, limit));
+        }
+    }
+    changes
 }
 
 /// The change that cuts the longest results of a message, so that all lose at least so many tokens together.
 pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<ProposedChange> {
-    let results = scene.results().iter().filter(|result| result.message == message && scene.may_touch(result));
-    let sizes: Vec<u64> = results.clone().map(|result| scene.text_tokens(result)).collect();
+    let mut results: Vec<&ToolResult<'_, '_>> = Vec::new();
+    for result in scene.results() {
+        if result.message == message && scene.may_touch(result) {
+            results.push(result);
+        }
+    }
+    let sizes: Vec<u64> = results.iter().map(|result| scene.text_tokens(result)).collect();
     let each = level(&sizes, sizes.iter().sum::<u64>().saturating_sub(excess))?;
-    by_message(results.filter_map(|result| cap(scene, result, each))).pop()
+    by_message(results.into_iter().filter_map(|result| cap(scene, result, each))).pop()
 }
 
 fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option<ProposedChange> {
@@ -79,14 +92,22 @@ fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option
     }
     let way_back = scene.archive.map(|archive| archive.place_of(result.message)).unwrap_or_default();
     let cut_note = CutNote { names_error: result.is_outcome(), way_back };
-    let in_place =
-        || shortened(&result.output.strings(), &result.output.duplicate_strings(), counter, limit, &cut_note);
-    let as_a_whole = || {
-        let shorter = cut(&with_notes(text), limit, counter, &cut_note);
-        let is_shorter = !result.has_media && counter.count_text(&shorter) < tokens;
-        is_shorter.then(|| replace_text(result, &shorter))
+    let (strings, again) = (result.output.strings(), result.output.duplicate_strings());
+    let mut edits = match shortened(&strings, &again, counter, limit, &cut_note) {
+        Some(edits) => edits,
+        // No text can take the place of media.
+        None if result.has_media => return None,
+        None => {
+            let shorter = cut(&with_notes(text), limit, counter, &cut_note);
+            if counter.count_text(&shorter) >= tokens {
+                return None;
+            }
+            replace_text(result, &shorter)
+        }
     };
-    let mut edits = in_place().or_else(as_a_whole).filter(|edits| !edits.is_empty())?;
+    if edits.is_empty() {
+        return None;
+    }
     edits.extend(scene.without_copies(result));
     Some(ProposedChange { message: result.message, edits, ..ProposedChange::default() })
 }
@@ -115,12 +136,12 @@ fn shortened(
         let shorter = if *size <= level { text.to_string() } else { cut_text_or_json(text, level, counter, cut_note) };
         left += counter.count_text(&shorter);
         let written = Value::from(shorter).to_string();
-        let same = again.iter().filter_map(|strings| strings.get(at));
-        edits.extend(
-            [&strings[at]].into_iter().chain(same).map(|string| Edit { range: string.span(), text: written.clone() }),
-        );
+        edits.push(Edit { range: strings[at].span(), text: written.clone() });
+        for same in again.iter().filter_map(|strings| strings.get(at)) {
+            edits.push(Edit { range: same.span(), text: written.clone() });
+        }
     }
-    (left <= limit).then_some(edits)
+    if left <= limit { Some(edits) } else { None }
 }
 
 /// A text with a note in place of the data of media in it.
@@ -137,7 +158,7 @@ pub(super) fn level(sizes: &[u64], limit: u64) -> Option<u64> {
     for (at, size) in sorted.iter().enumerate() {
         let share = left / (sorted.len() - at) as u64;
         if *size > share {
-            return (share >= LEAST || sizes.len() == 1).then_some(share);
+            return if share >= LEAST || sizes.len() == 1 { Some(share) } else { None };
         }
         left -= size;
     }
@@ -156,13 +177,13 @@ fn cut_json(text: &str, limit: u64, counter: Counter, cut_note: &CutNote) -> Opt
     let source = Source::of(text).ok()?;
     let object = source.first()?;
     // The longest strings are cut; the rest of the object stays.
-    let strings: Vec<Json<'_>> =
-        object.entries().map(|(_, value)| value).filter(|value| value.text().is_some()).collect();
+    let members = object.entries().map(|(_, value)| value);
+    let strings: Vec<Json<'_>> = members.filter(|value| value.text().is_some()).collect();
     let sizes: Vec<u64> = strings.iter().map(|string| counter.count_text(string.raw())).collect();
     let around = counter.count_text(text).saturating_sub(sizes.iter().sum());
     let edits = shortened(&strings, &[], counter, limit.checked_sub(around + around / 4 + 4)?, cut_note)?;
     let shorter = apply(text, &edits);
-    (counter.count_text(&shorter) <= limit).then_some(shorter)
+    if counter.count_text(&shorter) <= limit { Some(shorter) } else { None }
 }
 
 /// Cuts a text to its beginning and its end, with a note between them. The cuts are at line ends where there are some
@@ -192,9 +213,8 @@ fn cut_to(text: &str, bytes: usize, cut_note: &CutNote) -> String {
     let tail = &rest[outside_notes(rest, tail_start(rest, bytes - bytes / 2)).end..];
     let middle = &rest[..rest.len() - tail.len()];
     let note = note(&format!("{}{LEFT_OUT}{}", amount(middle), cut_note.more(&[head, middle, tail])));
-    let newline = |is_needed: bool| if is_needed { "\n" } else { "" };
-    let before = newline(!head.is_empty() && !head.ends_with('\n'));
-    let behind = newline(!tail.is_empty() && !tail.starts_with('\n'));
+    let before = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+    let behind = if tail.is_empty() || tail.starts_with('\n') { "" } else { "\n" };
     format!("{head}{before}{note}{behind}{tail}")
 }
 
@@ -221,20 +241,26 @@ fn amount(middle: &str) -> String {
 
 /// How many lines an earlier cut left out where this line is.
 fn left_out_before(line: &str) -> Option<usize> {
-    let (amount, _) = Some(line).filter(|line| is_pruned(line) && line.ends_with(']'))?.split_once(LEFT_OUT)?;
+    if !is_pruned(line) || !line.ends_with(']') {
+        return None;
+    }
+    let (amount, _) = line.split_once(LEFT_OUT)?;
     amount.strip_suffix(" lines")?.rsplit(' ').next()?.parse().ok()
 }
 
 /// The end of a text's beginning of at most so many bytes.
 fn head_end(text: &str, bytes: usize) -> usize {
     let at = cut_before(text, bytes);
-    let line = text[..at].rfind('\n').map(|line| line + 1);
-    line.filter(|line| *line >= at / 2).unwrap_or(at)
+    match text[..at].rfind('\n') {
+        Some(line) if line + 1 >= at / 2 => line + 1,
+        _ => at,
+    }
 }
 
 /// The start of a text's end of at most so many bytes.
 fn tail_start(text: &str, bytes: usize) -> usize {
     let at = cut_behind(text, text.len().saturating_sub(bytes));
-    let line = text[at..].find('\n').map(|line| at + line + 1);
-    line.filter(|line| text.len() - line >= (text.len() - at) / 2).unwrap_or(at)
+    let Some(line) = text[at..].find('\n') else { return at };
+    let start = at + line + 1;
+    if text.len() - start >= (text.len() - at) / 2 { start } else { at }
 }

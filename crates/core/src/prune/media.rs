@@ -14,7 +14,8 @@ use crate::transcript::outputs::OutputShape;
 use crate::transcript::pieces::Piece;
 use crate::transcript::{Message, Role, outputs, provider_texts};
 
-use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, inside_quotes, is_element, note, replace_text};
+use crate::prune::note::note;
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, inside_quotes, is_element, replace_text};
 use crate::prune::scene::{Age, Scene, ToolResult};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -60,17 +61,22 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
         media.extend(media_of(scene, message, read, original));
     }
     let messages: Vec<usize> = media.iter().map(|medium| medium.message).collect();
-    let old = scene.is_old(age, &messages);
-    let old = media
-        .iter()
-        .zip(old)
-        .filter(|(medium, is_old)| *is_old && scene.touchable[medium.message] && !is_text_of_user(scene, medium));
-    let is_attached = |medium: &&FoundMedium<'_>| matches!(medium.place, MediumPlace::Attachment { .. });
-    let (attached, inside): (Vec<_>, Vec<_>) = old.map(|(medium, _)| medium).partition(is_attached);
+    let mut changes = Vec::new();
+    let mut attached: Vec<&FoundMedium<'_>> = Vec::new();
+    for (medium, is_old) in media.iter().zip(scene.is_old(age, &messages)) {
+        if !is_old || !scene.touchable[medium.message] || is_text_of_user(scene, medium) {
+            continue;
+        }
+        match medium.place {
+            MediumPlace::Attachment { .. } => attached.push(medium),
+            MediumPlace::Value(_) | MediumPlace::InText(_) => changes.extend(replace(scene, medium)),
+        }
+    }
     // All attachments of a message are in one list, which one edit replaces.
-    let attached = attached.chunk_by(|one, next| one.message == next.message);
-    let attached = attached.filter_map(|media| detach(scene, media));
-    inside.into_iter().filter_map(|medium| replace(scene, medium)).chain(attached).collect()
+    for media in attached.chunk_by(|one, next| one.message == next.message) {
+        changes.extend(detach(scene, media));
+    }
+    changes
 }
 
 /// The media of a message, in order. `read` can have its secrets masked; `original` has not.
@@ -92,14 +98,16 @@ fn media_of<'s>(
     read.pieces(&mut |_, piece| match (piece.text(), piece) {
         (_, Piece::Media(kind, json)) => {
             let original = originals.next().unwrap_or_else(|| Medium::of(kind, json));
-            let list = list.filter(|list| is_within(json.span(), list.span()));
-            let place = list.map_or(MediumPlace::Value(json), |list| MediumPlace::Attachment { list, json });
+            let place = match list {
+                Some(list) if is_within(json.span(), list.span()) => MediumPlace::Attachment { list, json },
+                _ => MediumPlace::Value(json),
+            };
             found.push(FoundMedium { message, place, original });
         }
         (Some(text), _) => {
-            let in_source = text.span_in(scene.transcript.source);
+            let Some(in_source) = text.span_in(scene.transcript.source) else { return };
             for data in in_text(text.raw()) {
-                let Some(start) = in_source.as_ref().map(|span| span.start + data.start) else { continue };
+                let start = in_source.start + data.start;
                 let place = MediumPlace::InText(start..start + data.len());
                 found.push(FoundMedium { message, place, original: Medium::of_text(&text.raw()[data]) });
             }
@@ -108,10 +116,10 @@ fn media_of<'s>(
     });
     let format = scene.transcript.format;
     let originals = beside(format, original);
-    found.extend(beside(format, read).into_iter().enumerate().map(|(at, (json, kind))| {
+    for (at, (json, kind)) in beside(format, read).into_iter().enumerate() {
         let (original, kind) = originals.get(at).copied().unwrap_or((json, kind));
-        FoundMedium { message, place: MediumPlace::Value(json), original: Medium::of(kind, original) }
-    }));
+        found.push(FoundMedium { message, place: MediumPlace::Value(json), original: Medium::of(kind, original) });
+    }
     found
 }
 
@@ -127,8 +135,12 @@ fn beside<'a>(format: &Format, message: &Message<'a>) -> Vec<(Json<'a>, MediaKin
             pieces.insert(json.span().start);
         }
     });
-    let found = hosted.into_iter().flat_map(|result| outputs::media_of_hosted(result.output.value));
-    found.filter(|(json, _)| !pieces.contains(&json.span().start)).collect()
+    let mut found = Vec::new();
+    for result in hosted {
+        found.extend(outputs::media_of_hosted(result.output.value));
+    }
+    found.retain(|(json, _)| !pieces.contains(&json.span().start));
+    found
 }
 
 fn is_within(inner: Range<usize>, outer: Range<usize>) -> bool {
@@ -163,7 +175,9 @@ fn replace(scene: &Scene<'_, '_>, medium: &FoundMedium<'_>) -> Option<ProposedCh
             replace_value(scene, medium.message, *json, result, &note)?
         }
     };
-    edits.extend(result.map(|result| scene.without_copies(result)).unwrap_or_default());
+    if let Some(result) = result {
+        edits.extend(scene.without_copies(result));
+    }
     let files = file.into_iter().collect();
     Some(ProposedChange { message: medium.message, edits, files, ..ProposedChange::default() })
 }
@@ -178,17 +192,19 @@ fn replace_value(
 ) -> Option<Vec<Edit>> {
     let transcript = scene.transcript;
     let span = json.span();
-    if let Some(result) = result.filter(|result| result.output.value.span() == span) {
-        return Some(replace_text(result, note)).filter(|edits| !edits.is_empty());
+    if let Some(result) = result
+        && result.output.value.span() == span
+    {
+        let edits = replace_text(result, note);
+        return if edits.is_empty() { None } else { Some(edits) };
     }
     if result.is_some_and(|result| result.output.shape == OutputShape::Texts) {
         let text = provider_texts::instead_of_medium(json, note)?;
         return Some(vec![Edit { range: span, text }]);
     }
     let is_element = is_element(transcript.source, json);
-    let is_source = || ["base64", "url", "file"].iter().any(|name| json.member_is("type", name));
     // A document can have a text beside its source, which stays.
-    if !is_element && is_source() {
+    if !is_element && ["base64", "url", "file"].iter().any(|name| json.member_is("type", name)) {
         return Some(vec![Edit { range: span, text: provider_texts::text_source(json, note) }]);
     }
     let block = match result {
@@ -210,14 +226,19 @@ fn detach(scene: &Scene<'_, '_>, media: &[&FoundMedium<'_>]) -> Option<ProposedC
     if results.any(|result| scene.is_excepted(result.name)) {
         return None;
     }
-    let (notes, files): (Vec<_>, Vec<_>) = media.iter().map(|medium| removal_note(scene, medium)).unzip();
+    let (mut notes, mut files) = (Vec::new(), Vec::new());
+    for medium in media {
+        let (note, file) = removal_note(scene, medium);
+        notes.push(note);
+        files.extend(file);
+    }
     let format = scene.transcript.format;
     let noted = format.append_line(&scene.transcript.messages[message], &notes.join("\n"))?;
     let removed: HashSet<usize> = media.iter().map(|medium| medium.place.span().start).collect();
-    let kept = list.items().filter(|element| !removed.contains(&element.span().start)).map(|element| element.raw());
-    let kept: Vec<&str> = kept.collect();
+    let kept = list.items().filter(|element| !removed.contains(&element.span().start));
+    let kept: Vec<&str> = kept.map(|element| element.raw()).collect();
     let edits = vec![noted, Edit { range: list.span(), text: format!("[{}]", kept.join(", ")) }];
-    Some(ProposedChange { message, edits, files: files.into_iter().flatten().collect(), ..ProposedChange::default() })
+    Some(ProposedChange { message, edits, files, ..ProposedChange::default() })
 }
 
 /// The note that takes the place of a medium, and its bytes, if the transcript has them and there is an archive.
@@ -231,6 +252,6 @@ pub(super) fn removed(medium: &Medium<'_>, has_archive: bool) -> (String, Option
     let words = medium.words();
     let Some(bytes) = medium.bytes() else { return (format!("{words} removed"), None) };
     let file = OffloadedFile::of_medium(bytes, medium.media_type.as_deref().unwrap_or_default());
-    let kept = if has_archive { format!("; its bytes are in media/{}", file.name) } else { String::new() };
-    (format!("{words}, sha256 {}, removed{kept}", &file.name[..HASH_DIGITS]), has_archive.then_some(file))
+    let what = format!("{words}, sha256 {}, removed", &file.name[..HASH_DIGITS]);
+    if has_archive { (format!("{what}; its bytes are in media/{}", file.name), Some(file)) } else { (what, None) }
 }

@@ -7,6 +7,7 @@
 mod arguments;
 mod cap;
 mod media;
+mod note;
 mod pruner;
 mod reads;
 mod results;
@@ -79,7 +80,10 @@ impl FromStr for Choice {
     type Err = Diagnostic;
 
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
-        let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
+        let (name, value) = match text.split_once(':') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
         match (name, value) {
             ("all", None) => return Ok(Choice::All),
             ("none", None) => return Ok(Choice::None),
@@ -89,21 +93,27 @@ impl FromStr for Choice {
             _ => {}
         }
         let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
-            let names = KINDS.iter().map(|kind| kind.name).chain(["all", "none"]);
-            let what = format!("`{name}` is not a rule: {}", names.clone().collect::<Vec<_>>().join(", "));
-            let near = || nearest(name, names.clone()).or_else(|| abbreviated(name, names.clone()));
-            // Of several rules none is meant alone.
-            let meant = if text.contains(',') { None } else { near() };
-            return Err(Diagnostic::new(what).at(0..name.len()).meant(meant));
+            return Err(unknown_rule(text, name));
         };
-        let amount = match value {
-            None => kind.default,
-            Some(value) => kind.amount(value).map_err(|diagnostic| {
-                diagnostic.in_part(name.len() + 1, value.len()).meant_whole(Rule::of(kind).to_string())
-            })?,
-        };
-        Ok(Choice::One(Rule { kind, amount }))
+        let Some(value) = value else { return Ok(Choice::One(Rule::of(kind))) };
+        match kind.amount(value) {
+            Ok(amount) => Ok(Choice::One(Rule { kind, amount })),
+            Err(wrong) => Err(wrong.in_part(name.len() + 1, value.len()).meant_whole(Rule::of(kind).to_string())),
+        }
     }
+}
+
+/// The error of a choice that names no rule.
+fn unknown_rule(text: &str, name: &str) -> Diagnostic {
+    let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    names.extend(["all", "none"]);
+    let what = format!("`{name}` is not a rule: {}", names.join(", "));
+    let mut meant = None;
+    // Of several rules none is meant alone.
+    if !text.contains(',') {
+        meant = nearest(name, names.iter().copied()).or_else(|| abbreviated(name, names.iter().copied()));
+    }
+    Diagnostic::new(what).at(0..name.len()).meant(meant)
 }
 
 impl fmt::Display for Choice {
@@ -123,12 +133,17 @@ pub fn chosen(choices: &[Choice]) -> Vec<Rule> {
     for choice in choices {
         match choice {
             Choice::All => {
-                KINDS.iter().zip(&mut of_kind).for_each(|(kind, rule)| *rule = rule.or(Some(Rule::of(kind))))
+                for (kind, place) in KINDS.iter().zip(&mut of_kind) {
+                    *place = place.or(Some(Rule::of(kind)));
+                }
             }
             Choice::None => of_kind = [None; KINDS.len()],
             Choice::One(rule) => {
-                let places = KINDS.iter().zip(&mut of_kind).filter(|(kind, _)| kind.name == rule.name());
-                places.for_each(|(_, place)| *place = Some(*rule));
+                for (kind, place) in KINDS.iter().zip(&mut of_kind) {
+                    if kind.name == rule.name() {
+                        *place = Some(*rule);
+                    }
+                }
             }
         }
     }
@@ -197,13 +212,13 @@ impl Pruned {
     pub fn savings(&self, from: usize) -> Vec<RuleSavings> {
         let mut savings = KINDS.map(|kind| RuleSavings { rule: kind.name, messages: 0, tokens: 0, bytes: 0 });
         for saving in &self.savings[self.savings.partition_point(|saving| saving.message < from)..] {
-            for one in savings.iter_mut().filter(|one| one.rule == saving.rule) {
+            if let Some(one) = savings.iter_mut().find(|one| one.rule == saving.rule) {
                 one.messages += 1;
                 one.tokens += saving.tokens;
             }
         }
         for (rule, entries, bytes) in &self.unsent.by_rule {
-            for one in savings.iter_mut().filter(|one| one.rule == *rule) {
+            if let Some(one) = savings.iter_mut().find(|one| one.rule == *rule) {
                 one.messages += entries;
                 one.bytes += bytes;
             }

@@ -51,12 +51,14 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
     }
 
     pub(super) fn has_replaced(&self, result: &ToolResult<'_, '_>) -> bool {
+        let Some(touched) = self.touched(result.message) else { return false };
+        if touched.is_removed {
+            return true;
+        }
         let whole = self.scene.span_in_source(result.output.value.span());
-        self.touched(result.message).is_some_and(|touched| {
-            // The edits are in order and do not overlap, so only the last one that begins there can replace it.
-            let begun = touched.edits.partition_point(|edit| edit.range.start <= whole.start);
-            touched.is_removed || touched.edits[..begun].last().is_some_and(|edit| whole.end <= edit.range.end)
-        })
+        // The edits are in order and do not overlap, so only the last one that begins there can replace it.
+        let begun = touched.edits.partition_point(|edit| edit.range.start <= whole.start);
+        touched.edits[..begun].last().is_some_and(|edit| whole.end <= edit.range.end)
     }
 
     /// Applies a change on top of those of earlier rules. With `only_gains`, a change that saves nothing is dropped.
@@ -74,18 +76,19 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
 
     /// A message with one more change; nothing where that makes no difference.
     fn with(&self, index: usize, change: ProposedChange) -> Option<TouchedMessage> {
-        let before = self.touched(index);
-        if before.is_some_and(|touched| touched.is_removed) {
+        let untouched = TouchedMessage::default();
+        let before = self.touched(index).unwrap_or(&untouched);
+        if before.is_removed {
             return None;
         }
-        let edits = merged(before.map_or(&[], |touched| &touched.edits), self.scene.in_source(change.edits));
-        if !change.removes_message && before.map_or(edits.is_empty(), |touched| touched.edits == edits) {
+        let edits = merged(&before.edits, self.scene.in_source(change.edits));
+        if !change.removes_message && edits == before.edits {
             return None;
         }
         let tokens =
             if change.removes_message { 0 } else { self.tokens(index, &edits).unwrap_or_else(|| self.size(index)) };
-        let files = before.map(|touched| touched.files.clone()).unwrap_or_default();
-        let files = files.into_iter().chain(change.files).collect();
+        let mut files = before.files.clone();
+        files.extend(change.files);
         Some(TouchedMessage { edits, is_removed: change.removes_message, tokens, files })
     }
 
@@ -97,15 +100,17 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
             if self.saved <= goal {
                 return;
             }
-            let is_last = |(_, applied): &(&usize, &Vec<Applied>)| {
-                applied.last().is_some_and(|last| last.saving.rule == kind.name)
-            };
-            let newest_first: Vec<usize> =
-                self.messages.iter().rev().filter(is_last).map(|(message, _)| *message).collect();
-            let cut_shorter: Vec<usize> =
-                newest_first.into_iter().filter(|&message| !self.undo_if_needless(message, goal)).collect();
+            let mut newest_first: Vec<usize> = Vec::new();
+            for (message, applied) in self.messages.iter().rev() {
+                if applied.last().is_some_and(|last| last.saving.rule == kind.name) {
+                    newest_first.push(*message);
+                }
+            }
+            newest_first.retain(|message| !self.undo_if_needless(*message, goal));
             if kind.name == arguments::KIND.name || may_cap {
-                cut_shorter.into_iter().for_each(|message| self.cut_instead(message, goal));
+                for message in newest_first {
+                    self.cut_instead(message, goal);
+                }
             }
         }
     }
@@ -129,35 +134,27 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
         }
         let most = self.size(message) + room;
         let Some(undone) = self.undo(message) else { return };
-        match self.cut_to(message, undone.saving, most) {
-            Some(cut) => {
-                self.saved += cut.saving.tokens;
-                self.messages.entry(message).or_default().push(cut);
-            }
-            None => {
-                self.saved += undone.saving.tokens;
-                self.messages.entry(message).or_default().push(undone);
-            }
-        }
+        let applied = self.cut_to(message, undone.saving, most).unwrap_or(undone);
+        self.saved += applied.saving.tokens;
+        self.messages.entry(message).or_default().push(applied);
     }
 
     /// The cut with which a message has at most so many tokens, but more than with the change that it replaces.
     fn cut_to(&self, message: usize, replaced: MessageSaving, most: u64) -> Option<Applied> {
-        let (rule, cut_message): (_, CutMessage) = match replaced.rule {
-            rule if rule == arguments::KIND.name => (rule, arguments::cut_message),
-            rule if [results::KIND.name, cap::KIND.name, reads::KIND.name].contains(&rule) => {
-                (cap::KIND.name, cap::cut_message)
-            }
-            _ => return None,
+        let (rule, cut_message): (_, CutMessage) = if replaced.rule == arguments::KIND.name {
+            (arguments::KIND.name, arguments::cut_message)
+        } else if [results::KIND.name, cap::KIND.name, reads::KIND.name].contains(&replaced.rule) {
+            (cap::KIND.name, cap::cut_message)
+        } else {
+            return None;
         };
         let whole = self.size(message);
         // A limit for the results alone would leave out what stands beside them.
         let mut excess = whole.saturating_sub(most);
         let mut best: Option<TouchedMessage> = None;
         for round in 1..=ROUNDS {
-            let Some(after) = cut_message(self.scene, message, excess).and_then(|cut| self.with(message, cut)) else {
-                break;
-            };
+            let Some(cut) = cut_message(self.scene, message, excess) else { break };
+            let Some(after) = self.with(message, cut) else { break };
             let tokens = after.tokens;
             if tokens <= most && best.as_ref().is_none_or(|best| best.tokens < tokens) {
                 best = Some(after);
@@ -174,7 +171,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
         let after = best?;
         let saving = MessageSaving { rule, message, tokens: whole.saturating_sub(after.tokens) };
         let is_between = saving.tokens > 0 && saving.tokens < replaced.tokens;
-        is_between.then_some(Applied { saving, after })
+        if is_between { Some(Applied { saving, after }) } else { None }
     }
 
     fn undo(&mut self, message: usize) -> Option<Applied> {
@@ -188,12 +185,15 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
     }
 
     fn touched(&self, message: usize) -> Option<&TouchedMessage> {
-        self.messages.get(&message).and_then(|applied| applied.last()).map(|last| &last.after)
+        Some(&self.messages.get(&message)?.last()?.after)
     }
 
     /// The tokens of a message with the changes so far.
     fn size(&self, message: usize) -> u64 {
-        self.touched(message).map_or_else(|| self.scene.tally.message(message), |touched| touched.tokens)
+        match self.touched(message) {
+            Some(touched) => touched.tokens,
+            None => self.scene.tally.message(message),
+        }
     }
 
     fn tokens(&self, index: usize, edits: &[Edit]) -> Option<u64> {
@@ -224,16 +224,26 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
 /// Merges the edits of a message with more of them, in order. Of two edits at one place the larger wins; an edit that
 /// overlaps another only in part is dropped.
 fn merged(before: &[Edit], more: Vec<Edit>) -> Vec<Edit> {
-    let place = |edit: &Edit| (edit.range.start, edit.range.end);
     // They do not overlap, so those that meet another follow each other.
-    let mut edits: BTreeMap<(usize, usize), Edit> = before.iter().map(|edit| (place(edit), edit.clone())).collect();
+    let mut edits: BTreeMap<(usize, usize), Edit> = BTreeMap::new();
+    for edit in before {
+        edits.insert((edit.range.start, edit.range.end), edit.clone());
+    }
     for edit in more {
         let Range { start, end } = edit.range;
-        let meeting: Vec<_> =
-            edits.range(..(end, 0)).rev().map(|(place, _)| *place).take_while(|(_, other)| start < *other).collect();
-        let are_within = meeting.iter().all(|(other_start, other_end)| start <= *other_start && *other_end <= end);
+        let mut meeting: Vec<(usize, usize)> = Vec::new();
+        let mut are_within = true;
+        for &(other_start, other_end) in edits.range(..(end, 0)).rev().map(|(place, _)| place) {
+            if other_end <= start {
+                break;
+            }
+            are_within &= start <= other_start && other_end <= end;
+            meeting.push((other_start, other_end));
+        }
         if are_within && !edits.contains_key(&(start, end)) {
-            meeting.iter().for_each(|place| drop(edits.remove(place)));
+            for place in meeting {
+                edits.remove(&place);
+            }
             edits.insert((start, end), edit);
         }
     }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use crate::transcript::tools::{Access, Extent, FileUse, ToolUse, is_absolute};
 
-use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, in_tokens, is_pruned, note, replace_result};
+use crate::prune::note::{in_tokens, is_pruned, note};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, replace_result};
 use crate::prune::scene::Scene;
 use crate::redact::beginning;
 
@@ -44,50 +45,70 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -
         }
         let keys: Vec<String> = of_tool.files.iter().map(|file| key(file, of_tool, directory)).collect();
         if !of_tool.only_reads {
-            let changed = of_tool.files.iter().zip(keys).filter(|(file, _)| file.access == Access::Changed);
-            changed.for_each(|(_, key)| later.entry(key).or_default().changed = true);
+            for (file, key) in of_tool.files.iter().zip(keys) {
+                if file.access == Access::Changed {
+                    later.entry(key).or_default().changed = true;
+                }
+            }
             continue;
         }
-        let reason = |(file, key): (&FileUse, &String)| {
-            later.get(key)?.makes_useless(&file.extent, text.len() / of_tool.files.len())
-        };
-        let reasons: Option<Vec<&str>> = of_tool.files.iter().zip(&keys).map(reason).collect();
-        if let Some(reasons) = reasons.filter(|_| scene.may_touch(result)) {
+        // Of several files the output is taken to have equal parts.
+        let bytes = text.len() / of_tool.files.len();
+        if let Some(reason) = reason_to_remove(&of_tool.files, &keys, &later, bytes)
+            && scene.may_touch(result)
+        {
             let tokens = scene.tokens(result);
             let size = in_tokens(tokens);
             let path = beginning(&of_tool.files[0].path, LONGEST_PATH);
             let kept = scene.archive.map(|archive| archive.place_of(result.message)).unwrap_or_default();
-            let text = note(&format!("{} result removed, {size}; {path} {}{kept}", result.tool(), reasons[0]));
+            let text = note(&format!("{} result removed, {size}; {path} {reason}{kept}", result.tool()));
             changes.extend(replace_result(scene, result, tokens, &text));
         }
         for (file, key) in of_tool.files.iter().zip(keys) {
-            later.entry(key).or_default().read.push((file.extent.clone(), text.len() / of_tool.files.len()));
+            later.entry(key).or_default().read.push((file.extent.clone(), bytes));
         }
     }
     changes
 }
 
+/// Why a read of some files, of so many bytes each, is useless now: the reason for the first one. `None` where one of them
+/// is of use.
+fn reason_to_remove(
+    files: &[FileUse],
+    keys: &[String],
+    later: &HashMap<String, Later>,
+    bytes: usize,
+) -> Option<&'static str> {
+    let mut first = None;
+    for (file, key) in files.iter().zip(keys) {
+        let reason = later.get(key)?.makes_useless(&file.extent, bytes)?;
+        first = first.or(Some(reason));
+    }
+    first
+}
+
 impl Later {
     /// Why an earlier read of so many bytes is useless now, where it is.
     fn makes_useless(&self, extent: &Extent, bytes: usize) -> Option<&'static str> {
-        // A later read can consist of a note that the file is unchanged, which shows nothing.
-        let is_shown = |(later, shown): &(Extent, usize)| later.covers(extent) && *shown >= bytes / 2;
-        if self.read.iter().any(is_shown) {
-            return Some("was read again later");
+        for (later, shown) in &self.read {
+            // A later read can consist of a note that the file is unchanged, which shows nothing.
+            if later.covers(extent) && *shown >= bytes / 2 {
+                return Some("was read again later");
+            }
         }
-        self.changed.then_some("was changed later")
+        if self.changed { Some("was changed later") } else { None }
     }
 }
 
 /// For each call a number for the working directory of its shell.
 fn directories(uses: &[&ToolUse]) -> Vec<usize> {
     let mut directory = 0;
-    let of_one = |of_tool: &&ToolUse| {
-        let here = directory;
+    let mut found = Vec::with_capacity(uses.len());
+    for of_tool in uses {
+        found.push(directory);
         directory += usize::from(of_tool.changes_directory);
-        here
-    };
-    uses.iter().map(of_one).collect()
+    }
+    found
 }
 
 /// A key for a file, the same for all uses of it.

@@ -4,7 +4,8 @@ use crate::transcript::media::without_data;
 use crate::transcript::tools::{Access, ToolUse};
 use crate::transcript::users_words::tells_of_user;
 
-use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, in_tokens, is_pruned, note, replace_result};
+use crate::prune::note::{in_tokens, is_pruned, note};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind, replace_result};
 use crate::prune::scene::{Age, Scene, ToolResult};
 use crate::prune::way_back::first_error_line;
 use crate::redact::beginning;
@@ -26,10 +27,13 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> 
     let Amount::Age(age) = amount else { return Vec::new() };
     let results = scene.results();
     let messages: Vec<usize> = results.iter().map(|result| result.message).collect();
-    let old = scene.is_old(age, &messages);
-    let old =
-        results.iter().zip(old).filter(|(result, is_old)| *is_old && scene.may_touch(result) && !is_replaced(result));
-    old.filter_map(|(result, _)| remove(scene, result)).collect()
+    let mut changes = Vec::new();
+    for (result, is_old) in results.iter().zip(scene.is_old(age, &messages)) {
+        if is_old && scene.may_touch(result) && !is_replaced(result) {
+            changes.extend(remove(scene, result));
+        }
+    }
+    changes
 }
 
 fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<ProposedChange> {
@@ -49,9 +53,9 @@ fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Proposed
 /// What a note says of an outcome: the first line that names an error, and the last line.
 fn outcome(text: &str) -> String {
     let Some(last) = last_line(text) else { return String::new() };
-    match first_error_line(text).map(clipped).filter(|error| !last.contains(&**error)) {
-        Some(error) => format!("; it said: {error}; it ended: {last}"),
-        None => format!("; it ended: {last}"),
+    match first_error_line(text).map(clipped) {
+        Some(error) if !last.contains(&error) => format!("; it said: {error}; it ended: {last}"),
+        _ => format!("; it ended: {last}"),
     }
 }
 
@@ -74,11 +78,15 @@ fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, call: &ToolUs
 
 /// The last line with any words.
 fn last_line(text: &str) -> Option<String> {
-    let mut lines = text.lines().rev().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric));
+    let mut lines = text.lines().rev().map(str::trim).filter(|line| line.contains(char::is_alphanumeric));
     let last = lines.next()?;
     // The line before a bare exit code says more.
-    let before = lines.next().filter(|_| is_exit_code(last)).map(|line| format!("{line}; "));
-    Some(clipped(&(before.unwrap_or_default() + last)))
+    if is_exit_code(last)
+        && let Some(before) = lines.next()
+    {
+        return Some(clipped(&format!("{before}; {last}")));
+    }
+    Some(clipped(last))
 }
 
 /// The beginning of a line, with … where it is cut.
@@ -94,7 +102,10 @@ pub(super) fn clipped(line: &str) -> String {
 fn is_exit_code(line: &str) -> bool {
     let line = line.to_ascii_lowercase();
     let code = line.trim_matches(|c: char| !c.is_alphanumeric()).trim_start_matches("process ");
-    let rest =
-        ["exit code", "exit status", "exited with code", "returncode"].iter().find_map(|mark| code.strip_prefix(mark));
-    rest.is_some_and(|rest| !rest.chars().any(char::is_alphabetic) || rest.ends_with("/returncode"))
+    for mark in ["exit code", "exit status", "exited with code", "returncode"] {
+        if let Some(rest) = code.strip_prefix(mark) {
+            return !rest.contains(char::is_alphabetic) || rest.ends_with("/returncode");
+        }
+    }
+    false
 }

@@ -1,9 +1,6 @@
 //! The kinds of rules, their amounts, and the changes that they propose.
-//!
-//! Also: the note that takes the place of pruned content: one line.
 
 use std::fmt;
-use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::size::{SIZES, Size, whole};
@@ -11,7 +8,6 @@ use crate::prune::scene::{Age, Scene, ToolResult};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::Edit;
 use crate::transcript::json::Json;
-use crate::wording::{NOTE, counted};
 
 /// A kind of rule.
 pub struct RuleKind {
@@ -120,25 +116,6 @@ pub struct ProposedChange {
     pub(super) files: Vec<OffloadedFile>,
 }
 
-/// The beginning of every note.
-pub(super) const OPENING: &str = NOTE;
-
-/// Whether a text is the note of an earlier pruning.
-pub(super) fn is_pruned(text: &str) -> bool {
-    text.starts_with(OPENING)
-}
-
-/// The note inside of which a place of a text is, or the place.
-pub(super) fn outside_notes(text: &str, at: usize) -> Range<usize> {
-    let note = text[..at].rfind(OPENING).filter(|start| !text[*start..at].contains([']', '\n']));
-    let end = note.and_then(|start| Some(start..start + text[start..].find(']')? + 1));
-    end.unwrap_or(at..at)
-}
-
-pub(super) fn note(what: &str) -> String {
-    format!("{OPENING}{what}]")
-}
-
 /// The change that replaces a result of so many tokens by a note; nothing where that saves nothing.
 pub(super) fn replace_result(
     scene: &Scene<'_, '_>,
@@ -152,11 +129,6 @@ pub(super) fn replace_result(
     }
     edits.extend(scene.without_copies(result));
     Some(ProposedChange { message: result.message, edits, ..ProposedChange::default() })
-}
-
-/// Formats a number of tokens for people.
-pub(super) fn in_tokens(tokens: u64) -> String {
-    counted(tokens, "token")
 }
 
 pub(super) fn replace_text(result: &ToolResult<'_, '_>, text: &str) -> Vec<Edit> {

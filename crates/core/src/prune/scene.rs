@@ -108,7 +108,10 @@ impl<'s, 'a> Scene<'s, 'a> {
     /// Makes the rules read the conversation with its secrets masked. What they change is changed in the source.
     pub fn read_masked(&mut self, masked: Option<&'s Masked<'a>>) {
         self.masked = masked;
-        self.transcript = masked.map_or(self.original, |masked| masked.transcript);
+        self.transcript = match masked {
+            Some(masked) => masked.transcript,
+            None => self.original,
+        };
     }
 
     /// Edits that a rule proposes as edits of the source.
@@ -121,7 +124,10 @@ impl<'s, 'a> Scene<'s, 'a> {
 
     /// The place of a value in the source.
     pub(super) fn span_in_source(&self, span: Range<usize>) -> Range<usize> {
-        self.masked.map_or(span.clone(), |masked| masked.span_in_source(span))
+        match self.masked {
+            Some(masked) => masked.span_in_source(span),
+            None => span,
+        }
     }
 
     pub(super) fn counter(&self) -> Counter {
@@ -131,20 +137,7 @@ impl<'s, 'a> Scene<'s, 'a> {
     /// Every result that can be shortened, in order.
     pub(super) fn results(&self) -> &[ToolResult<'s, 'a>] {
         self.results.get_or_init(|| {
-            let messages = &self.transcript.messages;
-            let format = self.transcript.format;
-            let of_clients = pairing::results(messages).into_iter().filter_map(|found| {
-                let pairing::CallOrResult { message, index } = found.result;
-                let output = format.result_output(&messages[message], &messages[message].results[index])?;
-                let call = found.call.map(|call| call.call_of(messages));
-                let result = ToolResult { call, ..ToolResult::new(message, call.and_then(|call| call.name), output) };
-                Some(result.with_record(&messages[message].results[index]))
-            });
-            let hosted = messages.iter().enumerate().flat_map(|(message, read)| {
-                let results = format.provider_results(read).into_iter();
-                results.map(move |hosted| ToolResult::new(message, hosted.name, hosted.output))
-            });
-            let mut found: Vec<ToolResult<'s, 'a>> = of_clients.chain(hosted).collect();
+            let mut found = self.find_results();
             for result in &mut found {
                 result.has_media = !self.media_in(result.output.value.span()).is_empty();
             }
@@ -157,6 +150,28 @@ impl<'s, 'a> Scene<'s, 'a> {
             });
             found
         })
+    }
+
+    /// Every result that can be shortened: those of clients, and those of a provider's own tools.
+    fn find_results(&self) -> Vec<ToolResult<'s, 'a>> {
+        let messages = &self.transcript.messages;
+        let format = self.transcript.format;
+        let mut found = Vec::new();
+        for pair in pairing::results(messages) {
+            let message = pair.result.message;
+            let answer = &messages[message].results[pair.result.index];
+            if let Some(output) = format.result_output(&messages[message], answer) {
+                let call = pair.call.map(|call| call.call_of(messages));
+                let result = ToolResult { call, ..ToolResult::new(message, call.and_then(|call| call.name), output) };
+                found.push(result.with_record(answer));
+            }
+        }
+        for (message, read) in messages.iter().enumerate() {
+            for hosted in format.provider_results(read) {
+                found.push(ToolResult::new(message, hosted.name, hosted.output));
+            }
+        }
+        found
     }
 
     /// Whether `--prune-except` names a tool.
@@ -184,18 +199,26 @@ impl<'s, 'a> Scene<'s, 'a> {
     /// The first message that is not older than a size.
     fn first_within(&self, size: Size) -> usize {
         let messages = &self.transcript.messages;
-        let within = |tokens: Option<u64>| tokens.map_or(0, |tokens| self.tally.suffix_within(tokens));
         match size {
             Size::Nothing | Size::From(_) | Size::Since(_) | Size::Last(_) => messages.len(),
             Size::Messages(number) => messages.len().saturating_sub(usize::try_from(number).unwrap_or(usize::MAX)),
-            Size::Tokens(_) | Size::Fraction(_) => within(size.in_tokens(self.context_window)),
+            Size::Tokens(_) | Size::Fraction(_) => match size.in_tokens(self.context_window) {
+                Some(tokens) => self.tally.suffix_within(tokens),
+                None => 0,
+            },
             Size::Bytes(bytes) => last_bytes(messages, bytes),
             Size::Steps(number) => steps::last(self.transcript, "", number),
             Size::Turns(number) => {
-                let turns = messages.iter().enumerate().rev();
-                let mut turns = turns.filter(|(_, message)| message.is_user_turn() && !message.earlier);
-                let nth = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
-                turns.nth(nth).map_or(0, |(index, _)| index)
+                let mut left = number.max(1);
+                for (index, message) in messages.iter().enumerate().rev() {
+                    if message.is_user_turn() && !message.earlier {
+                        left -= 1;
+                    }
+                    if left == 0 {
+                        return index;
+                    }
+                }
+                0
             }
         }
     }
@@ -247,8 +270,9 @@ impl<'s, 'a> ToolResult<'s, 'a> {
 
     /// The name of the tool.
     pub(super) fn tool(&self) -> String {
-        let name = self.name.map(|name| beginning(&name.decode(), LONGEST_NAME).to_owned());
-        name.filter(|name: &String| !name.is_empty()).unwrap_or_else(|| "tool".to_owned())
+        let name = self.name.map(|name| name.decode()).unwrap_or_default();
+        let shown = beginning(&name, LONGEST_NAME);
+        if shown.is_empty() { "tool".to_owned() } else { shown.to_owned() }
     }
 
     pub(super) fn call_use(&self) -> &ToolUse {
@@ -266,7 +290,8 @@ impl<'s, 'a> ToolResult<'s, 'a> {
     pub(super) fn text(&self) -> &str {
         self.text.get_or_init(|| {
             let strings = self.output.strings();
-            let mut texts: Vec<_> = strings.into_iter().filter_map(|string| Some(string.text()?.decode())).collect();
+            let texts = strings.into_iter().filter_map(|string| string.text());
+            let mut texts: Vec<_> = texts.map(|text| text.decode()).collect();
             match texts.len() {
                 0 if self.has_media => Cow::Borrowed(""),
                 // A result without any text is its JSON.
@@ -281,7 +306,8 @@ impl<'s, 'a> ToolResult<'s, 'a> {
     pub(super) fn is_outcome(&self) -> bool {
         let call = self.call_use();
         let changes_file = call.files.iter().any(|file| file.access == Access::Changed);
-        self.has_failed() || changes_file || call.command.is_some() && !call.only_reads
+        let acts = call.command.is_some() && !call.only_reads;
+        changes_file || acts || self.has_failed()
     }
 
     /// Whether the tool failed or never ran: the format says so, or the text of the result begins or ends like an error.
@@ -294,8 +320,10 @@ impl<'s, 'a> ToolResult<'s, 'a> {
 fn reads_like_error(text: &str) -> bool {
     const BEGINS: [&str; 7] = ["error", "<tool_use_error>", "failed", "traceback", "fatal", "exit code", "exception"];
     let opening: String = text.trim_start().chars().take(40).flat_map(char::to_lowercase).collect();
-    let code = opening.strip_prefix("exit code").map(|code| code.trim_start_matches([':', ' ']));
-    let is_zero = code.is_some_and(|code| code.starts_with('0'));
+    let is_zero = match opening.strip_prefix("exit code") {
+        Some(code) => code.trim_start_matches([':', ' ']).starts_with('0'),
+        None => false,
+    };
     !is_zero && BEGINS.iter().any(|begins| opening.starts_with(begins)) || exit_code(text).is_some_and(|code| code != 0)
 }
 
@@ -305,15 +333,17 @@ fn exit_code(text: &str) -> Option<i64> {
     const NEAR: usize = 200;
     // Agents write it at one of the ends.
     let (head, tail) = (text.floor_char_boundary(NEAR), text.floor_char_boundary(text.len().saturating_sub(NEAR)));
-    let ends = [&text[..head], &text[tail..]];
-    ends.iter().find_map(|end| {
-        MARKS.iter().find_map(|mark| {
-            let (_, behind) = end.split_once(mark)?;
+    for end in [&text[..head], &text[tail..]] {
+        for mark in MARKS {
+            let Some((_, behind)) = end.split_once(mark) else { continue };
             let behind = behind.trim_start();
             let length = behind.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'-').count();
-            behind[..length].parse().ok()
-        })
-    })
+            if let Ok(code) = behind[..length].parse() {
+                return Some(code);
+            }
+        }
+    }
+    None
 }
 
 impl<'a> Scene<'_, 'a> {
@@ -336,8 +366,9 @@ impl<'a> Scene<'_, 'a> {
 
     fn media_in(&self, span: Range<usize>) -> &[SceneMedium<'a>] {
         let media = self.media();
-        let begun = |at: usize| media.partition_point(|medium| medium.json.span().start < at);
-        &media[begun(span.start)..begun(span.end)]
+        let first = media.partition_point(|medium| medium.json.span().start < span.start);
+        let end = media.partition_point(|medium| medium.json.span().start < span.end);
+        &media[first..end]
     }
 
     /// The media of all messages, in order.

@@ -4,7 +4,7 @@ mod media;
 use serde_json::Value;
 
 use super::*;
-use crate::prune::rule::{OPENING, is_pruned};
+use crate::prune::note::{OPENING, is_pruned};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::edit::apply;
 use crate::transcript::framing::read_for_test as read;

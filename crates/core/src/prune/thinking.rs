@@ -4,8 +4,7 @@ use crate::plan::steps::{is_loop_open, reasoning_wanted_back};
 use crate::rewrite::elements;
 use crate::rewrite::thinking::{self, message_at};
 use crate::transcript::edit::Edit;
-use crate::transcript::json::Json;
-use crate::transcript::{Content, Message, PartKind, Role, Transcript};
+use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
 
 use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::Scene;
@@ -41,19 +40,25 @@ fn not_wanted_back(scene: &Scene<'_, '_>, mut changes: Vec<ProposedChange>) -> V
 fn without_reasoning(scene: &Scene<'_, '_>) -> Vec<ProposedChange> {
     let transcript = scene.transcript;
     let indices: Vec<usize> = (0..open_loop(scene)).filter(|&index| scene.touchable[index]).collect();
-    let thoughts = indices.iter().filter_map(|&message| {
+    let mut changes = without_thinking(transcript, &indices);
+    for message in indices {
         let edits = without_thoughts(transcript.source, &transcript.messages[message]);
-        (!edits.is_empty()).then_some(ProposedChange { message, edits, ..ProposedChange::default() })
-    });
-    without_thinking(transcript, &indices).chain(thoughts).collect()
+        if !edits.is_empty() {
+            changes.push(ProposedChange { message, edits, ..ProposedChange::default() });
+        }
+    }
+    changes
 }
 
 fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let transcript = scene.transcript;
-    let in_loop = open_loop(scene)..transcript.messages.len();
-    let indices: Vec<usize> =
-        in_loop.filter(|&index| scene.touchable[index] && can_be_lost(transcript, index)).collect();
-    not_wanted_back(scene, without_thinking(transcript, &indices).collect())
+    let mut indices: Vec<usize> = Vec::new();
+    for index in open_loop(scene)..transcript.messages.len() {
+        if scene.touchable[index] && can_be_lost(transcript, index) {
+            indices.push(index);
+        }
+    }
+    not_wanted_back(scene, without_thinking(transcript, &indices))
 }
 
 /// Whether the provider accepts the conversation without this message of reasoning, even in a loop that is open.
@@ -63,19 +68,17 @@ fn can_be_lost(transcript: &Transcript<'_>, index: usize) -> bool {
 }
 
 /// The changes that remove the thinking of some messages.
-fn without_thinking(transcript: &Transcript<'_>, indices: &[usize]) -> impl Iterator<Item = ProposedChange> {
+fn without_thinking(transcript: &Transcript<'_>, indices: &[usize]) -> Vec<ProposedChange> {
     let removal = thinking::removal_of_all(transcript, indices.iter().copied());
-    let edits = removal.edits.into_iter().map(|edit| ProposedChange {
-        message: message_at(transcript, &edit),
-        edits: vec![edit],
-        ..ProposedChange::default()
-    });
-    let removed = removal.emptied.into_iter().map(|message| ProposedChange {
-        message,
-        removes_message: true,
-        ..ProposedChange::default()
-    });
-    edits.chain(removed)
+    let mut changes = Vec::with_capacity(removal.edits.len() + removal.emptied.len());
+    for edit in removal.edits {
+        let message = message_at(transcript, &edit);
+        changes.push(ProposedChange { message, edits: vec![edit], ..ProposedChange::default() });
+    }
+    for message in removal.emptied {
+        changes.push(ProposedChange { message, removes_message: true, ..ProposedChange::default() });
+    }
+    changes
 }
 
 /// The first message of a loop of calls that is still open; the number of messages where there is none.
@@ -84,25 +87,29 @@ fn open_loop(scene: &Scene<'_, '_>) -> usize {
     if !is_loop_open(messages) {
         return messages.len();
     }
-    let is_turn = |message: &Message<'_>| message.is_user_turn() && !message.earlier;
-    messages.iter().rposition(is_turn).unwrap_or(0)
+    messages.iter().rposition(|message| message.is_user_turn() && !message.earlier).unwrap_or(0)
 }
 
-fn is_signed(part: Json<'_>) -> bool {
-    ["thoughtSignature", "thought_signature"].iter().any(|key| part.get(key).is_some_and(|value| !value.is_falsy()))
+/// Whether a part is a thought without a signature.
+fn is_unsigned_thought(part: &Part<'_>) -> bool {
+    let is_thought = part.json.get("thought").is_some_and(|mark| mark.raw() == "true");
+    if !is_thought || !matches!(part.kind, PartKind::Reasoning(_)) {
+        return false;
+    }
+    let signatures = ["thoughtSignature", "thought_signature"];
+    !signatures.iter().any(|key| part.json.get(key).is_some_and(|value| !value.is_falsy()))
 }
 
 /// The edits that remove the thought parts of a Gemini message. Signed parts stay, and so does a message of thoughts
 /// alone.
 fn without_thoughts(source: &str, message: &Message<'_>) -> Vec<Edit> {
     let Content::Parts(parts) = &message.content else { return Vec::new() };
-    let is_true = |json: Json<'_>| json.get("thought").is_some_and(|thought| thought.raw() == "true");
-    let spans: Vec<_> = parts
-        .iter()
-        .filter(|part| matches!(part.kind, PartKind::Reasoning(_)) && is_true(part.json) && !is_signed(part.json))
-        .map(|part| part.json.span())
-        .collect();
-    if message.role != Role::Assistant || spans.is_empty() || spans.len() == parts.len() {
+    if message.role != Role::Assistant {
+        return Vec::new();
+    }
+    let thoughts = parts.iter().filter(|part| is_unsigned_thought(part));
+    let spans: Vec<_> = thoughts.map(|part| part.json.span()).collect();
+    if spans.is_empty() || spans.len() == parts.len() {
         return Vec::new();
     }
     elements::removal_edits(source, &spans)

@@ -232,7 +232,7 @@ impl UnsentChange {
 
     fn if_any(mut self) -> Option<Self> {
         sort(&mut self.edits);
-        (!self.edits.is_empty()).then_some(self)
+        if self.edits.is_empty() { None } else { Some(self) }
     }
 }
 
@@ -296,8 +296,7 @@ pub fn unsent_beside(unsent: &[Edit], others: &[Edit]) -> Vec<Edit> {
     let mut left: Vec<Edit> = Vec::with_capacity(unsent.len());
     for edit in unsent {
         let at = others.partition_point(|other| other.range.end <= edit.range.start);
-        let met = others[at..].iter().take_while(|other| other.range.start < edit.range.end);
-        if met.into_iter().next().is_some() {
+        if others.get(at).is_some_and(|other| other.range.start < edit.range.end) {
             continue;
         }
         match left.last_mut() {

@@ -61,16 +61,14 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Empty => write!(out, "the summary is empty"),
             Refusal::CutOff { thoughts, begun } => {
-                let thoughts = |before: &str| match thoughts {
-                    0 => String::new(),
-                    _ => format!("{before}{} thoughts", counted_and(*thoughts, "token", ["was", "were"])),
-                };
-                write!(out, "the summary was cut off by its length limit")?;
-                if *begun {
-                    return write!(out, "{}; raise --summary-tokens", thoughts(", of which "));
+                out.write_str("the summary was cut off by its length limit")?;
+                out.write_str(if *begun { "" } else { " before it began" })?;
+                if *thoughts > 0 {
+                    let before = if *begun { ", of which " } else { ": " };
+                    write!(out, "{before}{} thoughts", counted_and(*thoughts, "token", ["was", "were"]))?;
                 }
-                let thoughts = thoughts(": ");
-                write!(out, " before it began{thoughts}; raise --summary-tokens or name another model with --model")
+                out.write_str("; raise --summary-tokens")?;
+                out.write_str(if *begun { "" } else { " or name another model with --model" })
             }
             Refusal::Declined => {
                 write!(out, "the summarizer declined to write the summary; name another with --model")
@@ -114,7 +112,6 @@ impl Refusal {
     /// The note to a summarizer whose summary of at most `limit` tokens was rejected, and the tokens that the next
     /// request needs for thoughts. Thoughts are not part of a summary, so the tokens they took are added.
     pub fn correction(&self, limit: u64) -> (String, u64) {
-        let shorter = |tokens: u64| format!("Write what was asked for in at most {}.", counted(words(tokens), "word"));
         let (wrong, right) = match *self {
             Refusal::Empty => ("was empty", "Write what was asked for.".to_owned()),
             Refusal::CutOff { begun: true, .. } => (TOO_LONG, shorter(limit / 5 * 3)),
@@ -152,6 +149,11 @@ impl Refusal {
     }
 }
 
+/// Asks for a summary of at most so many tokens.
+fn shorter(tokens: u64) -> String {
+    format!("Write what was asked for in at most {}.", counted(words(tokens), "word"))
+}
+
 /// Judges a reply by its content; `instructions` are the lines of the prompt around the history.
 ///
 /// # Errors
@@ -160,9 +162,13 @@ pub fn judge<'i>(reply: &Reply, instructions: impl Iterator<Item = &'i str>) -> 
     match reply.stop {
         Stop::Length => {
             let begun = !reply.text.trim().is_empty();
-            // Without any text, all tokens were thoughts.
-            let thoughts = |usage: Usage| if begun { usage.reasoning } else { usage.reasoning.max(usage.output) };
-            Err(Refusal::CutOff { thoughts: reply.usage.map_or(0, thoughts), begun })
+            let thoughts = match reply.usage {
+                Some(Usage { reasoning, .. }) if begun => reasoning,
+                // Without any text, all tokens were thoughts.
+                Some(Usage { reasoning, output, .. }) => reasoning.max(output),
+                None => 0,
+            };
+            Err(Refusal::CutOff { thoughts, begun })
         }
         Stop::Refused => Err(Refusal::Declined),
         Stop::Done if reply.text.trim().is_empty() => Err(Refusal::Empty),
@@ -247,15 +253,16 @@ fn repeats_instructions<'i>(text: &str, instructions: impl Iterator<Item = &'i s
     let lines: Vec<&str> = instructions.collect();
     let echoes_in_section = echoes_instructions(text, &lines);
     let instructions = one_line(&lines.join(" "));
-    let is_from_prompt = |sentence: &str| {
-        sentence.chars().count() >= SHORTEST && !sentence.ends_with(':') && instructions.contains(sentence)
-    };
     // Lines may be wrapped differently than in the prompt, or quoted.
-    let text = one_line(&text.lines().map(|line| line.trim_start_matches(['>', ' '])).collect::<Vec<_>>().join(" "));
+    let unquoted: Vec<&str> = text.lines().map(|line| line.trim_start_matches(['>', ' '])).collect();
+    let text = one_line(&unquoted.join(" "));
     let (mut repeated, mut all) = (0, 0);
     for sentence in text.split(['.', '?', '!', '。', '？', '！']).map(str::trim) {
         all += sentence.len();
-        repeated += if is_from_prompt(sentence) { sentence.len() } else { 0 };
+        let is_sentence = sentence.chars().count() >= SHORTEST && !sentence.ends_with(':');
+        if is_sentence && instructions.contains(sentence) {
+            repeated += sentence.len();
+        }
     }
     repeated > 0 && repeated * 2 >= all
         || echoes_in_section
@@ -268,12 +275,11 @@ fn repeats_instructions<'i>(text: &str, instructions: impl Iterator<Item = &'i s
 fn echoes_instructions(text: &str, instructions: &[&str]) -> bool {
     /// The fewest trigrams of a section that is judged.
     const FEWEST: usize = 6;
-    let is_heading = |line: &str| line.starts_with('#') || line.starts_with("**") && line.ends_with("**");
     let instruction_trigrams: HashSet<[String; 3]> = trigrams(&instructions.join("\n")).collect();
     let mut section = None;
     let mut sections: Vec<String> = Vec::new();
     for line in text.lines().map(str::trim) {
-        if is_heading(line) {
+        if line.starts_with('#') || line.starts_with("**") && line.ends_with("**") {
             section = Some(sections.len());
             sections.push(String::new());
         } else if let Some(at) = section {
@@ -281,11 +287,14 @@ fn echoes_instructions(text: &str, instructions: &[&str]) -> bool {
             sections[at].push('\n');
         }
     }
-    sections.iter().any(|said| {
-        let said: Vec<[String; 3]> = trigrams(said).collect();
-        said.len() >= FEWEST
-            && said.iter().filter(|run| instruction_trigrams.contains(*run)).count() * 5 >= said.len() * 4
-    })
+    for section in &sections {
+        let said: Vec<[String; 3]> = trigrams(section).collect();
+        let repeated = said.iter().filter(|run| instruction_trigrams.contains(*run)).count();
+        if said.len() >= FEWEST && repeated * 5 >= said.len() * 4 {
+            return true;
+        }
+    }
+    false
 }
 
 /// Each three consecutive words of a text.

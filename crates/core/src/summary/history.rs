@@ -39,8 +39,12 @@ pub(super) fn write_truncated<'m, 'a: 'm>(
 pub fn readable(message: &Message<'_>) -> String {
     let mut out = HistoryWriter { source: Some(message.json), ..HistoryWriter::new(usize::MAX) };
     message.pieces(&mut |_, piece| out.piece(piece));
-    message.field("refusal").and_then(|refusal| refusal.text()).into_iter().for_each(|text| out.decoded(text));
-    message.command_beside().into_iter().for_each(|command| out.line(&command.decode()));
+    if let Some(text) = message.field("refusal").and_then(|refusal| refusal.text()) {
+        out.decoded(text);
+    }
+    if let Some(command) = message.command_beside() {
+        out.line(&command.decode());
+    }
     out.out
 }
 
@@ -53,15 +57,15 @@ pub fn write_notes(notes: &str) -> String {
 
 /// Writes one message of which only the end is shown: its texts and calls, cut by `truncate`.
 pub fn write_end(message: &Message<'_>, truncate: impl Fn(&str) -> String) -> String {
-    let texts = message.content.texts().into_iter().map(|text| text.decode().into_owned());
-    let calls = message.calls.iter().map(|call| {
+    let mut parts: Vec<Cow<'_, str>> = message.content.texts().into_iter().map(|text| text.decode()).collect();
+    for call in &message.calls {
         let name = call.name.map_or(Cow::Borrowed(""), |name| name.decode());
-        format!("{name} {}", arguments_text(&call.arguments))
-    });
-    let text = texts.chain(calls).collect::<Vec<_>>().join("\n");
-    let text = harmless(&truncate(&without_data(&text)));
-    let is_tool_output = matches!(message.role, Role::Tool | Role::Function);
-    let text = if is_tool_output { format!("{RESULT}>\n{text}\n</tool_result>") } else { text };
+        parts.push(format!("{name} {}", arguments_text(&call.arguments)).into());
+    }
+    let mut text = harmless(&truncate(&without_data(&parts.join("\n"))));
+    if matches!(message.role, Role::Tool | Role::Function) {
+        text = format!("{RESULT}>\n{text}\n</tool_result>");
+    }
     format!("<message role=\"{}\">\n{text}\n</message>", message.role.openai_name())
 }
 
@@ -86,7 +90,8 @@ impl<'a> HistoryWriter<'a> {
 
     fn element(&mut self, message: &Message<'a>) {
         if message.earlier {
-            let texts = message.content.texts().into_iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
+            let texts: Vec<_> = message.content.texts().into_iter().map(|text| text.decode()).collect();
+            let texts = texts.join("\n");
             return self.notes(if message.is_ours() { opened(&texts) } else { &texts });
         }
         let role = message.role.openai_name();
@@ -101,7 +106,7 @@ impl<'a> HistoryWriter<'a> {
         message.pieces(&mut |result, piece| {
             let is_call = matches!(piece, Piece::Call(_));
             // All of a tool's message is its result.
-            let result = result.or((is_tool && !is_call).then_some(0));
+            let result = if is_tool && !is_call { result.or(Some(0)) } else { result };
             if open != result {
                 self.result_ends(open);
                 self.result_begins(result.map(|index| message.results.get(index).and_then(|result| result.id)));
@@ -117,7 +122,9 @@ impl<'a> HistoryWriter<'a> {
     fn result_begins(&mut self, result: Option<Option<Text<'_>>>) {
         if let Some(call) = result {
             self.out.push_str(RESULT);
-            call.into_iter().for_each(|id| self.attribute("call", id));
+            if let Some(id) = call {
+                self.attribute("call", id);
+            }
             self.out.push_str(">\n");
         }
     }
@@ -145,18 +152,28 @@ impl<'a> HistoryWriter<'a> {
             Piece::Call(call) => self.call(call),
             Piece::Media(kind, json) => self.line(&format!("[{}]", Medium::of(kind, json).words())),
             Piece::Opaque(json) => self.line(&placeholder(json)),
-            piece => piece.text().into_iter().for_each(|text| self.decoded(text)),
+            piece => {
+                if let Some(text) = piece.text() {
+                    self.decoded(text);
+                }
+            }
         }
     }
 
     fn call(&mut self, call: &Call<'_>) {
         if self.source.is_some() {
-            call.name.into_iter().for_each(|name| self.line(&reveal_line(&name.decode())));
+            if let Some(name) = call.name {
+                self.line(&reveal_line(&name.decode()));
+            }
             return self.line(&plain::arguments(&call.arguments));
         }
         self.out.push_str("<tool_call");
-        call.id.into_iter().for_each(|id| self.attribute("id", id));
-        call.name.into_iter().for_each(|name| self.attribute("name", name));
+        if let Some(id) = call.id {
+            self.attribute("id", id);
+        }
+        if let Some(name) = call.name {
+            self.attribute("name", name);
+        }
         self.out.push('>');
         let arguments = arguments_text(&call.arguments);
         self.text(&arguments);

@@ -65,8 +65,10 @@ pub fn recognize(answer: &str, counter: Counter, replaced: u64) -> Option<Machin
     }
     // An estimate by characters is too small for a sentence in Chinese, and a sentence of frequent words has few tokens.
     let counters = [Counter::APPROX, Counter::Exact(Encoding::O200kBase)];
-    let is_short = || counters.iter().all(|counter| counter.count_text(answer) < SHORTEST);
-    (replaced >= LONG && is_short()).then_some(MachineAnswer::TooShort)
+    if replaced >= LONG && counters.iter().all(|counter| counter.count_text(answer) < SHORTEST) {
+        return Some(MachineAnswer::TooShort);
+    }
+    None
 }
 
 pub fn first_words(answer: &str) -> String {
@@ -78,21 +80,31 @@ pub fn first_words(answer: &str) -> String {
 
 /// An answer without what models and programs put around it: thoughts, tags, a label and a code fence.
 fn unwrapped(answer: &str) -> &str {
-    let inside = fence::strip_wrapping(answer).trim_start_matches('\u{feff}').trim();
-    let inside =
-        LABEL.find(inside).map(|label| &inside[label.end()..]).filter(|behind| !behind.is_empty()).unwrap_or(inside);
-    let fenced = ["```", "~~~"].into_iter().find_map(|fence| {
-        let (_, code) = inside.strip_prefix(fence)?.strip_suffix(fence)?.split_once('\n')?;
-        Some(code.trim())
-    });
-    fenced.unwrap_or(inside)
+    let mut inside = fence::strip_wrapping(answer).trim_start_matches('\u{feff}').trim();
+    if let Some(label) = LABEL.find(inside)
+        && label.end() < inside.len()
+    {
+        inside = &inside[label.end()..];
+    }
+    for fence in ["```", "~~~"] {
+        if let Some(opened) = inside.strip_prefix(fence)
+            && let Some(fenced) = opened.strip_suffix(fence)
+            && let Some((_, code)) = fenced.split_once('\n')
+        {
+            return code.trim();
+        }
+    }
+    inside
 }
 
 /// What a string of JSON says, or else the text itself, without the colours of a terminal.
 fn said(text: &str) -> String {
-    let source = Source::of(text).ok();
-    let string = source.as_ref().and_then(|source| Some(source.first()?.text()?.decode()));
-    COLOUR.replace_all(string.as_deref().unwrap_or(text), "").into_owned()
+    if let Ok(source) = Source::of(text)
+        && let Some(string) = source.first().and_then(|value| value.text())
+    {
+        return COLOUR.replace_all(&string.decode(), "").into_owned();
+    }
+    COLOUR.replace_all(text, "").into_owned()
 }
 
 /// Whether a text is JSON, of which some value is not text; or a program's word for nothing; or has no letters at all.

@@ -47,35 +47,44 @@ impl Measure {
 /// Estimates tokens by the pieces of common tokenizers: words, single digits, pairs of signs. In JSON results these are
 /// up to twice as many as a fourth of the characters.
 fn estimate_pieces(text: &str) -> u64 {
-    #[derive(PartialEq)]
-    enum CharClass {
-        Lower,
-        Upper,
-        Digit,
-        Line,
-        Space,
-        Sign,
-        Foreign,
+    let mut tokens = 0;
+    for run in text.as_bytes().chunk_by(|one, next| ByteClass::of(*one) == ByteClass::of(*next)) {
+        tokens += match (ByteClass::of(run[0]), run.len()) {
+            (ByteClass::Lower, letters) => letters.div_ceil(6),
+            // A single one belongs to the next word.
+            (ByteClass::Space, _) | (ByteClass::Upper, 1) => 0,
+            (ByteClass::Upper | ByteClass::Sign, signs) => signs.div_ceil(2),
+            (ByteClass::Digit | ByteClass::Line, signs) => signs,
+            (ByteClass::Foreign, bytes) => bytes.div_ceil(3),
+        };
     }
-    let class = |byte: &u8| match byte {
-        b'a'..=b'z' => CharClass::Lower,
-        b'A'..=b'Z' => CharClass::Upper,
-        b'0'..=b'9' => CharClass::Digit,
-        b'\n' => CharClass::Line,
-        b' ' | b'\t' | b'\r' => CharClass::Space,
-        0x80.. => CharClass::Foreign,
-        _ => CharClass::Sign,
-    };
-    let runs = text.as_bytes().chunk_by(|one, next| class(one) == class(next));
-    let tokens = runs.map(|run| match (class(&run[0]), run.len()) {
-        (CharClass::Lower, letters) => letters.div_ceil(6),
-        // A single one belongs to the next word.
-        (CharClass::Space, _) | (CharClass::Upper, 1) => 0,
-        (CharClass::Upper | CharClass::Sign, signs) => signs.div_ceil(2),
-        (CharClass::Digit | CharClass::Line, signs) => signs,
-        (CharClass::Foreign, bytes) => bytes.div_ceil(3),
-    });
-    tokens.sum::<usize>() as u64
+    tokens as u64
+}
+
+/// What a byte of a text is to a tokenizer.
+#[derive(PartialEq)]
+enum ByteClass {
+    Lower,
+    Upper,
+    Digit,
+    Line,
+    Space,
+    Sign,
+    Foreign,
+}
+
+impl ByteClass {
+    fn of(byte: u8) -> Self {
+        match byte {
+            b'a'..=b'z' => ByteClass::Lower,
+            b'A'..=b'Z' => ByteClass::Upper,
+            b'0'..=b'9' => ByteClass::Digit,
+            b'\n' => ByteClass::Line,
+            b' ' | b'\t' | b'\r' => ByteClass::Space,
+            0x80.. => ByteClass::Foreign,
+            _ => ByteClass::Sign,
+        }
+    }
 }
 
 /// Splits `indices` into runs that keep each call with its results. `connected` has the indices of calls and of their
@@ -84,8 +93,7 @@ pub fn indivisible_runs<'i>(indices: &'i [usize], connected: &[(usize, usize)]) 
     // The change in the number of connections that cross the seam before each index.
     let mut open_before = vec![0i64; indices.len() + 1];
     for (call, result) in connected {
-        let position = |index: &usize| indices.binary_search(index).ok();
-        if let (Some(call), Some(result)) = (position(call), position(result)) {
+        if let (Ok(call), Ok(result)) = (indices.binary_search(call), indices.binary_search(result)) {
             open_before[call + 1] += 1;
             open_before[result + 1] -= 1;
         }
@@ -118,7 +126,10 @@ pub fn write_within(messages: &[&Message<'_>], measure: Measure, limit: u64) -> 
 
 /// The complete lines of a text that was cut off; all of it if it has only one.
 pub fn whole_lines(text: &str) -> &str {
-    text.rfind('\n').map_or(text, |end| text[..end].trim_end())
+    match text.rfind('\n') {
+        Some(end) => text[..end].trim_end(),
+        None => text,
+    }
 }
 
 /// Removes the middle of a text until at most `limit` tokens are left.

@@ -7,7 +7,7 @@ use crate::transcript::json::{Json, JsonKind, Token};
 use crate::transcript::pairing::PairedResult;
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Message, Role, fence};
+use crate::transcript::{Arguments, Call, Message, Role, fence};
 
 /// The role of a message, which is `tool` for nothing but results, and the tools that it calls or whose results it
 /// holds. `results` are those of all messages.
@@ -24,15 +24,20 @@ pub fn role_and_tools(messages: &[Message<'_>], results: &[PairedResult], at: us
         Role::Other => rest.role_name.map_or(Cow::Borrowed("other"), |name| name.decode()),
         role => Cow::Borrowed(role.openai_name()),
     };
+    let mut calls: Vec<&Call<'_>> = message.calls.iter().collect();
     let first = results.partition_point(|result| result.result.message < at);
-    let results = results[first..].iter().take_while(|result| result.result.message == at);
-    let answered = results.filter_map(|result| Some(result.call?.call_of(messages)));
-    let called = message.calls.iter().chain(answered).filter_map(|call| call.name);
-    let mut tools: Vec<String> = called.map(|name| reveal_line(name.decode().trim())).collect();
+    for result in results[first..].iter().take_while(|result| result.result.message == at) {
+        calls.extend(result.call.map(|call| call.call_of(messages)));
+    }
+    let names = calls.into_iter().filter_map(|call| call.name);
+    let mut tools: Vec<String> = names.map(|name| reveal_line(name.decode().trim())).collect();
     tools.dedup();
-    let own = rest.name.filter(|_| matches!(message.role, Role::Tool | Role::Function));
-    let own = || own.map(|name| reveal_line(&name.decode()));
-    (reveal_line(&role), if tools.is_empty() { own() } else { Some(tools.join(",")) })
+    let tools = match rest.name {
+        _ if !tools.is_empty() => Some(tools.join(",")),
+        Some(name) if matches!(message.role, Role::Tool | Role::Function) => Some(reveal_line(&name.decode())),
+        _ => None,
+    };
+    (reveal_line(&role), tools)
 }
 
 /// The arguments of a call, with the strings inside decoded.
@@ -47,18 +52,28 @@ pub(super) fn arguments(arguments: &Arguments<'_>) -> String {
 /// A text of a message: decoded, where it is a string; a value that is not one, as its lines.
 pub(super) fn text<'a>(message: Json<'_>, text: Text<'a>) -> Cow<'a, str> {
     let raw = text.raw();
-    let is_string = || {
-        let start = text.span_in(message.raw()).and_then(|span| span.start.checked_sub(1));
-        start.is_some_and(|before| message.raw().as_bytes()[before] == b'"')
-    };
-    let value = if raw.starts_with(['{', '[']) && !is_string() { of_json(raw) } else { None };
-    value.map_or_else(|| text.decode(), Cow::Owned)
+    if raw.starts_with(['{', '['])
+        && !is_string_in(message, &text)
+        && let Some(lines) = of_json(raw)
+    {
+        return Cow::Owned(lines);
+    }
+    text.decode()
+}
+
+/// Whether a text of a message stands in quotes there.
+fn is_string_in(message: Json<'_>, text: &Text<'_>) -> bool {
+    let Some(span) = text.span_in(message.raw()) else { return false };
+    span.start > 0 && message.raw().as_bytes()[span.start - 1] == b'"'
 }
 
 /// The lines of a text that is an object or a list of JSON; nothing where it is none.
 fn of_json(text: &str) -> Option<String> {
-    let source = Source::of_arguments(text).filter(|_| text.trim_start().starts_with(['{', '[']))?;
-    source.first().map(|value| lines(value))
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    let source = Source::of_arguments(text)?;
+    Some(lines(source.first()?))
 }
 
 /// The values inside a value, each behind its key.
@@ -81,10 +96,15 @@ fn lines(value: Json<'_>) -> String {
                     out.push_str(&reveal_line(&key.decode()));
                     out.push_str(": ");
                 }
-                out.push_str(&value.text().map_or(Cow::Borrowed(value.raw()), |text| text.decode()));
+                match value.text() {
+                    Some(text) => out.push_str(&text.decode()),
+                    None => out.push_str(value.raw()),
+                }
             }
             (Token::Open(kind), around) => {
-                around.map(|(_, key)| key.take());
+                if let Some((_, key)) = around {
+                    *key = None;
+                }
                 open.push((kind == JsonKind::Object, None));
             }
             (Token::Close, _) => drop(open.pop()),

@@ -58,12 +58,23 @@ impl Template {
     pub fn built_in(prompt: &str, summary_tokens: u64, focus: Option<&str>) -> Self {
         let text = prompt.trim_end().replace("{{WORDS}}", &words(summary_tokens).to_string());
         let (before, after) = text.split_once("{messages}").unwrap_or((&text, ""));
-        let lines = before.split_inclusive('\n').filter(|line| focus.is_some() || !line.starts_with(FOCUS));
-        let always: String = lines.clone().filter(|line| !line.starts_with(EARLIER)).collect();
-        let before_notes = lines.collect::<String>().replace(EARLIER, "");
+        let (mut always, mut with_notes) = (String::new(), String::new());
+        for line in before.split_inclusive('\n') {
+            if focus.is_none() && line.starts_with(FOCUS) {
+                continue;
+            }
+            if !line.starts_with(EARLIER) {
+                always.push_str(line);
+            }
+            with_notes.push_str(line);
+        }
+        let focus = harmless(focus.unwrap_or_default());
         // The text of the user comes last: nothing in it is a place.
-        let filled = |text: String| text.replace(FOCUS, "").replace("{focus}", &harmless(focus.unwrap_or_default()));
-        Template::Parts { before: filled(always), before_notes: filled(before_notes), after: after.to_owned() }
+        Template::Parts {
+            before: always.replace(FOCUS, "").replace("{focus}", &focus),
+            before_notes: with_notes.replace(EARLIER, "").replace(FOCUS, "").replace("{focus}", &focus),
+            after: after.to_owned(),
+        }
     }
 
     /// Parses a template. tcompact's own syntax has one `{messages}`, `{focus}` for what the next work is about, and `{{` and
@@ -113,12 +124,11 @@ impl Template {
     /// The same template with another text for what the next work is about. Templates of other systems have no place for it.
     pub fn with_focus(&self, focus: &str, other: &str) -> Self {
         let (focus, other) = (harmless(focus), harmless(other));
-        let replaced = |text: &str| text.replace(&*focus, &other);
         match self {
             Template::Parts { before, before_notes, after } => Template::Parts {
-                before: replaced(before),
-                before_notes: replaced(before_notes),
-                after: replaced(after),
+                before: before.replace(&*focus, &other),
+                before_notes: before_notes.replace(&*focus, &other),
+                after: after.replace(&*focus, &other),
             },
             Template::Foreign { .. } => self.clone(),
         }

@@ -9,19 +9,19 @@ use crate::wording::counted;
 /// The last of `indices` whose messages have at most `limit` tokens together; none if even the last has more.
 pub fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit: u64) -> &'i [usize] {
     let mut left = limit;
-    let first = indices.iter().rposition(|&index| match left.checked_sub(tally.message(index)) {
-        Some(rest) => {
-            left = rest;
-            false
+    for (at, &index) in indices.iter().enumerate().rev() {
+        match left.checked_sub(tally.message(index)) {
+            Some(rest) => left = rest,
+            None => return &indices[at + 1..],
         }
-        None => true,
-    });
-    &indices[first.map_or(0, |too_large| too_large + 1)..]
+    }
+    indices
 }
 
 /// The longest end of `text` with at most `limit` tokens.
 pub fn end_within(text: &str, counter: Counter, limit: u64) -> &str {
-    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let mut starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    starts.push(text.len());
     let first = starts.partition_point(|&start| counter.count_text(&text[start..]) > limit);
     &text[cut_behind(text, starts[first.min(starts.len() - 1)])..]
 }
@@ -33,9 +33,8 @@ pub fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
     if count <= max_chars {
         return Cow::Borrowed(text);
     }
-    let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let head = cut_before(text, at(max_chars.div_ceil(2)));
-    let tail = cut_behind(text, at(count - max_chars / 2));
+    let head = cut_before(text, place_of_char(text, max_chars.div_ceil(2)));
+    let tail = cut_behind(text, place_of_char(text, count - max_chars / 2));
     let left_out = counted(text[head..tail].chars().count() as u64, "character");
     Cow::Owned(format!("{}[… {left_out} …]{}", &text[..head], &text[tail..]))
 }
@@ -47,13 +46,18 @@ pub fn without_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
     if count <= max_chars {
         return Cow::Borrowed(text);
     }
-    let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let (half, end) = (at(max_chars.div_ceil(2)), at(count - max_chars / 2));
+    let half = place_of_char(text, max_chars.div_ceil(2));
+    let end = place_of_char(text, count - max_chars / 2);
     let head = cut_before(text, end_before(text, half));
     let tail = cut_behind(text, start_behind(text, end));
     let left_out = counted(text[head..tail].chars().count() as u64, "character");
     let shown = format!("{}[… {left_out} …]{}", &text[..head], &text[tail..]);
     if shown.len() < text.len() { Cow::Owned(shown) } else { Cow::Borrowed(text) }
+}
+
+/// Where a character begins, in bytes; the end of the text where it has fewer.
+fn place_of_char(text: &str, number: usize) -> usize {
+    text.char_indices().nth(number).map_or(text.len(), |(at, _)| at)
 }
 
 /// How far a cut is moved to an end of a line or a word: so many parts of what stays on its side.
@@ -66,8 +70,10 @@ fn end_before(text: &str, place: usize) -> usize {
     if text[place..].starts_with(char::is_whitespace) {
         return place;
     }
-    let end = shown.rfind('\n').or_else(|| shown.rfind(char::is_whitespace));
-    end.map_or(place, |end| near + end)
+    match shown.rfind('\n').or_else(|| shown.rfind(char::is_whitespace)) {
+        Some(end) => near + end,
+        None => place,
+    }
 }
 
 /// The first start of a line in the first part of the text behind a place, else of a word, else the place.
@@ -77,9 +83,13 @@ fn start_behind(text: &str, place: usize) -> usize {
     if text[..place].ends_with(char::is_whitespace) {
         return place;
     }
-    let line = shown.find('\n').map(|end| end + 1);
-    let word = || shown.char_indices().find(|(_, c)| c.is_whitespace()).map(|(at, c)| at + c.len_utf8());
-    line.or_else(word).map_or(place, |start| place + start)
+    if let Some(end) = shown.find('\n') {
+        return place + end + 1;
+    }
+    match shown.char_indices().find(|(_, c)| c.is_whitespace()) {
+        Some((at, blank)) => place + at + blank.len_utf8(),
+        None => place,
+    }
 }
 
 #[cfg(test)]

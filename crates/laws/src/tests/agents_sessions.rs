@@ -6,7 +6,7 @@ use crate::plan::breaches::breaches;
 use crate::plan::size::Size;
 use crate::plan::{CutPolicy, plan};
 use crate::presets::buffer::Buffer;
-use crate::presets::recipe::moved_cut;
+use crate::presets::pairs::moved_cut;
 use crate::rewrite::{apply, splice};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::framing::read_for_test as read;

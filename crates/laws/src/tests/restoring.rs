@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::bricks::{Bricks, file, generated, keep, pin};
 use crate::lawful::{VaryingRules, policy};
 use crate::plan::plan;
-use crate::presets::recipe::moved_cut;
+use crate::presets::pairs::moved_cut;
 use crate::rewrite::restoring::{Record, restore_original};
 use crate::rewrite::way_back::{ConversationChange, restore_infos};
 use crate::rewrite::{apply, splice};

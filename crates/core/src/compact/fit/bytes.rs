@@ -31,7 +31,10 @@ pub(in crate::compact) fn fit_bytes<'t>(
         let unchanged = Candidate::unchanged(&decided, within);
         return Fitted::new(decided, unchanged.into());
     }
-    let trial = |tokens| Some(fit_tokens(tokens)).filter(Fitted::is_met).and_then(&written);
+    let trial = |tokens| {
+        let fitted = fit_tokens(tokens);
+        if fitted.is_met() { written(fitted) } else { None }
+    };
     let whole = decided.tokens();
     if let Some(tokens) = largest_within(limit, bytes, whole, trial) {
         return fit_tokens(tokens);
@@ -45,12 +48,16 @@ pub(in crate::compact) fn fit_bytes<'t>(
     }
 }
 
+/// The tokens for `limit` bytes where so many tokens have so many bytes.
+fn scaled(tokens: u64, bytes: u64, limit: u64) -> u64 {
+    (tokens as f64 * limit as f64 / bytes.max(1) as f64) as u64
+}
+
 /// The largest limit in tokens, of those tried, with which a result has at most so many bytes. `bytes` and
 /// `tokens` are those of the whole conversation.
 fn largest_within(limit: u64, bytes: u64, tokens: u64, trial: impl Fn(u64) -> Option<u64>) -> Option<u64> {
-    let scaled = |tokens: u64, bytes: u64| (tokens as f64 * limit as f64 / bytes.max(1) as f64) as u64;
     let (mut below, mut above) = (0, tokens);
-    let mut next = scaled(tokens, bytes);
+    let mut next = scaled(tokens, bytes, limit);
     let (mut found, mut exceeded) = (None, 0);
     for _ in 0..MOST_TRIALS {
         if above - below <= 1 {
@@ -63,12 +70,13 @@ fn largest_within(limit: u64, bytes: u64, tokens: u64, trial: impl Fn(u64) -> Op
                 if limit - bytes < limit / SPARE {
                     break;
                 }
-                scaled(tried, bytes)
+                scaled(tried, bytes, limit)
             }
             // A little less than the nearest, since a message is kept or not; and far less where that is too much again.
             Some(bytes) => {
                 (above, exceeded) = (tried, exceeded + 1);
-                if exceeded > 1 { below.midpoint(tried) } else { scaled(tried, bytes) - scaled(tried, bytes) / SPARE }
+                let nearest = scaled(tried, bytes, limit);
+                if exceeded > 1 { below.midpoint(tried) } else { nearest - nearest / SPARE }
             }
             None => {
                 below = tried;

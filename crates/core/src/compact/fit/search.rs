@@ -23,11 +23,16 @@ pub(super) fn search(decided: &Decided<'_>, limit: u64) -> Found {
     let total = decided.tokens();
     if total <= limit {
         // A limit of bytes is one of tokens here.
-        let size = decided.policy.fit.filter(|size| !matches!(size, Size::Bytes(_))).unwrap_or(Size::Tokens(limit));
-        let recorded = decided.recorded().filter(|recorded| *recorded > limit);
-        let recorded =
-            recorded.map(|recorded| format!("; it recorded {recorded} itself, by which --counter recorded fits"));
-        let within = format!("it has {}, within --fit {size}{}", counted(total, "token"), recorded.unwrap_or_default());
+        let size = match decided.policy.fit {
+            Some(Size::Bytes(_)) | None => Size::Tokens(limit),
+            Some(size) => size,
+        };
+        let mut within = format!("it has {}, within --fit {size}", counted(total, "token"));
+        if let Some(recorded) = decided.recorded()
+            && recorded > limit
+        {
+            within.push_str(&format!("; it recorded {recorded} itself, by which --counter recorded fits"));
+        }
         return Candidate::unchanged(decided, within).into();
     }
     let (search, found) = reach_limit(decided, limit);
@@ -36,7 +41,7 @@ pub(super) fn search(decided: &Decided<'_>, limit: u64) -> Found {
         return found;
     }
     let best = search.fill(&found.best, search.room_for_summary()).unwrap_or(found.best);
-    let pruned_alone = found.pruned_alone.filter(|_| best.plan.cutoff > 0);
+    let pruned_alone = if best.plan.cutoff > 0 { found.pruned_alone } else { None };
     Found { best, pruned_alone, unmet: None }
 }
 
@@ -45,7 +50,10 @@ fn reach_limit<'d, 't>(decided: &'d Decided<'t>, limit: u64) -> (LimitSearch<'d,
     let kept_from = tail(decided, limit);
     let search = LimitSearch::new(decided, limit, kept_from, decided.room_for_typed(limit));
     let found = search.reach_limit();
-    let Some(unmet) = found.unmet.filter(|_| search.typed > 0) else { return (search, found) };
+    let Some(unmet) = found.unmet else { return (search, found) };
+    if search.typed == 0 {
+        return (search, found);
+    }
     let used = search.rules.typed.iter().map(|&index| decided.tally.message(index)).sum::<u64>() + search.told_words;
     let lacking = if matches!(unmet, Unmet::Tokens(_)) { unmet.least().saturating_sub(limit) } else { used };
     for room in [used.saturating_sub(lacking), 0] {
@@ -88,8 +96,10 @@ fn least_between(decided: &Decided<'_>, mut unmet: u64, mut met: u64) -> u64 {
 
 /// Whether a conversation can meet a limit of tokens.
 pub(super) fn can_be_met(decided: &Decided<'_>, limit: u64) -> bool {
-    let reaches = || LimitSearch::new(decided, limit, tail(decided, limit), 0).reach_limit().unmet.is_none();
-    !decided.may_act() || decided.tokens() <= limit || reaches()
+    if !decided.may_act() || decided.tokens() <= limit {
+        return true;
+    }
+    LimitSearch::new(decided, limit, tail(decided, limit), 0).reach_limit().unmet.is_none()
 }
 
 /// The first message of the kept part: the one of `--keep`, or that of the longest tail of at most half of what the
@@ -102,8 +112,12 @@ fn tail(decided: &Decided<'_>, limit: u64) -> usize {
     let last = view.messages.len() - 1;
     let first = tally.suffix_within(limit.saturating_sub(tally.overhead()) / 2).min(last);
     let legal = plan::legal_cuts(view);
-    let behind = (first..=last).find(|&cut| legal[cut]);
-    behind.or_else(|| (0..first).rev().find(|&cut| legal[cut])).unwrap_or(0)
+    for cut in (first..=last).chain((0..first).rev()) {
+        if legal[cut] {
+            return cut;
+        }
+    }
+    0
 }
 
 /// The search for what makes a conversation with some kept part fit a limit. All sizes are in tokens.
@@ -135,12 +149,11 @@ impl<'d, 't> LimitSearch<'d, 't> {
         let total = decided.tokens();
         let goal = total.saturating_sub(limit).max(limit.div_ceil(10));
         let stays = decided.typed_within(kept_from, typed);
-        let told_words = if decided.policy.summary.is_embedded() {
+        let mut told_words = 0;
+        if decided.policy.summary.is_embedded() {
             let in_pins: u64 = stays.iter().map(|&index| decided.tally.message(index)).sum();
-            decided.typed_tokens(kept_from, typed).saturating_sub(in_pins)
-        } else {
-            0
-        };
+            told_words = decided.typed_tokens(kept_from, typed).saturating_sub(in_pins);
+        }
         let rules = CutPolicy { typed: stays, ..decided.policy.cut.clone() };
         let pinned = decided.pinned_before(&rules, kept_from);
         let uncut = Plan { wanted: kept_from, ..decided.plan.clone().without_cut() };
@@ -162,19 +175,20 @@ impl<'d, 't> LimitSearch<'d, 't> {
         }
         let target = self.target();
         if let Some(best) = self.earliest_cut(target, None, &uncut.pruned) {
-            return Found { best, pruned_alone: fits.then_some(uncut), unmet: None };
+            let pruned_alone = if fits { Some(uncut) } else { None };
+            return Found { best, pruned_alone, unmet: None };
         }
         if fits {
             return uncut.into();
         }
-        // A result that fits is worth more than the tenth that the target saves.
-        let capped = self.cap(target, None, &uncut.pruned).or_else(|unmet| {
-            if target == self.limit {
-                return Err(unmet);
-            }
-            let cut = self.earliest_cut(self.limit, None, &uncut.pruned);
-            cut.map_or_else(|| self.cap(self.limit, None, &uncut.pruned), Ok)
-        });
+        let mut capped = self.cap(target, None, &uncut.pruned);
+        if capped.is_err() && target != self.limit {
+            // A result that fits is worth more than the tenth that the target saves.
+            capped = match self.earliest_cut(self.limit, None, &uncut.pruned) {
+                Some(best) => Ok(best),
+                None => self.cap(self.limit, None, &uncut.pruned),
+            };
+        }
         match capped {
             Ok(best) => best.into(),
             Err(unmet) => Found { best: uncut, pruned_alone: None, unmet: Some(unmet) },
@@ -188,7 +202,10 @@ impl<'d, 't> LimitSearch<'d, 't> {
 
     /// The candidate with a cut, and with `room` for the summary's message within the target.
     fn with_cut(&self, target: u64, plan: Plan, room: u64, pruned: Pruned) -> Candidate {
-        let moved_because = (plan.cutoff != self.kept_from).then(|| "older messages fit too, pruned".to_owned());
+        let mut moved_because = None;
+        if plan.cutoff != self.kept_from {
+            moved_because = Some("older messages fit too, pruned".to_owned());
+        }
         let Plan { triggered, fired, wanted, .. } = self.uncut.clone();
         let plan = Plan { triggered, fired, wanted, moved_because, kept_from: self.kept_from, ..plan };
         let fit = Fit { limit: self.limit, target, room, typed: self.typed, cap: None };
@@ -232,28 +249,29 @@ impl<'d, 't> LimitSearch<'d, 't> {
         let sizes = self.sizes(pruned);
         let room = target.checked_sub(self.decided.tally.overhead() + sizes.kept)?;
         let (least, share) = self.summary_range(room.saturating_sub(sizes.pinned_before[kept_from]));
-        let most = summary.unwrap_or(share);
-        let fits = |cut: usize, summary: u64| sizes.pinned_before[cut] + sizes.between[cut] + summary <= room;
         let legal = plan::legal_cuts(self.decided.view);
         let cuts: Vec<usize> = (1..=kept_from).filter(|&cut| legal[cut]).collect();
-        let plan_at = |cut: usize, summary: u64| {
-            let plan = self.decided.cut_at(&self.rules, cut);
-            let left = room.checked_sub(self.pinned_tokens(&plan) + sizes.between[plan.cutoff.min(kept_from)])?;
-            let is_worth_it = plan.cutoff > 0 && plan.cutoff <= kept_from && left >= summary;
-            (is_worth_it && !self.decided.leaves_foreign(&plan, pruned)).then_some((plan, left))
-        };
-        let earliest = |summary: u64| {
-            let first = cuts.partition_point(|&cut| !fits(cut, summary));
-            let later = &cuts[first.min(cuts.len())..];
+        let mut wanted = summary.unwrap_or(share);
+        loop {
+            let first = cuts.partition_point(|&cut| sizes.pinned_before[cut] + sizes.between[cut] + wanted > room);
+            let later = &cuts[first..];
             let step = later.len().div_ceil(MOST_CUTS).max(1);
             // The last cut is always tried: no other leaves less.
-            let tried = later.iter().step_by(step).chain(later.last());
-            tried.copied().find_map(|cut| plan_at(cut, summary))
-        };
-        // The plan can move a cut that fits to a later one, which leaves less room for the summary.
-        let smaller = |tokens: &u64| (summary.is_none() && *tokens > least).then(|| (tokens / 2).max(least));
-        let (plan, left) = std::iter::successors(Some(most), smaller).find_map(earliest)?;
-        Some(self.with_cut(target, plan, left, pruned.clone()))
+            for &cut in later.iter().step_by(step).chain(later.last()) {
+                let plan = self.decided.cut_at(&self.rules, cut);
+                let used = self.pinned_tokens(&plan) + sizes.between[plan.cutoff.min(kept_from)];
+                let Some(left) = room.checked_sub(used) else { continue };
+                let is_worth_it = plan.cutoff > 0 && plan.cutoff <= kept_from && left >= wanted;
+                if is_worth_it && !self.decided.leaves_foreign(&plan, pruned) {
+                    return Some(self.with_cut(target, plan, left, pruned.clone()));
+                }
+            }
+            if summary.is_some() || wanted <= least {
+                return None;
+            }
+            // The plan can move a cut that fits to a later one, which leaves less room for the summary.
+            wanted = (wanted / 2).max(least);
+        }
     }
 
     /// The candidate that cuts results of the kept part, as little as the target takes beside a summary of so
@@ -264,29 +282,32 @@ impl<'d, 't> LimitSearch<'d, 't> {
     fn cap(&self, target: u64, summary: Option<u64>, before: &Pruned) -> Result<Candidate, Unmet> {
         let kept_from = self.kept_from;
         let overhead = self.decided.tally.overhead();
-        let plan = (kept_from > 0 && self.decided.may_cut()).then(|| self.decided.cut_at(&self.rules, kept_from));
-        let plan = plan.filter(|plan| plan.cutoff == kept_from);
+        let plan = self.plan_before_kept();
         let sizes = self.sizes(before);
         let pinned = plan.as_ref().map_or(0, |plan| self.pinned_tokens(plan));
-        let history = |summary: u64| if plan.is_some() { summary } else { sizes.between[0] };
         let (least, share) = self.summary_range(target.saturating_sub(overhead + pinned) / 5);
         // Pins are never cut, in the kept part either.
         let all_pinned = self.decided.pinned_before(&self.rules, self.decided.transcript.messages.len());
-        let may_cut = |index: usize| index >= kept_from && all_pinned.binary_search(&index).is_err();
-        let capped = |tokens: u64| self.decided.pruned(may_cut, &[capping(tokens)], None);
+        let capped = |tokens: u64| {
+            let may_cut = |index: usize| index >= kept_from && all_pinned.binary_search(&index).is_err();
+            self.decided.pruned(may_cut, &[capping(tokens)], None)
+        };
         let shortest = capped(1);
         let mut foreign = false;
-        let tried = summary.map_or_else(|| vec![share, least], |summary| vec![summary]);
+        let tried = match summary {
+            Some(summary) => vec![summary],
+            None => vec![share, least],
+        };
         for summary in tried {
-            let Some(room) = target.checked_sub(overhead + pinned + history(summary)) else { continue };
-            let Some((tokens, pruned)) = largest(1..=sizes.kept, |tokens| {
+            let history = if plan.is_some() { summary } else { sizes.between[0] };
+            let Some(room) = target.checked_sub(overhead + pinned + history) else { continue };
+            let found = largest(1..=sizes.kept, |tokens| {
                 let pruned = if tokens == 1 { shortest.clone() } else { capped(tokens) };
-                (sizes.kept.saturating_sub(pruned.saved()) <= room).then_some(pruned)
-            }) else {
-                continue;
-            };
+                if sizes.kept.saturating_sub(pruned.saved()) <= room { Some(pruned) } else { None }
+            });
+            let Some((tokens, pruned)) = found else { continue };
             let left = room - sizes.kept.saturating_sub(pruned.saved());
-            let cap = (!pruned.is_empty()).then_some(tokens);
+            let cap = if pruned.is_empty() { None } else { Some(tokens) };
             let pruned = before.clone().and(pruned);
             if self.decided.leaves_foreign(plan.as_ref().unwrap_or(&self.uncut), &pruned) {
                 foreign = true;
@@ -310,15 +331,34 @@ impl<'d, 't> LimitSearch<'d, 't> {
         Err(Unmet::Tokens(Parts { overhead, pinned, before, kept }))
     }
 
+    /// The plan with a cut right before the kept part, where there can be one.
+    fn plan_before_kept(&self) -> Option<Plan> {
+        if self.kept_from == 0 || !self.decided.may_cut() {
+            return None;
+        }
+        let plan = self.decided.cut_at(&self.rules, self.kept_from);
+        if plan.cutoff == self.kept_from { Some(plan) } else { None }
+    }
+
     /// A better candidate that uses the room beside a summary of so many tokens, where there is one.
     pub(super) fn use_room_beside(&self, best: &Candidate, summary: u64) -> Option<Candidate> {
         let Fit { target, cap, .. } = best.fit?;
         if cap.is_some() {
             return self.cap(target, Some(summary), &Pruned::default()).ok();
         }
-        let earlier = self.earliest_cut(target, Some(summary), &best.pruned);
-        let earlier = earlier.filter(|earlier| earlier.plan.cutoff < best.plan.cutoff);
+        let mut earlier = self.earliest_cut(target, Some(summary), &best.pruned);
+        earlier = earlier.filter(|earlier| earlier.plan.cutoff < best.plan.cutoff);
         self.fill(earlier.as_ref().unwrap_or(best), summary).or(earlier)
+    }
+
+    /// The candidate without a cut, where pruning to the least saves enough.
+    fn pruned_to_the_goal(&self) -> Option<Candidate> {
+        let pruned = self.pruned_in(0..self.kept_from, &self.rules_to_the_least(), self.goal);
+        if pruned.saved() < self.goal {
+            return None;
+        }
+        let pruned = self.pruned_history(0).and(pruned);
+        if self.decided.leaves_foreign(&self.uncut, &pruned) { None } else { Some(self.without_cut(pruned)) }
     }
 
     /// The size of the summary's message for which room is left.
@@ -345,39 +385,41 @@ impl<'d, 't> LimitSearch<'d, 't> {
         if cut == 0 || !self.is_worth_it(spare) {
             return None;
         }
-        let saved = |index: usize| {
-            self.decided.tally.message(index).saturating_sub(self.decided.pruned_size(&best.pruned, index))
-        };
-        let saved: u64 = self.free(cut..kept_from).map(saved).sum();
+        let mut saved: u64 = 0;
+        for index in self.free(cut..kept_from) {
+            let size = self.decided.tally.message(index);
+            saved += size.saturating_sub(self.decided.pruned_size(&best.pruned, index));
+        }
         let behind = self.pruned_in(cut..kept_from, &self.rules_to_the_least(), saved.saturating_sub(spare));
         let left = (spare + behind.saved()).checked_sub(saved)?;
         let restores = behind.saved() < saved;
-        let earlier = self.is_worth_it(left).then(|| self.earlier_cut(cut));
-        let more = match earlier {
-            None => None,
-            Some(None) => {
-                let pruned = self.pruned_in(0..kept_from, &self.rules_to_the_least(), self.goal);
-                let pruned = (pruned.saved() >= self.goal).then(|| self.pruned_history(0).and(pruned));
-                let readable = pruned.filter(|pruned| !self.decided.leaves_foreign(&self.uncut, pruned));
-                readable.map(|pruned| self.without_cut(pruned))
+        let more = if !self.is_worth_it(left) {
+            None
+        } else if let Some(plan) = self.earlier_cut(cut) {
+            let in_front = plan.cutoff..cut;
+            let size: u64 = self.free(in_front.clone()).map(|index| self.decided.tally.message(index)).sum();
+            let goal = size.saturating_sub(left);
+            let pruned = self.pruned_in(in_front, &self.rules_to_the_least(), goal);
+            if pruned.saved() >= goal {
+                self.cut_with_room(target, plan, pruned.and(behind.clone()), summary)
+            } else {
+                None
             }
-            Some(Some(plan)) => {
-                let in_front = plan.cutoff..cut;
-                let size: u64 = self.free(in_front.clone()).map(|index| self.decided.tally.message(index)).sum();
-                let goal = size.saturating_sub(left);
-                let pruned = self.pruned_in(in_front, &self.rules_to_the_least(), goal);
-                let pruned = (pruned.saved() >= goal).then(|| pruned.and(behind.clone()));
-                pruned.and_then(|pruned| self.cut_with_room(target, plan, pruned, summary))
-            }
+        } else {
+            self.pruned_to_the_goal()
         };
-        more.or_else(|| restores.then(|| self.cut_with_room(target, best.plan.clone(), behind, summary)).flatten())
+        if more.is_some() || !restores {
+            return more;
+        }
+        self.cut_with_room(target, best.plan.clone(), behind, summary)
     }
 
     /// The plan with the next earlier cut; nothing where there is nothing to be summarized in front of it.
     fn earlier_cut(&self, cut: usize) -> Option<Plan> {
         let legal = plan::legal_cuts(self.decided.view);
         let earlier = (1..cut).rev().find(|&cut| legal[cut])?;
-        Some(self.decided.cut_at(&self.rules, earlier)).filter(|plan| plan.cutoff == earlier)
+        let plan = self.decided.cut_at(&self.rules, earlier);
+        if plan.cutoff == earlier { Some(plan) } else { None }
     }
 
     /// The candidate with this cut and this pruning of the messages behind it, where the result can be read and
@@ -389,7 +431,10 @@ impl<'d, 't> LimitSearch<'d, 't> {
         }
         let kept = plan.pinned.iter().copied().chain(plan.cutoff..self.decided.view.messages.len());
         let kept: u64 = kept.map(|index| self.decided.pruned_size(&pruned, index)).sum();
-        let room = target.checked_sub(self.decided.tally.overhead() + kept).filter(|room| *room >= summary)?;
+        let room = target.checked_sub(self.decided.tally.overhead() + kept)?;
+        if room < summary {
+            return None;
+        }
         Some(self.with_cut(target, plan, room, pruned))
     }
 

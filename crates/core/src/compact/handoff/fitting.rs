@@ -13,7 +13,10 @@ impl CompactionContext<'_> {
         /// Room of less than this part of the limit stays unused.
         const SPARE: u64 = 20;
         let (mut best, size) = self.handoff_size(fit_tokens(limit));
-        let Some(mut size) = size.filter(|_| best.is_met()) else { return best };
+        let Some(mut size) = size else { return best };
+        if !best.is_met() {
+            return best;
+        }
         let mut tried = limit;
         let mut best_size = size;
         // Each is a limit in tokens with the size of its text.
@@ -31,7 +34,10 @@ impl CompactionContext<'_> {
             // A little less, as messages stay or not.
             tried = between(below, above, limit - limit / SPARE / 2);
             let (next, next_size) = self.handoff_size(fit_tokens(tried));
-            let Some(next_size) = next_size.filter(|_| next.is_met()) else { break };
+            let Some(next_size) = next_size else { break };
+            if !next.is_met() {
+                break;
+            }
             size = next_size;
             if size.abs_diff(limit) < best_size.abs_diff(limit) {
                 (best, best_size) = (next, size);

@@ -1,10 +1,7 @@
 //! The embedded summarizer, within the size that a summary can have.
-//!
-//! Also: what code surely knows and a model's summary lacks, appended to it: `--ledger`.
 
 use std::borrow::Cow;
 
-use crate::compact::context::CompactionEvent;
 use crate::compact::message::LEAST_SUMMARY;
 use crate::compact::policy::Accept;
 use crate::compact::summarize::Summarization;
@@ -37,8 +34,10 @@ impl Summarization<'_, '_> {
 
     fn extract<'s>(&'s self, sent: Vec<&'s Message<'s>>) -> Result<Reply, NoSummary> {
         let prefix = &self.policy.cut.summary_prefix;
-        let nothing_sent = self.summarized.last().copied().filter(|_| sent.is_empty());
-        let lacking = nothing_sent.or_else(|| self.too_large_last());
+        let lacking = match self.summarized.last() {
+            Some(&last) if sent.is_empty() => Some(last),
+            _ => self.too_large_last(),
+        };
         let mut indices = self.indices_of(&sent);
         let mut messages = sent;
         if let Some(earlier) = self.earlier_message {
@@ -87,10 +86,15 @@ impl Summarization<'_, '_> {
 
     /// The tokens of the digest of ours that the summary replaces; 0 where it replaces none.
     fn earlier_digest_tokens(&self) -> u64 {
-        let superseded = self.fitted.plan.superseded();
-        let digests = superseded.iter().filter(|index| self.history.messages[**index].is_ours());
         let counter = self.tally.counter();
-        digests.map(|index| counter.count(&self.history.messages[*index])).max().unwrap_or(0)
+        let mut most = 0;
+        for index in self.fitted.plan.superseded() {
+            let message = &self.history.messages[index];
+            if message.is_ours() {
+                most = most.max(counter.count(message));
+            }
+        }
+        most
     }
 
     /// The most tokens of a summary's message, which is smaller than what it replaces. In presets of systems that take
@@ -136,8 +140,9 @@ impl Summarization<'_, '_> {
         let mut end = self.summarized.len();
         let mut indices: Vec<usize> = Vec::with_capacity(sent.len());
         for message in sent.iter().rev() {
-            let is_it = |&index: &usize| std::ptr::eq::<Message<'_>>(*message, &self.history.messages[index]);
-            end = self.summarized[..end].iter().rposition(is_it).unwrap_or(end.saturating_sub(1));
+            let mut before = self.summarized[..end].iter();
+            let place = before.rposition(|&index| std::ptr::eq::<Message<'_>>(*message, &self.history.messages[index]));
+            end = place.unwrap_or(end.saturating_sub(1));
             indices.extend(self.summarized.get(end));
         }
         indices.reverse();
@@ -152,49 +157,14 @@ fn told_bytes(digest: &str) -> usize {
 
 /// How many messages of the user and lines of an earlier summary a digest says that it leaves out.
 fn left_out(digest: &str) -> u64 {
-    let counts = digest.lines().filter_map(|line| line.strip_prefix("- Left out: ")?.split_once(' '));
-    let counts = counts.filter(|(_, what)| what.contains(" of the user") || what.contains(" of an earlier summary"));
-    counts.filter_map(|(count, _)| count.parse::<u64>().ok()).fold(0, u64::saturating_add)
-}
-
-impl Summarization<'_, '_> {
-    /// Appends what a model's summary lacks, as much as `--ledger` allows and as still leaves a saving. The summary is
-    /// paid for: a fault in this code loses only what it would have appended.
-    pub(super) fn with_facts(&self, summary: String) -> String {
-        if self.is_embedded() {
-            return summary;
+    let mut sum: u64 = 0;
+    for line in digest.lines() {
+        let Some((count, what)) = line.strip_prefix("- Left out: ").and_then(|rest| rest.split_once(' ')) else {
+            continue;
+        };
+        if what.contains(" of the user") || what.contains(" of an earlier summary") {
+            sum = sum.saturating_add(count.parse().unwrap_or(0));
         }
-        let summary = digest::without_own_headings(&summary);
-        if self.policy.summary.ledger == 0 {
-            return summary;
-        }
-        fault::caught(ProgramPart::Ledger, || self.append_missing(&summary)).unwrap_or_else(|fault| {
-            self.report(CompactionEvent::WithoutLedger(&fault));
-            summary
-        })
     }
-
-    fn append_missing(&self, summary: &str) -> String {
-        let summary = summary.trim_end().to_owned();
-        let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
-        let digest = digest::read(&messages, &self.summarized, &self.policy.cut.summary_prefix);
-        let counter = self.tally.counter();
-        let takes_any = self.policy.summary.accept == Accept::Any && self.fitted.fit.is_none();
-        let most = if takes_any { u64::MAX } else { self.most_tokens() };
-        let spare = self.most_tokens().saturating_sub(self.message_tokens(&summary));
-        let mut limit = self.policy.summary.ledger.min(spare);
-        while limit > 0 {
-            let missing = digest.missing_from(&summary, counter, limit);
-            if missing.is_empty() {
-                break;
-            }
-            let whole = format!("{summary}\n\n{missing}");
-            if self.message_tokens(&whole) <= most {
-                return whole;
-            }
-            // Escapes and joins can cost a few tokens more than the parts.
-            limit = limit * 3 / 4;
-        }
-        summary
-    }
+    sum
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::compact::context::CompactionEvent;
+use crate::compact::event::CompactionEvent;
 use crate::compact::policy::{Accept, OnError};
 use crate::compact::summarize::{Accepted, Session, Summarization, SummarySource};
 use crate::diagnostic::Advice;
@@ -10,6 +10,7 @@ use crate::exit::{Exit, Failure};
 use crate::fault::Fault;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::{FailureKind, NoAnswer, Reply, extractive};
+use crate::transcript::Message;
 use crate::wording::readable_source;
 
 /// What takes the place of a summary that failed.
@@ -64,16 +65,15 @@ impl Summarization<'_, '_> {
             }
             OnError::Extractive => {
                 let messages: Vec<_> = self.messages(&self.summarized).collect();
-                let judged = |reply: Reply| self.judge_size(&reply.text).map(|()| reply).map_err(NoSummary::from);
-                Ok(match self.extractive(messages).and_then(judged) {
-                    Ok(reply) => Instead::Text(self.accepted(session, &reply, SummarySource::Embedded)),
+                match self.judged_extractive(messages) {
+                    Ok(reply) => Ok(Instead::Text(self.accepted(session, &reply, SummarySource::Embedded))),
                     Err(fault) if fault.exit == Exit::SummarizerFailed => {
                         let failure =
                             Failure::new(fault.exit, format!("{}: {}", readable_source(source), fault.message));
-                        return Err(failure.try_next(passthrough()).into());
+                        Err(failure.try_next(passthrough()).into())
                     }
-                    Err(failed) => self.left(&failed.message),
-                })
+                    Err(failed) => Ok(self.left(&failed.message)),
+                }
             }
         }
     }
@@ -82,7 +82,14 @@ impl Summarization<'_, '_> {
     fn left(&self, why: &str) -> Instead {
         let unexpected = self.policy.summary.accept == Accept::Any;
         self.report(CompactionEvent::Left { why, unexpected });
-        Instead::Nothing { left: (!unexpected).then(|| why.to_owned()) }
+        Instead::Nothing { left: if unexpected { None } else { Some(why.to_owned()) } }
+    }
+
+    /// The embedded summarizer's text, where it is small enough.
+    fn judged_extractive(&self, messages: Vec<&Message<'_>>) -> Result<Reply, NoSummary> {
+        let reply = self.extractive(messages)?;
+        self.judge_size(&reply.text)?;
+        Ok(reply)
     }
 }
 

@@ -1,17 +1,12 @@
 //! Which part of the history the summarizer is sent: `--trim-tokens`.
-//!
-//! Also: what a summary replaces, for an archive that is for reading or that nothing is restored from.
 
-use crate::compact::archive::{Archived, Record, Section};
-use crate::compact::message::whole_text;
-use crate::compact::policy::{SummaryPolicy, is_lines};
+use crate::compact::policy::SummaryPolicy;
 use crate::compact::summarize::Summarization;
 use crate::presets::recipe::Trim;
 use crate::presets::trim::{Counting, PartialMessage, sections, trim_messages};
-use crate::rewrite::Placed;
 use crate::summary::{history, trim};
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::{Message, Role, fence};
+use crate::transcript::{Message, fence};
 
 impl Summarization<'_, '_> {
     /// The messages that `--trim-tokens` allows, each of them whole: the last ones, and earlier summaries besides.
@@ -19,36 +14,47 @@ impl Summarization<'_, '_> {
         let Some(limit) = self.policy.summary.trim_tokens else { return self.summarized.clone() };
         let last = trim::last_within(&self.summarized, self.tally, limit);
         let before = &self.summarized[..self.summarized.len() - last.len()];
-        let is_summary = |index: &usize| {
-            let message = &self.history.messages[*index];
-            message.earlier || matches!(message.compaction(), Some(ProviderCompaction::Readable(_)))
-        };
-        before.iter().copied().filter(is_summary).chain(last.iter().copied()).collect()
+        let mut whole = Vec::with_capacity(last.len());
+        for &index in before {
+            let message = &self.history.messages[index];
+            if message.earlier || matches!(message.compaction(), Some(ProviderCompaction::Readable(_))) {
+                whole.push(index);
+            }
+        }
+        whole.extend(last);
+        whole
     }
 
     /// The last summarized message, where `--trim-tokens` does not allow the whole of it.
     pub(super) fn too_large_last(&self) -> Option<usize> {
-        let last = self.summarized.last().copied();
-        last.filter(|_| {
-            self.policy.summary.recipe.trim == Trim::Own && self.whole_messages().last() != self.summarized.last()
-        })
+        let last = *self.summarized.last()?;
+        if self.policy.summary.recipe.trim != Trim::Own || self.whole_messages().last() == Some(&last) {
+            return None;
+        }
+        Some(last)
     }
 
     /// The messages that the summarizer is sent. The oldest can be a shortened one, which lives in `shorter`.
     pub(super) fn sent<'s>(&'s self, shorter: &'s PartialMessage<'s>) -> Vec<&'s Message<'s>> {
         let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
         // The embedded summarizer, and one that brings notes up to date, are given it separately.
-        let beside = self.sent_beside().filter(|_| !self.is_embedded() && recipe.trim != Trim::Sections);
+        let is_given_apart = self.is_embedded() || recipe.trim == Trim::Sections;
+        let beside = if is_given_apart { None } else { self.sent_beside() };
         let limit = match *trim_tokens {
             Some(limit) if recipe.trim != Trim::Own => limit,
             _ => {
-                let whole = self.whole_messages().into_iter().map(|index| &self.history.messages[index]);
-                return beside.into_iter().chain(whole).collect();
+                let mut sent: Vec<&Message<'_>> = beside.into_iter().collect();
+                sent.extend(self.whole_messages().into_iter().map(|index| &self.history.messages[index]));
+                return sent;
             }
         };
-        let messages = self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index]));
-        let beside = beside.map(|message| (self.tally.counter().count(message), message));
-        let counted: Vec<(u64, &Message<'_>)> = beside.into_iter().chain(messages).collect();
+        let mut counted: Vec<(u64, &Message<'_>)> = Vec::with_capacity(self.summarized.len() + 1);
+        if let Some(message) = beside {
+            counted.push((self.tally.counter().count(message), message));
+        }
+        for &index in &self.summarized {
+            counted.push((self.tally.message(index), &self.history.messages[index]));
+        }
         let counting = Counting { counter: self.tally.message_counter(), scales: self.policy.cut.scales(self.tally) };
         let trimmed = trim_messages(&counted, limit, counting, shorter);
         match (recipe.trim, counted.last()) {
@@ -59,7 +65,10 @@ impl Summarization<'_, '_> {
 
     /// The earlier summary that the state has for the model, beside the messages.
     pub(super) fn sent_beside(&self) -> Option<&Message<'_>> {
-        self.earlier_message.filter(|_| self.earlier.as_ref().is_some_and(|earlier| earlier.is_sent))
+        match &self.earlier {
+            Some(earlier) if earlier.is_sent => self.earlier_message,
+            _ => None,
+        }
     }
 
     /// The text of that summary, as notes; without its fence where tcompact wrote it.
@@ -77,45 +86,16 @@ impl Summarization<'_, '_> {
         match (recipe.trim, trim_tokens, self.too_large_last()) {
             // Even the last message is too large. Its end is better than nothing.
             (Trim::Own, Some(limit), Some(last)) => {
-                let end = |text: &str| trim::end_within(text, counter, *limit).to_owned();
-                let end = history::write_end(&self.history.messages[last], end);
+                let message = &self.history.messages[last];
+                let end = history::write_end(message, |text| trim::end_within(text, counter, *limit).to_owned());
                 Some(if sent.is_empty() { end } else { format!("{}\n{end}", write()) })
             }
             (Trim::Sections, limit, _) => {
                 let earlier = self.earlier.as_ref().map(|earlier| &*earlier.text);
                 sections(&write(), earlier, limit.unwrap_or(u64::MAX), counter)
             }
-            _ => (!sent.is_empty()).then(write),
+            _ if sent.is_empty() => None,
+            _ => Some(write()),
         }
     }
-}
-
-impl Summarization<'_, '_> {
-    /// The removed and pruned messages for the archive, where there is one. Records with all that restoring needs are made once
-    /// all conversations of a file are changed.
-    pub(super) fn archived(&self, summary: &Placed) -> Archived {
-        let Some(place) = self.archive.filter(|_| !self.policy.has_records()) else { return Archived::default() };
-        let transcript = self.fitted.decided.unmasked;
-        let cut = self.fitted.cut_messages();
-        let section = if is_lines(&place.file) {
-            let summary = whole_text(transcript, summary);
-            Record::new(transcript, self.source.to_owned(), cut, summary.as_deref()).section()
-        } else if self.policy.habits.files {
-            let removed = self.fitted.plan.removed();
-            let messages = removed.iter().map(|&index| &self.unmasked.messages[index]);
-            let messages = messages.filter(|message| !is_earlier_summary(message));
-            Section::Text(self.policy.summary.recipe.buffer.write(messages))
-        } else {
-            let messages = cut.iter().map(|&index| &transcript.messages[index]);
-            Section::readable(self.source, messages)
-        };
-        Archived { sections: vec![section], files: Vec::new() }
-    }
-}
-
-/// Whether a message is a summary of messages that `DeepAgents` already has in its archive.
-fn is_earlier_summary(message: &Message<'_>) -> bool {
-    let marked = message.additional("lc_source").and_then(|source| source.text());
-    let wrapped = || message.content.texts().first().is_some_and(|text| text.starts_with(fence::WRAPPED));
-    message.role == Role::User && (marked.is_some_and(|source| source.is("summarization")) || wrapped())
 }

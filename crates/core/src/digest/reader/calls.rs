@@ -1,5 +1,6 @@
 //! Calls and their results: which belong together, how a call ended, and what it did.
 
+use std::borrow::Cow;
 use std::collections::hash_map::{DefaultHasher, Entry};
 use std::hash::{Hash, Hasher};
 
@@ -18,7 +19,6 @@ use crate::transcript::lazy_text::LazyText;
 use crate::transcript::speaker::clean_folder;
 use crate::transcript::status::{Denial, Status, refuses_edit, refuses_patch};
 use crate::transcript::text::Text;
-use crate::transcript::tools::actions::is_in;
 use crate::transcript::tools::purpose::{Purpose, only_searches, purpose_of};
 use crate::transcript::tools::{Access, ToolUse, folder_argument, is_shell, words_of_name};
 
@@ -39,6 +39,13 @@ pub(super) struct CallResult<'a> {
     pub(super) denial: Option<Denial<'a>>,
     /// The message of the result, if it has no other result: what is recorded beside it is of this one.
     pub(super) message: Option<Json<'a>>,
+}
+
+impl<'a> CallResult<'a> {
+    /// Where the user refused the call of a tool, and in which words.
+    fn refusal(&self, tool: &str) -> Option<(Place, Cow<'a, str>)> {
+        Some((self.place, self.denial?.words(tool)?))
+    }
 }
 
 impl<'a> HistoryReader<'a, '_> {
@@ -66,18 +73,27 @@ impl<'a> HistoryReader<'a, '_> {
     pub(super) fn end_call(&mut self, call: OpenCall<'a>, result: Result<CallResult<'a>, Ended>) {
         /// Characters of a result that tell what kind it is. The rest is not decoded until it is told.
         const OPENING: usize = 400;
+        /// Words in the names of tools with which a model only thinks.
+        const THOUGHTS: [&str; 3] = ["think", "thinking", "sequentialthinking"];
         let OpenCall { place, name, arguments } = call;
         let text = arguments.read();
         let given: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
-        let words = result.as_ref().ok().and_then(|result| Some((result.place, result.denial?.words(&name)?)));
-        let ended = match &result {
-            Ok(_) if words.is_some() => Ended::Refused,
-            Ok(result) => Ended::of_result(&result.text, result.recorded),
-            Err(ended) => *ended,
+        let (result, ended) = match result {
+            Ok(result) => {
+                let ended = Ended::of_result(&result.text, result.recorded);
+                (Some(result), ended)
+            }
+            Err(ended) => (None, ended),
         };
-        let result = result.ok();
-        let opening = result.as_ref().map_or(String::new(), |result| result.text.opening(OPENING));
-        if let Some(result) = result.as_ref().filter(|_| ended != Ended::Refused) {
+        let words = result.as_ref().and_then(|result| result.refusal(&name));
+        let ended = if words.is_some() { Ended::Refused } else { ended };
+        let opening = match &result {
+            Some(result) => result.text.opening(OPENING),
+            None => String::new(),
+        };
+        if let Some(result) = &result
+            && ended != Ended::Refused
+        {
             self.add_tasks(&name, &given, place, result);
         }
         if let Some((place, words)) = words {
@@ -86,7 +102,7 @@ impl<'a> HistoryReader<'a, '_> {
         let tool = ToolUse::parse_with_json(&name, &given, &text);
         let is_done = !ended.is_failure() && !matches!(ended, Ended::Refused | Ended::NoResult);
         let key = key(&name, tool.command.as_deref().filter(|_| is_shell(&name)), &text, &given);
-        let is_thought = words_of_name(&name).iter().any(|word| is_in(word, "think|thinking|sequentialthinking"));
+        let is_thought = words_of_name(&name).iter().any(|word| THOUGHTS.contains(&word.as_str()));
         if is_thought || is_done && self.plan.update(&name, &given, &opening, place) {
             for at in self.runs.remove(&key.exact).unwrap_or_default() {
                 self.digest.items[at].is_replaced = true;
@@ -137,12 +153,12 @@ impl<'a> HistoryReader<'a, '_> {
             if has_failed || !is_told_as_error {
                 self.files.add_tool(name, given, tool, at.call, has_failed);
             }
-            let changed = tool.files.iter().filter(|file| file.access == Access::Changed);
-            let mut are_told = changed.map(|file| clean(&file.path).is_some());
             if has_failed || is_told_as_error {
                 return Some(Kind::FailedCall);
             }
-            return if are_told.all(|is_told| is_told) { None } else { Some(Kind::Action) };
+            let mut changed = tool.files.iter().filter(|file| file.access == Access::Changed);
+            let are_told = changed.all(|file| clean(&file.path).is_some());
+            return if are_told { None } else { Some(Kind::Action) };
         }
         if has_failed {
             return Some(Kind::FailedCall);
@@ -249,7 +265,10 @@ pub(super) struct CallKey {
 
 fn key(name: &str, command: Option<&str>, arguments: &str, given: &Value) -> CallKey {
     let (mut exact, mut without_digits) = (DefaultHasher::new(), DefaultHasher::new());
-    let (name, text) = command.map_or((name, arguments), |command| ("", command));
+    let (name, text) = match command {
+        Some(command) => ("", command),
+        None => (name, arguments),
+    };
     (name, folder_argument(given)).hash(&mut exact);
     name.hash(&mut without_digits);
     for word in text.split_whitespace() {

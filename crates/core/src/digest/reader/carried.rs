@@ -59,7 +59,10 @@ fn items_of(digest: &str) -> Vec<(&str, String)> {
         if let Some(item) = line.strip_prefix("- ") {
             items.push((heading, item.to_owned()));
             has_item = true;
-        } else if let Some((rest, (_, item))) = line.strip_prefix("  ").zip(items.last_mut()).filter(|_| has_item) {
+        } else if has_item
+            && let Some(rest) = line.strip_prefix("  ")
+            && let Some((_, item)) = items.last_mut()
+        {
             item.extend(["\n", rest]);
         } else if is_heading(line) {
             heading = line;
@@ -82,18 +85,18 @@ fn round_of(items: &[(&str, String)], round: u32) -> u32 {
     for (heading, item) in items {
         // What anybody said can hold brackets, too.
         let is_list = Section::of_heading(heading) == Some(Section::State) || item.starts_with(LEFT_OUT);
-        let listed = listed(item).filter(|_| is_list);
-        let places = bracketed(item).into_iter().chain(tasks::places_in(item)).chain(listed);
-        for place in places.filter_map(|(places, _)| SourcePlace::parse_all(places)).flatten() {
-            found = found.max(place.round.map_or(0, |round| round.saturating_add(1)));
+        let mut places: Vec<&str> = bracketed(item).into_iter().map(|(places, _)| places).collect();
+        places.extend(tasks::places_in(item).map(|(places, _)| places));
+        if is_list {
+            places.extend(item.split(" [").skip(1).filter_map(|rest| Some(rest.split_once(']')?.0)));
+        }
+        for place in places.into_iter().filter_map(SourcePlace::parse_all).flatten() {
+            if let Some(round) = place.round {
+                found = found.max(round.saturating_add(1));
+            }
         }
     }
     found
-}
-
-/// The places behind the names in a list, each with what follows.
-fn listed(item: &str) -> impl Iterator<Item = (&str, &str)> {
-    item.split(" [").skip(1).filter_map(|rest| rest.split_once(']'))
 }
 
 /// What an earlier summary is read into.
@@ -192,15 +195,16 @@ impl CarriedReader<'_, '_, '_> {
         };
         if let Some(items) = text.strip_prefix("Plan:\n") {
             let plan = &mut self.reader.plan;
-            plan.left_out =
-                items.split('\n').next_back().into_iter().flat_map(|end| end.split(", ")).filter_map(read_more).sum();
+            let last = items.rsplit('\n').next().unwrap_or("");
+            plan.left_out = last.split(", ").filter_map(read_more).sum();
             plan.items = items.split('\n').filter_map(PlanItem::parse).collect();
             plan.place = Some(place);
         } else if let Some(names) = text.strip_prefix(LOADED) {
             // The last loaded stands first.
-            for name in names.split(", ").filter(|name| read_more(name).is_none()).collect::<Vec<_>>().into_iter().rev()
-            {
-                self.reader.add_loaded_tool(place, name.trim_matches(['…', ' ']).to_owned());
+            for name in names.rsplit(", ") {
+                if read_more(name).is_none() {
+                    self.reader.add_loaded_tool(place, name.trim_matches(['…', ' ']).to_owned());
+                }
             }
         } else {
             self.add(Kind::CarriedState, place, Body::Line(text.into()));
@@ -236,7 +240,7 @@ impl CarriedReader<'_, '_, '_> {
     /// Reads a list of files with their places: of those that were read, or that a `call` changed.
     fn read_files(&mut self, files: &str, call: Option<String>) -> Option<()> {
         // The last ones stand first.
-        for file in files.split("], ").collect::<Vec<_>>().into_iter().rev() {
+        for file in files.rsplit("], ") {
             let file = file.trim_matches(['…', ' ', ']']);
             let Some((path, places)) = file.rsplit_once(" [") else {
                 // The numbers of those that older digests left out.
@@ -245,8 +249,10 @@ impl CarriedReader<'_, '_, '_> {
                 }
                 continue;
             };
-            let places: Vec<SourcePlace> =
-                SourcePlace::parse_all(places)?.into_iter().map(|place| place.in_round(self.round)).collect();
+            let mut places = SourcePlace::parse_all(places)?;
+            for place in &mut places {
+                *place = place.in_round(self.round);
+            }
             let place = self.next_place(*places.last()?);
             match &call {
                 Some(call) => self.reader.files.add_carried(path, vec![(call.clone(), places)], place),

@@ -9,7 +9,8 @@ use crate::digest::grammar::{LOADED, Place, READ, Section};
 use crate::digest::item::{Body, Item, Names};
 use crate::digest::kinds::Kind;
 use crate::digest::plan::PlanStatus;
-use crate::digest::reader::{HistoryReader, UserKey};
+use crate::digest::reader::HistoryReader;
+use crate::digest::reader::user::UserKey;
 
 /// From how many on items that are equal but for digits stand once.
 const SEVERAL: u32 = 3;
@@ -23,27 +24,41 @@ impl<'a> HistoryReader<'a, '_> {
         self.join_alike_messages();
         self.mark_first_and_last();
         self.digest.items.retain(|item| !item.is_replaced);
-        // Of several recorded folders none is that of all calls.
-        let recorded = self.folders.pop_first().filter(|_| self.folders.is_empty());
-        let has_carried = self.carried > 0;
-        let folder = match (self.digest.folder.take(), recorded) {
-            (Some(carried), Some(recorded)) => (carried == recorded).then_some(carried),
-            (Some(carried), None) => Some(carried).filter(|_| self.folders.is_empty()),
-            // What an earlier digest told without a folder may have been elsewhere.
-            (None, recorded) => recorded.filter(|_| !has_carried),
-        };
+        let folder = self.only_folder();
         self.add_state(folder.as_deref());
         weigh(&mut self.digest.items);
         self.digest.messages = messages;
         let calls = self.digest.items.iter().filter(|item| matches!(item.body, Body::Call(_) | Body::File(_)));
         let has_several_calls = calls.take(2).count() == 2;
-        self.digest.folder = folder.filter(|_| has_several_calls);
+        self.digest.folder = if has_several_calls { folder } else { None };
         self.digest
+    }
+
+    /// The folder of all calls, if there is one.
+    fn only_folder(&mut self) -> Option<String> {
+        let recorded = self.folders.pop_first();
+        // Of several recorded folders none is that of all calls.
+        if !self.folders.is_empty() {
+            return None;
+        }
+        match (self.digest.folder.take(), recorded) {
+            (Some(carried), Some(recorded)) if carried != recorded => None,
+            (Some(carried), _) => Some(carried),
+            // What an earlier digest told without a folder may have been elsewhere.
+            (None, recorded) => {
+                if self.carried > 0 {
+                    None
+                } else {
+                    recorded
+                }
+            }
+        }
     }
 
     /// Only a call at the end is still open. An earlier one has no result and gets none.
     fn end_open_calls(&mut self) {
-        let end = self.digest.items.iter().rev().find(|item| matches!(item.body, Body::Said(_))).map(|item| item.place);
+        let last_said = self.digest.items.iter().rfind(|item| matches!(item.body, Body::Said(_)));
+        let end = last_said.map(|item| item.place);
         for (at, call) in std::mem::take(&mut self.open) {
             if at < self.interrupted {
                 self.end_call(call, Err(Ended::Refused));
@@ -147,7 +162,9 @@ impl<'a> HistoryReader<'a, '_> {
             }
         }
         let left_out = &self.digest.left_out[Section::User as usize];
-        if let Some(at) = first.filter(|at| items[*at].place.can_be_first(left_out)) {
+        if let Some(at) = first
+            && items[at].place.can_be_first(left_out)
+        {
             items[at].kind = Kind::FirstMessage;
         }
         if let Some(at) = last {
@@ -167,7 +184,9 @@ impl<'a> HistoryReader<'a, '_> {
         const MOST_READ: usize = 60;
         let items = &mut self.digest.items;
         let plan = std::mem::take(&mut self.plan);
-        if let Some(place) = plan.place.filter(|_| !plan.items.is_empty()) {
+        if let Some(place) = plan.place
+            && !plan.items.is_empty()
+        {
             items.push(Item::new(Kind::Plan, place, Body::Plan(Box::new(plan))));
         }
         let (changed, read) = std::mem::take(&mut self.files).into_lists(folder);
@@ -175,18 +194,23 @@ impl<'a> HistoryReader<'a, '_> {
             items.push(Item::new(Kind::File, file.last, Body::File(Box::new(file))));
         }
         if let Some((_, last)) = read.first() {
-            let last = *last;
-            let names = read.into_iter().take(MOST_READ).map(|(path, place)| format!("{path} {place}")).collect();
+            let mut names = Vec::new();
+            for (path, place) in read.iter().take(MOST_READ) {
+                names.push(format!("{path} {place}"));
+            }
             let names = Box::new(Names { label: READ, names });
-            items.push(Item::new(Kind::FilesRead, last, Body::Names(names)));
+            items.push(Item::new(Kind::FilesRead, *last, Body::Names(names)));
         }
-        for (place, task) in
-            std::mem::take(&mut self.tasks).into_list().into_iter().filter_map(|task| Some((task.last_place()?, task)))
-        {
-            items.push(Item::new(Kind::Task, Place::of_source(place), Body::Task(Box::new(task))));
+        for task in std::mem::take(&mut self.tasks).into_list() {
+            if let Some(place) = task.last_place() {
+                items.push(Item::new(Kind::Task, Place::of_source(place), Body::Task(Box::new(task))));
+            }
         }
         if let Some(place) = self.loaded_at {
-            let names: Vec<String> = std::mem::take(&mut self.loaded).into_iter().rev().take(MOST_TOOLS).collect();
+            // The last loaded comes first.
+            let mut names = std::mem::take(&mut self.loaded);
+            names.reverse();
+            names.truncate(MOST_TOOLS);
             let names = Box::new(Names { label: LOADED, names });
             items.push(Item::new(Kind::LoadedTools, place, Body::Names(names)));
         }
@@ -211,14 +235,17 @@ fn weigh(items: &mut [Item<'_>]) {
             item.weight *= 0.4;
         }
     }
-    let plans: Vec<usize> = (0..items.len()).filter(|at| items[*at].kind == Kind::Plan).collect();
-    for at in plans {
-        items[at].weight *= worth_of_plan(items, &items[at]);
+    for at in 0..items.len() {
+        if items[at].kind == Kind::Plan {
+            items[at].weight *= worth_of_plan(items, &items[at]);
+        }
     }
-    let is_call = |item: &&mut Item<'_>| matches!(item.body, Body::Call(_)) && item.kind != Kind::FoundNothing;
-    let calls = items.iter_mut().rev().filter(is_call);
-    for call in calls.take(LAST_CALLS) {
-        call.weight *= LAST_TURN;
+    let mut calls = 0;
+    for item in items.iter_mut().rev() {
+        if calls < LAST_CALLS && matches!(item.body, Body::Call(_)) && item.kind != Kind::FoundNothing {
+            item.weight *= LAST_TURN;
+            calls += 1;
+        }
     }
 }
 
@@ -228,7 +255,13 @@ fn worth_of_plan(items: &[Item<'_>], item: &Item<'_>) -> f32 {
     const OLD: f32 = 0.4;
     const MESSAGES: usize = 3;
     let Body::Plan(plan) = &item.body else { return 1.0 };
+    let mut worth = 1.0;
+    if plan.left_out == 0 && plan.items.iter().all(|item| item.status == PlanStatus::Done) {
+        worth *= DONE;
+    }
     let later = items.iter().filter(|other| other.is_typed() && other.place > item.place).count();
-    let is_done = plan.left_out == 0 && plan.items.iter().all(|item| item.status == PlanStatus::Done);
-    (if is_done { DONE } else { 1.0 }) * (if later >= MESSAGES { OLD } else { 1.0 })
+    if later >= MESSAGES {
+        worth *= OLD;
+    }
+    worth
 }

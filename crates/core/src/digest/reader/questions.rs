@@ -30,18 +30,37 @@ pub(super) fn question_of(answer: &str, place: Place, before: &LazyText<'_>) -> 
 
 /// The paragraph above the list that a line stands in, which is a part of the text.
 fn above_list<'t>(text: &'t str, line: &str) -> &'t str {
-    let at = line.as_ptr() as usize - text.as_ptr() as usize;
+    let at = offset_in(text, line);
     let lines: Vec<&str> = text[..at].lines().collect();
-    let list = lines.iter().rposition(|line| !line.trim().is_empty() && !is_of_list(line)).map_or(0, |at| at + 1);
-    let from = lines[..list].iter().rposition(|line| !is_paragraph(line)).map_or(0, |at| at + 1);
-    let start = lines.get(from).map_or(at, |line| line.as_ptr() as usize - text.as_ptr() as usize);
-    let end = lines[..list].last().map_or(start, |line| line.as_ptr() as usize - text.as_ptr() as usize + line.len());
+    let list = start_of_block(&lines, lines.len(), is_of_list_or_blank);
+    let from = start_of_block(&lines, list, is_paragraph);
+    let start = match lines.get(from) {
+        Some(first) => offset_in(text, first),
+        None => at,
+    };
+    let end = match lines[..list].last() {
+        Some(last) => offset_in(text, last) + last.len(),
+        None => start,
+    };
     text[start.min(end)..end].trim()
+}
+
+/// The place of a line in the text that it is a part of.
+fn offset_in(text: &str, line: &str) -> usize {
+    line.as_ptr() as usize - text.as_ptr() as usize
+}
+
+/// The first of the lines directly above a line that all belong to a block.
+fn start_of_block(lines: &[&str], end: usize, belongs: fn(&str) -> bool) -> usize {
+    let mut start = end;
+    while start > 0 && belongs(lines[start - 1]) {
+        start -= 1;
+    }
+    start
 }
 
 /// The last line of a text that begins with the letter or the number of the option that an answer names.
 fn option_of<'t>(text: &'t str, answer: &str) -> Option<&'t str> {
-    const MARKS: &[char] = &['-', '*', '|', '(', '[', '+', ' ', '\t'];
     const LONGEST: usize = 300;
     let words: Vec<&str> = answer.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let named = match words.as_slice() {
@@ -54,13 +73,22 @@ fn option_of<'t>(text: &'t str, answer: &str) -> Option<&'t str> {
     if !is_number && !is_letter {
         return None;
     }
-    text.lines().rev().map(str::trim).filter(|line| line.len() <= LONGEST && is_item(line)).find(|line| {
-        let start = line.trim_start_matches(MARKS);
-        let behind =
-            start.get(..named.len()).filter(|start| start.eq_ignore_ascii_case(named)).map(|_| &start[named.len()..]);
-        let ends_label = |behind: &str| behind.trim_start().starts_with('|') && line.starts_with('|');
-        behind.is_some_and(|behind| behind.starts_with(['.', ')', ']', ':', '*', '、']) || ends_label(behind))
-    })
+    for line in text.lines().rev() {
+        let line = line.trim();
+        if line.len() <= LONGEST && is_item(line) && is_labelled(line, named) {
+            return Some(line);
+        }
+    }
+    None
+}
+
+/// Whether an item of a list, or a row of a table, begins with a letter or a number as its label.
+fn is_labelled(line: &str, label: &str) -> bool {
+    const MARKS: &[char] = &['-', '*', '|', '(', '[', '+', ' ', '\t'];
+    let content = line.trim_start_matches(MARKS);
+    let Some((start, behind)) = content.split_at_checked(label.len()) else { return false };
+    let ends_cell = line.starts_with('|') && behind.trim_start().starts_with('|');
+    start.eq_ignore_ascii_case(label) && (ends_cell || behind.starts_with(['.', ')', ']', ':', '*', '、']))
 }
 
 /// Whether an answer names items of a list.
@@ -80,7 +108,7 @@ fn question_in(text: &str, picks: bool) -> Option<&str> {
     /// Bytes from a question to the end, and of a question that stands alone.
     const NEAR: usize = 600;
     const ALONE: usize = 60;
-    let mut lines: Vec<(usize, &str)> = Vec::new();
+    let mut lines: Vec<&str> = Vec::new();
     let (mut question, mut list, mut at, mut is_code) = (None, None, 0, false);
     for line in text.split_inclusive('\n') {
         let content = line.trim();
@@ -90,18 +118,15 @@ fn question_in(text: &str, picks: bool) -> Option<&str> {
             question = if content.contains(['?', '？']) { Some(lines.len()) } else { question };
             list = if picks && is_item(content) { Some(lines.len()) } else { list };
         }
-        lines.push((at, line));
+        lines.push(line);
         at += line.len();
     }
-    let above = |from: usize, is_of: &dyn Fn(&str) -> bool| {
-        lines[..from].iter().rposition(|(_, line)| !is_of(line)).map_or(0, |at| at + 1)
-    };
-    let from = above(question.or(list)?, &is_paragraph);
-    let list = above(from, &|line| line.trim().is_empty() || is_of_list(line));
-    let has_list = lines[list..=from].iter().any(|(_, line)| is_of_list(line));
-    let needs_list = picks && has_list || text.len() - lines[from].0 < ALONE;
-    let from = if needs_list { above(list, &is_paragraph) } else { from };
-    Some(text[lines[from].0..].trim())
+    let from = start_of_block(&lines, question.or(list)?, is_paragraph);
+    let list = start_of_block(&lines, from, is_of_list_or_blank);
+    let has_list = lines[list..=from].iter().any(|line| is_of_list(line));
+    let needs_list = picks && has_list || text.len() - offset_in(text, lines[from]) < ALONE;
+    let from = if needs_list { start_of_block(&lines, list, is_paragraph) } else { from };
+    Some(text[offset_in(text, lines[from])..].trim())
 }
 
 fn is_paragraph(line: &str) -> bool {
@@ -111,6 +136,10 @@ fn is_paragraph(line: &str) -> bool {
 /// Whether a line is an item, or is indented as the rest of one.
 fn is_of_list(line: &str) -> bool {
     is_item(line.trim()) || line.starts_with([' ', '\t'])
+}
+
+fn is_of_list_or_blank(line: &str) -> bool {
+    line.trim().is_empty() || is_of_list(line)
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ impl<'a> HistoryReader<'a, '_> {
         /// Files whose texts are kept, and bytes of a text.
         const MOST_FILES: usize = 12;
         const MOST_BYTES: usize = 40_000;
-        let Some(result) = result.filter(|_| holds_rules(path)) else { return };
-        if result.bytes() > MOST_BYTES || path.contains(": ") || path.contains('\n') {
+        let Some(result) = result else { return };
+        if !holds_rules(path) || result.bytes() > MOST_BYTES || path.contains(": ") || path.contains('\n') {
             return;
         }
         let text = without_line_numbers(&result.read());

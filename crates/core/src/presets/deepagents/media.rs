@@ -25,7 +25,10 @@ pub fn move_media(transcript: &Transcript<'_>, indices: &[usize], folder: &str) 
         let ReadContent::List(parts) = read_content(message) else { continue };
         let reader = BlockReader::of(message);
         let holds_data = parts.iter().any(|part| reader.data(part.json).is_some());
-        for block in parts.iter().map(|part| part.json).filter(|_| holds_data) {
+        if !holds_data {
+            continue;
+        }
+        for block in parts.iter().map(|part| part.json) {
             let Some(data) = reader.data(block) else {
                 let text = reader.converted(block);
                 edits.extend(text.map(|text| Edit { range: block.span(), text }));
@@ -43,11 +46,11 @@ pub fn move_media(transcript: &Transcript<'_>, indices: &[usize], folder: &str) 
             };
             edits.push(Edit { range: block.span(), text: reference.to_string() });
         }
-        if holds_data && reader == BlockReader::Any {
+        if reader == BlockReader::Any {
             edits.extend(insert_reasoning(message));
         }
         // The reader of OpenAI's blocks leaves the calls beside them.
-        if holds_data && reader != BlockReader::OpenAi {
+        if reader != BlockReader::OpenAi {
             edits.extend(append_calls(message));
         }
     }
@@ -76,16 +79,18 @@ const STANDARD: [&str; 15] = [
 
 impl BlockReader {
     fn of(message: &Message<'_>) -> Self {
-        let Some(name) = message.rare_fields().provider.filter(|_| message.role == Role::Assistant) else {
+        let Some(provider) = message.rare_fields().provider else { return BlockReader::Any };
+        if message.role != Role::Assistant {
             return BlockReader::Any;
-        };
-        let model = || message.metadata("model_name").and_then(|name| name.text());
-        match &*name.decode() {
+        }
+        match &*provider.decode() {
             "openai" => BlockReader::OpenAi,
             "google_genai" | "google_vertexai" => BlockReader::Google,
             "anthropic" | "bedrock_converse" | "groq" => BlockReader::Other,
-            "bedrock" if model().is_some_and(|name| name.decode().to_lowercase().contains("claude")) => {
-                BlockReader::Other
+            "bedrock" => {
+                let model = message.metadata("model_name").and_then(|name| name.text());
+                let is_claude = model.is_some_and(|name| name.decode().to_lowercase().contains("claude"));
+                if is_claude { BlockReader::Other } else { BlockReader::Any }
             }
             _ => BlockReader::Any,
         }
@@ -96,12 +101,13 @@ impl BlockReader {
         let kind = block.get_text("type");
         match self {
             BlockReader::Any => InlineMedia::of(block),
-            BlockReader::OpenAi => {
-                InlineMedia::standard(block).filter(|_| kind.is_some_and(|kind| kind.is_in(&STANDARD)))
-            }
+            BlockReader::OpenAi if kind?.is_in(&STANDARD) => InlineMedia::standard(block),
+            BlockReader::OpenAi => None,
             BlockReader::Google => {
-                let kind = kind.filter(|kind| kind.is("image_url"))?;
-                let url = block.at(&[&kind.decode(), "url"])?.text()?.decode();
+                if !kind?.is("image_url") {
+                    return None;
+                }
+                let url = block.at(&["image_url", "url"])?.text()?.decode();
                 if url.contains(";base64,") { InlineMedia::in_url(&url) } else { None }
             }
             BlockReader::Other => None,
@@ -133,19 +139,24 @@ impl BlockReader {
 
 /// What the reader for any provider makes of a block without data.
 fn converted_by_any(block: Json<'_>, kind: &str) -> Option<String> {
-    let source = |key: &str| block.at(&["source", key]).map(|value| value.raw());
-    let is_sourced = kind == "document" || kind == "image";
-    if let Some(url) = source("url").filter(|_| is_sourced) {
+    if (kind == "document" || kind == "image")
+        && let Some(url) = block.at(&["source", "url"])
+    {
         let kind = if kind == "image" { "image" } else { "file" };
-        return Some(format!(r#"{{"type": "{kind}", "url": {url}{}}}"#, extras(block)));
+        return Some(format!(r#"{{"type": "{kind}", "url": {}{}}}"#, url.raw(), extras(block)));
     }
-    if let Some(text) = source("data").filter(|_| kind == "document") {
+    if kind == "document"
+        && let Some(text) = block.at(&["source", "data"])
+    {
         return Some(format!(
-            r#"{{"type": "text-plain", "text": {text}, "mime_type": "text/plain"{}}}"#,
+            r#"{{"type": "text-plain", "text": {}, "mime_type": "text/plain"{}}}"#,
+            text.raw(),
             extras(block)
         ));
     }
-    if let Some(text) = block.get("text").filter(|_| kind.is_empty()) {
+    if kind.is_empty()
+        && let Some(text) = block.get("text")
+    {
         return Some(format!(r#"{{"type": "text", "text": {}}}"#, text.raw()));
     }
     let is_picture = kind == "image_url" && block.at(&["image_url", "url"]).is_some();
@@ -170,7 +181,10 @@ fn non_standard(block: Json<'_>) -> String {
 
 /// Puts the model's reasoning beside the content before the blocks, unless they have some.
 fn insert_reasoning(message: &Message<'_>) -> Option<Edit> {
-    let content = message.field("content").filter(|_| message.role == Role::Assistant)?;
+    if message.role != Role::Assistant {
+        return None;
+    }
+    let content = message.field("content")?;
     let reasoning = message.additional("reasoning_content").filter(|value| value.kind() == JsonKind::String)?;
     if content.items().any(|block| block.get_text("type").is_some_and(|kind| kind.is("reasoning"))) {
         return None;
@@ -183,17 +197,29 @@ fn insert_reasoning(message: &Message<'_>) -> Option<Edit> {
 /// the blocks, are left out.
 fn append_calls(message: &Message<'_>) -> Option<Edit> {
     let content = message.field("content").filter(|content| content.kind() == JsonKind::Array)?;
-    let calls = content.items().filter(|block| block.get_text("type").is_some_and(|kind| kind.is("tool_call")));
-    let present: HashSet<_> = calls.filter_map(|block| block.get_text("id")).map(|id| id.decode()).collect();
-    let blocks = message.calls.iter().filter(|call| call.place == CallPlace::List).filter_map(|call| {
-        let id = call.id.map(|id| id.decode()).filter(|id| !id.is_empty() && !present.contains(id))?;
-        let name = call.name.map(|name| name.decode());
-        let arguments = arguments(call)?;
-        Some(format!(r#", {{"type": "tool_call", "id": {}, "name": {}, "args": {arguments}}}"#, json!(id), json!(name)))
-    });
-    let text: String = blocks.collect();
+    let mut present = HashSet::new();
+    for block in content.items() {
+        if block.get_text("type").is_some_and(|kind| kind.is("tool_call"))
+            && let Some(id) = block.get_text("id")
+        {
+            present.insert(id.decode());
+        }
+    }
+    let mut text = String::new();
+    for call in &message.calls {
+        let Some(id) = call.id.map(|id| id.decode()) else { continue };
+        if call.place != CallPlace::List || id.is_empty() || present.contains(&id) {
+            continue;
+        }
+        let Some(arguments) = arguments(call) else { continue };
+        let (id, name) = (json!(id), json!(call.name.map(|name| name.decode())));
+        text.push_str(&format!(r#", {{"type": "tool_call", "id": {id}, "name": {name}, "args": {arguments}}}"#));
+    }
+    if text.is_empty() {
+        return None;
+    }
     let end = content.span().end - "]".len();
-    (!text.is_empty()).then_some(Edit { range: end..end, text })
+    Some(Edit { range: end..end, text })
 }
 
 /// The arguments of a call as strict JSON: control characters, which text with JSON may have, are escaped.
@@ -222,6 +248,15 @@ fn arguments(call: &Call<'_>) -> Option<String> {
 /// The type of data that come without one.
 const UNKNOWN_TYPE: &str = "application/octet-stream";
 
+fn text_at<'a>(block: Json<'a>, path: &[&str]) -> Option<Cow<'a, str>> {
+    Some(block.at(path)?.text()?.decode())
+}
+
+fn non_empty_text<'a>(block: Json<'a>, key: &str) -> Option<Cow<'a, str>> {
+    let text = block.get_text(key)?.decode();
+    if text.is_empty() { None } else { Some(text) }
+}
+
 /// Data inside a message.
 struct InlineMedia {
     media_type: String,
@@ -232,36 +267,43 @@ struct InlineMedia {
 impl InlineMedia {
     /// Reads the data of a block in any of its forms.
     fn of(block: Json<'_>) -> Option<Self> {
-        let text = |path: &[&str]| block.at(path).and_then(|value| value.text()).map(|text| text.decode().into_owned());
-        let encoded = |data: String, media_type: String| InlineMedia { bytes: decode_like_python(&data), media_type };
         if let Some(standard) = InlineMedia::standard(block) {
             return Some(standard);
         }
         // LangChain's earlier blocks.
-        if let Some(data) = text(&["data"]).filter(|_| text(&["source_type"]).as_deref() == Some("base64")) {
-            return Some(encoded(data, text(&["mime_type"]).unwrap_or(UNKNOWN_TYPE.to_owned())));
+        if text_at(block, &["source_type"]).as_deref() == Some("base64")
+            && let Some(data) = text_at(block, &["data"])
+        {
+            let media_type = text_at(block, &["mime_type"]).map_or(UNKNOWN_TYPE.to_owned(), Cow::into_owned);
+            return Some(InlineMedia { bytes: decode_like_python(&data), media_type });
         }
-        let is_base64 =
-            block.at(&["source", "type"]).and_then(|kind| kind.text()).is_some_and(|kind| kind.is("base64"));
-        if let Some(data) = text(&["source", "data"]).filter(|_| is_base64) {
-            return Some(encoded(data, text(&["source", "media_type"]).unwrap_or_default()));
+        if text_at(block, &["source", "type"]).as_deref() == Some("base64")
+            && let Some(data) = text_at(block, &["source", "data"])
+        {
+            let media_type = text_at(block, &["source", "media_type"]).unwrap_or_default().into_owned();
+            return Some(InlineMedia { bytes: decode_like_python(&data), media_type });
         }
-        if let Some(data) = text(&["input_audio", "data"]) {
-            return Some(encoded(data, format!("audio/{}", text(&["input_audio", "format"]).unwrap_or_default())));
+        if let Some(data) = text_at(block, &["input_audio", "data"]) {
+            let format = text_at(block, &["input_audio", "format"]).unwrap_or_default();
+            return Some(InlineMedia { bytes: decode_like_python(&data), media_type: format!("audio/{format}") });
         }
-        [["image_url", "url"], ["file", "file_data"]].iter().find_map(|path| InlineMedia::in_url(&text(path)?))
+        for path in [["image_url", "url"], ["file", "file_data"]] {
+            if let Some(url) = text_at(block, &path)
+                && let Some(media) = InlineMedia::in_url(&url)
+            {
+                return Some(media);
+            }
+        }
+        None
     }
 
     /// Reads the data of one of `LangChain`'s own blocks.
     fn standard(block: Json<'_>) -> Option<Self> {
-        let text = |key: &str| block.get_text(key).map(|text| text.decode()).filter(|text| !text.is_empty());
-        match text("base64") {
-            Some(data) => {
-                let media_type = text("mime_type").map_or(UNKNOWN_TYPE.to_owned(), Cow::into_owned);
-                Some(InlineMedia { bytes: decode_like_python(&data), media_type })
-            }
-            None => InlineMedia::in_url(&text("url")?),
-        }
+        let Some(data) = non_empty_text(block, "base64") else {
+            return InlineMedia::in_url(&non_empty_text(block, "url")?);
+        };
+        let media_type = non_empty_text(block, "mime_type").map_or(UNKNOWN_TYPE.to_owned(), Cow::into_owned);
+        Some(InlineMedia { bytes: decode_like_python(&data), media_type })
     }
 
     /// Reads the data in an address; `None` if the data are elsewhere.

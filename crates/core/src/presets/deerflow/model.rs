@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use super::{ConfigSection, FlagOfConfig, MODELS, SECTION, given};
-use crate::tokens::models::{self, Model};
+use crate::tokens::models;
 
 /// The embedded summarizer, as `--model` names it.
 const EMBEDDED: &str = "extractive";
@@ -91,16 +91,19 @@ impl ConfigSection<'_> {
         };
         let mut flags = self.summarizer(name, &full, Some(entry), of_window);
         let note = format!("{file}: there is no model_name, so the first of {MODELS} summarizes: {name} ({full})");
-        flags.iter_mut().take(1).for_each(|model| model.note = Some(note.clone()));
+        if let Some(model) = flags.first_mut() {
+            model.note = Some(note);
+        }
         flags
     }
 
     /// A summarizer as flags, the model first. If a size is a fraction, the model's context window counts, whoever
     /// summarizes.
     fn summarizer(&self, name: &str, full: &str, entry: Option<&Json>, of_window: bool) -> Vec<FlagOfConfig> {
-        let known = of_window && models::find(full).is_some();
-        let reader = known.then(|| given("for", vec![full.to_owned()]));
-        let mut values: Vec<FlagOfConfig> = [given("model", vec![full.to_owned()])].into_iter().chain(reader).collect();
+        let mut values = vec![given("model", vec![full.to_owned()])];
+        if of_window && models::find(full).is_some() {
+            values.push(given("for", vec![full.to_owned()]));
+        }
         let key = entry.and_then(|entry| member(entry, |key| key == "api_key" || key.ends_with("_api_key")));
         let variable = key.and_then(variable_name);
         if let Some(url) = entry.and_then(address_of) {
@@ -109,10 +112,12 @@ impl ConfigSection<'_> {
             // history may not go elsewhere either.
             let unusable = if address.is_none() {
                 Some(format!("{MODELS}: the address of {name:?} is {url}, and there is no such variable; set it"))
+            } else if key.is_some() && variable.is_none() {
+                Some(format!(
+                    "{MODELS}: the api_key of {name:?} is not a $NAME, and tcompact reads no keys from files; put it into a variable and write api_key: $NAME"
+                ))
             } else {
-                (key.is_some() && variable.is_none()).then(|| {
-                    format!("{MODELS}: the api_key of {name:?} is not a $NAME, and tcompact reads no keys from files; put it into a variable and write api_key: $NAME")
-                })
+                None
             };
             let address = with_version(address.unwrap_or_else(|| url.to_owned()), full);
             values.push(FlagOfConfig { unusable, ..given("base-url", vec![address]) });
@@ -125,10 +130,11 @@ impl ConfigSection<'_> {
 
     /// Resolves a text of the file: `$NAME` is that environment variable, as in `DeerFlow`.
     fn resolved(&self, text: &str) -> Option<String> {
-        match text.strip_prefix('$') {
-            None => Some(text.to_owned()),
-            Some(_) => (self.variable)(variable_name(text)?)?.into_string().ok().filter(|text| !text.is_empty()),
+        if !text.starts_with('$') {
+            return Some(text.to_owned());
         }
+        let value = (self.variable)(variable_name(text)?)?.into_string().ok()?;
+        if value.is_empty() { None } else { Some(value) }
     }
 
     fn models(&self) -> &[Json] {
@@ -144,13 +150,20 @@ impl ConfigSection<'_> {
             let with = cloud.map(|key| format!(", with {key}")).unwrap_or_default();
             format!("no provider is known for {:?} (use: {class}, model: {model}{with}); {ADVICE}", name_of(entry))
         };
-        let model = text(entry, "model").filter(|_| cloud.is_none()).ok_or_else(unknown)?;
-        let class = entry.get("use").filter(|class| !class.is_null());
-        let provider = class.map(|class| provider_of(class, entry).ok_or_else(unknown)).transpose()?;
-        let resolved = self.resolved(model).ok_or_else(|| {
+        let Some(model) = text(entry, "model") else { return Err(unknown()) };
+        if cloud.is_some() {
+            return Err(unknown());
+        }
+        let provider = match entry.get("use") {
+            None | Some(Json::Null) => None,
+            Some(class) => Some(provider_of(class, entry).ok_or_else(unknown)?),
+        };
+        let Some(resolved) = self.resolved(model) else {
             let name = name_of(entry);
-            format!("the model of {name:?} is {model}, and there is no such variable; set it, or {ADVICE}")
-        })?;
+            return Err(format!(
+                "the model of {name:?} is {model}, and there is no such variable; set it, or {ADVICE}"
+            ));
+        };
         match provider {
             Some(provider) => Ok(format!("{provider}:{resolved}")),
             None => self.full_name(&resolved).ok_or_else(unknown),
@@ -159,31 +172,53 @@ impl ConfigSection<'_> {
 
     /// The full name of a model, as `--model` takes it.
     fn full_name(&self, name: &str) -> Option<String> {
-        if name.split_once(':').is_some_and(|(provider, model)| (self.is_provider)(provider) && !model.is_empty()) {
+        if let Some((provider, model)) = name.split_once(':')
+            && (self.is_provider)(provider)
+            && !model.is_empty()
+        {
             return Some(name.to_owned());
         }
         let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, provider)| *provider);
-        let all: Vec<Model> = models::all().filter(|model| model.name == name).collect();
-        let own = all.iter().find(|model| family == Some(model.provider));
-        let model = own.or_else(|| all.iter().find(|model| (self.is_provider)(model.provider)))?;
-        Some(format!("{}:{name}", model.provider))
+        let mut found = None;
+        for model in models::all().filter(|model| model.name == name) {
+            if family == Some(model.provider) {
+                found = Some(model);
+                break;
+            }
+            // Without its own provider, the first that takes requests.
+            if found.is_none() && (self.is_provider)(model.provider) {
+                found = Some(model);
+            }
+        }
+        Some(format!("{}:{name}", found?.provider))
     }
 }
 
 /// The provider of the class of a model in the list.
 fn provider_of(class: &Json, entry: &Json) -> Option<&'static str> {
     let (path, class) = class.as_str()?.split_once(':')?;
-    let is = |module: &str, name: &str| class == name && path.split('.').any(|part| part == module);
-    let own = CLASSES.iter().find(|(module, name, _)| is(module, name)).map(|(_, _, provider)| *provider);
-    let is_compatible = COMPATIBLE.iter().any(|(module, name)| is(module, name)) && address_of(entry).is_some();
-    own.or(is_compatible.then_some("openai"))
+    for (module, name, provider) in CLASSES {
+        if class == name && path.split('.').any(|part| part == module) {
+            return Some(provider);
+        }
+    }
+    for (module, name) in COMPATIBLE {
+        if class == name && path.split('.').any(|part| part == module) && address_of(entry).is_some() {
+            return Some("openai");
+        }
+    }
+    None
 }
 
 /// The member of a model that sends its requests to a cloud with an API of its own.
 fn of_cloud(entry: &Json) -> Option<&str> {
-    let is_set = |value: &Json| !value.is_null() && value != &Json::Bool(false);
-    let mut members = entry.as_object()?.iter().filter(|(_, value)| is_set(value)).map(|(key, _)| key.as_str());
-    members.find(|key| key.starts_with("azure_") || OF_CLOUDS.contains(key))
+    for (key, value) in entry.as_object()? {
+        let is_set = !value.is_null() && value != &Json::Bool(false);
+        if is_set && (key.starts_with("azure_") || OF_CLOUDS.contains(&key.as_str())) {
+            return Some(key);
+        }
+    }
+    None
 }
 
 fn address_of(entry: &Json) -> Option<&str> {
@@ -192,7 +227,14 @@ fn address_of(entry: &Json) -> Option<&str> {
 
 /// The text of the first member of a model with such a key.
 fn member(entry: &Json, is_key: impl Fn(&str) -> bool) -> Option<&str> {
-    entry.as_object()?.iter().filter(|(key, _)| is_key(key)).find_map(|(_, value)| value.as_str())
+    for (key, value) in entry.as_object()? {
+        if is_key(key)
+            && let Some(text) = value.as_str()
+        {
+            return Some(text);
+        }
+    }
+    None
 }
 
 fn text<'j>(entry: &'j Json, key: &str) -> Option<&'j str> {
@@ -211,12 +253,15 @@ fn unusable(name: &str, why: String) -> Vec<FlagOfConfig> {
 fn with_version(address: String, full: &str) -> String {
     let address = address.trim_end_matches('/');
     let is_bare = full.starts_with("anthropic:") && !address.ends_with("/v1");
-    format!("{address}{}", if is_bare { "/v1" } else { "" })
+    if is_bare { format!("{address}/v1") } else { address.to_owned() }
 }
 
 /// The name in `$NAME`.
 fn variable_name(text: &str) -> Option<&str> {
     let name = text.strip_prefix('$')?;
-    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    (starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then_some(name)
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !is_word {
+        return None;
+    }
+    Some(name)
 }

@@ -48,10 +48,12 @@ pub(super) fn fates(transcript: &Transcript<'_>, has_archive: bool) -> Vec<Entry
     for (index, note) in transcript.notes.iter().enumerate() {
         let start = note.json.span().start;
         let Some(label) = goes[index] else { continue };
-        let edit = if stays_named.contains(&start) {
-            were_sent.contains(&start).then(|| emptied(transcript, note.json)).flatten()
-        } else {
+        let edit = if !stays_named.contains(&start) {
             removed_line(transcript.source, &note.json.span())
+        } else if were_sent.contains(&start) {
+            emptied(transcript, note.json)
+        } else {
+            None
         };
         if let Some(edit) = edit {
             fates[index] = EntryFate::Changes(label, edit);
@@ -65,9 +67,13 @@ pub(super) fn fates(transcript: &Transcript<'_>, has_archive: bool) -> Vec<Entry
 fn keep_ids_of_others(transcript: &Transcript<'_>, goes: &mut [Option<&'static str>]) {
     let Some(keys) = transcript.format.unsent.links else { return };
     let mut ids = HashSet::new();
-    let staying = transcript.notes.iter().zip(&*goes).filter(|(_, goes)| goes.is_none()).map(|(note, _)| note.json);
-    for entry in transcript.messages.iter().map(|message| message.json).chain(staying) {
-        ids.extend(entry.get_text(keys.id).map(|id| id.decode()));
+    for message in &transcript.messages {
+        ids.extend(message.json.get_text(keys.id).map(|id| id.decode()));
+    }
+    for (note, goes) in transcript.notes.iter().zip(&*goes) {
+        if goes.is_none() {
+            ids.extend(note.json.get_text(keys.id).map(|id| id.decode()));
+        }
     }
     for (note, goes) in transcript.notes.iter().zip(goes) {
         if goes.is_some() && note.json.get_text(keys.id).is_some_and(|id| ids.contains(&id.decode())) {
@@ -90,15 +96,17 @@ fn mark(transcript: &Transcript<'_>, form: &UnsentEntry, goes: &mut [Option<&'st
         goes[index] = Some(form.label());
         last = Some(index);
     }
-    if let Some(last) = last.filter(|_| form.last == LastEntry::Stays) {
+    if form.last == LastEntry::Stays
+        && let Some(last) = last
+    {
         goes[last] = None;
     }
 }
 
 /// Whether an entry has the value with which it stays.
 pub(super) fn has_value(entry: Json<'_>, path: Option<&[&str]>) -> bool {
-    let value = path.and_then(|path| entry.at(path));
-    value.is_some_and(|value| value.kind() != JsonKind::Null)
+    let Some(path) = path else { return false };
+    entry.at(path).is_some_and(|value| value.kind() != JsonKind::Null)
 }
 
 /// Where the entries begin that are to go and that others name as their parents: those that stay name them, or others that
@@ -129,7 +137,10 @@ fn named_by_others(transcript: &Transcript<'_>, forms: &UnsentForms, goes: &[Opt
 fn emptied(transcript: &Transcript<'_>, entry: Json<'_>) -> Option<Edit> {
     let empty = transcript.format.session.placeholder(entry)?;
     let text = Style::beside(transcript, 0, transcript.is_ascii()).write(&empty);
-    (text.len() + LEAST_SAVED <= entry.raw().len()).then(|| Edit { range: entry.span(), text })
+    if text.len() + LEAST_SAVED > entry.raw().len() {
+        return None;
+    }
+    Some(Edit { range: entry.span(), text })
 }
 
 /// The edit that removes the line of an entry; none where something else stands on the line, or where the entry is an
@@ -140,5 +151,5 @@ pub(super) fn removed_line(source: &str, span: &Range<usize>) -> Option<Edit> {
     let is_alone = source[start..span.start].trim().is_empty() && source[span.end..end].trim().is_empty();
     let is_element =
         source[..start].trim_end().ends_with(['[', ',']) || source[end..].trim_start().starts_with([']', ',']);
-    (is_alone && !is_element).then(|| Edit { range: start..end, text: String::new() })
+    if is_alone && !is_element { Some(Edit { range: start..end, text: String::new() }) } else { None }
 }

@@ -10,7 +10,6 @@ use memchr::memmem;
 
 use crate::prune::Rule;
 use crate::transcript::Message;
-use crate::transcript::edit::Edit;
 use crate::transcript::format::Format;
 use crate::transcript::framing::{self, ReadError};
 use crate::transcript::json::{Json, Object};
@@ -42,8 +41,12 @@ struct LastCompaction {
 
 impl SessionEnd {
     pub fn new(format: &'static Format) -> Self {
-        let stays = |form: &&UnsentEntry| form.last == LastEntry::Stays;
-        let last_of_kinds = format.unsent.entries.iter().filter(stays).map(|form| (form, None)).collect();
+        let mut last_of_kinds = Vec::new();
+        for form in format.unsent.entries {
+            if form.last == LastEntry::Stays {
+                last_of_kinds.push((form, None));
+            }
+        }
         SessionEnd { format, compaction: None, last_of_kinds }
     }
 
@@ -87,8 +90,7 @@ impl SessionEnd {
     }
 
     fn is_last_of_kind(&self, form: &UnsentEntry, line_start: u64) -> bool {
-        let is_form = |other: &UnsentEntry| std::ptr::eq(other, form);
-        self.last_of_kinds.iter().any(|(other, last)| is_form(other) && *last == Some(line_start))
+        self.last_of_kinds.iter().any(|(other, last)| std::ptr::eq(*other, form) && *last == Some(line_start))
     }
 }
 
@@ -99,8 +101,8 @@ fn last_line_with(word: &str, lines: &[u8], mut is_it: impl FnMut(usize, Json<'_
     while let Some(at) = memmem::rfind(&lines[..end], quoted.as_bytes()) {
         let start = memchr::memrchr(b'\n', &lines[..at]).map_or(0, |before| before + 1);
         let line_end = memchr::memchr(b'\n', &lines[at..]).map_or(lines.len(), |behind| at + behind);
-        let source = str::from_utf8(&lines[start..line_end]).ok().map(Source::of);
-        if let Some(Ok(source)) = &source
+        if let Ok(text) = str::from_utf8(&lines[start..line_end])
+            && let Ok(source) = Source::of(text)
             && source.first().is_some_and(|line| is_it(start, line))
         {
             return;
@@ -122,7 +124,6 @@ pub struct UnsentLines {
 
 impl UnsentLines {
     pub fn new(end: SessionEnd, has_archive: bool) -> Self {
-        let names_type = |member: &UnsentMember| member.of.iter().any(|(path, _)| *path == ["type"]);
         let reads_messages = !end.format.unsent.members.iter().all(names_type);
         UnsentLines { end, has_archive, rules: [unsent_rule()], reads_messages, asking: HashMap::new() }
     }
@@ -150,17 +151,22 @@ impl UnsentLines {
         }
         let message = framing::message(source, &Object::of(entry), text.format, 0)?;
         self.note_asking(&message);
-        let spared = message.results.iter().any(|result| {
-            let tool = result.id.and_then(|id| self.asking.get(&*id.decode())).map_or("", String::as_str);
+        for result in &message.results {
+            let tool = match result.id.and_then(|id| self.asking.get(&*id.decode())) {
+                Some(tool) => tool,
+                None => "",
+            };
             // Which tool was refused is not always known here.
-            result.denial.is_some() || is_of_user(text.format, &message, result, tool)
-        });
-        Ok(if spared { None } else { change_of_message(text, &message) })
+            if result.denial.is_some() || is_of_user(text.format, &message, result, tool) {
+                return Ok(None);
+            }
+        }
+        Ok(change_of_message(text, &message))
     }
 
     fn note_asking(&mut self, message: &Message<'_>) {
         for call in &message.calls {
-            let Some((id, name)) = call.id.zip(call.name) else { continue };
+            let (Some(id), Some(name)) = (call.id, call.name) else { continue };
             let name = name.decode();
             if may_ask_user(&name) {
                 self.asking.insert(id.decode().into_owned(), name.into_owned());
@@ -170,30 +176,40 @@ impl UnsentLines {
 
     /// Whether an entry goes whole.
     fn fate(&self, source: &str, start: u64, entry: Json<'_>, step: LineStep) -> EntryFate {
-        let changed = |label, edit: Option<Edit>| match edit {
+        let Some(label) = self.label_of_gone(source, start, entry, step) else { return EntryFate::Stays };
+        match removed_line(source, &entry.span()) {
             Some(edit) => EntryFate::Changes(label, edit),
             None => EntryFate::Stays,
-        };
+        }
+    }
+
+    /// What people call an entry that goes whole; `None` where it stays.
+    fn label_of_gone(&self, source: &str, start: u64, entry: Json<'_>, step: LineStep) -> Option<&'static str> {
         let place = start + entry.span().start as u64;
         if step.is_message() {
-            return match self.has_archive && self.end.is_replaced(place) {
-                true => changed(NO_LONGER_SENT, removed_line(source, &entry.span())),
-                false => EntryFate::Stays,
-            };
+            return if self.has_archive && self.end.is_replaced(place) { Some(NO_LONGER_SENT) } else { None };
         }
         let forms = &self.end.format.unsent;
         // Another line may name it as its parent.
-        let is_linked =
-            forms.links.is_some_and(|keys| [keys.id, keys.parent].iter().any(|key| entry.get(key).is_some()));
+        if let Some(keys) = forms.links
+            && (entry.get(keys.id).is_some() || entry.get(keys.parent).is_some())
+        {
+            return None;
+        }
         let line_start = source[..entry.span().start].rfind('\n').map_or(0, |at| at + 1);
         for form in forms.entries {
-            let goes = meets(entry, form.is) && !has_value(entry, form.stays_with) && !is_linked;
+            let goes = meets(entry, form.is) && !has_value(entry, form.stays_with);
             if goes && !self.end.is_last_of_kind(form, start + line_start as u64) {
-                return changed(form.label(), removed_line(source, &entry.span()));
+                return Some(form.label());
             }
         }
-        EntryFate::Stays
+        None
     }
+}
+
+/// Whether a row of the table is for entries of one type.
+fn names_type(member: &UnsentMember) -> bool {
+    member.of.iter().any(|(path, _)| *path == ["type"])
 }
 
 /// Whether the sessions of a format can be read line by line, by one of their lines.

@@ -2,7 +2,8 @@
 //! does not ask for their age.
 
 use crate::prune::media;
-use crate::prune::rule::{inside_quotes, is_element, note};
+use crate::prune::note::note;
+use crate::prune::rule::{inside_quotes, is_element};
 use crate::transcript::edit::{Edit, is_inside};
 use crate::transcript::json::{Json, named_strings};
 use crate::transcript::media::{Medium, data_of, find, in_text};
@@ -67,22 +68,25 @@ fn removal_note(medium: &Medium<'_>, offloads: bool, change: &mut UnsentChange) 
 /// Replaces an object that is a medium: by a block of text where it is one of several, or else the data in it, so that the
 /// agent can still read what is around it.
 fn replace(text: FormattedText<'_>, entry: Json<'_>, json: Json<'_>, note: &str) -> Option<Edit> {
-    let is_element = is_element(text.text, json);
-    let is_item = json.get("role").is_some()
-        || json.get_text("type").is_some_and(|kind| {
-            let kind = kind.decode();
-            ["_call", "_output", "_result"].iter().any(|end| kind.ends_with(end))
-        });
-    let block = || text.format.write_text_block(json, note);
-    if is_element
-        && !is_item
+    if is_element(text.text, json)
+        && !is_item(json)
         && json.span() != entry.span()
-        && let Some(block) = block()
+        && let Some(block) = text.format.write_text_block(json, note)
     {
         return Some(Edit { range: json.span(), text: block.to_string() });
     }
     let data = data_of(json)?;
     Some(Edit { range: data.span(), text: serde_json::Value::from(note).to_string() })
+}
+
+/// Whether an object is a message, a call or a result, and not a part of one.
+fn is_item(json: Json<'_>) -> bool {
+    if json.get("role").is_some() {
+        return true;
+    }
+    let Some(kind) = json.get_text("type") else { return false };
+    let kind = kind.decode();
+    ["_call", "_output", "_result"].iter().any(|end| kind.ends_with(end))
 }
 
 #[cfg(test)]

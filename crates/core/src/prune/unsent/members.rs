@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::prune::rule::OPENING;
+use crate::prune::note::OPENING;
 use crate::transcript::edit::Edit;
 use crate::transcript::json::{Json, JsonKind, named_strings};
 use crate::transcript::unsent_forms::{Shortened, UnsentForms, meets, values_at};
@@ -116,11 +116,14 @@ fn emptied(value: Json<'_>) -> Option<Edit> {
         JsonKind::Object => (value.span(), "{}"),
         JsonKind::Number | JsonKind::Bool | JsonKind::Null => return None,
     };
-    (range.len() > text.len()).then(|| Edit { range, text: text.to_owned() })
+    if range.len() > text.len() { Some(Edit { range, text: text.to_owned() }) } else { None }
 }
 
 fn nulled(value: Json<'_>) -> Option<Edit> {
-    (value.raw().len() > "null".len()).then(|| Edit { range: value.span(), text: "null".to_owned() })
+    if value.raw().len() <= "null".len() {
+        return None;
+    }
+    Some(Edit { range: value.span(), text: "null".to_owned() })
 }
 
 fn first_elements(list: Json<'_>, most: usize) -> Option<Edit> {
@@ -153,7 +156,7 @@ fn first_lines(string: Json<'_>, most: usize) -> Option<Edit> {
     let mark = if string.raw().is_ascii() { MORE.replace('…', "\\u2026") } else { MORE.to_owned() };
     let text = format!("\\n{mark}{more}");
     let range = inside.start + kept..inside.end;
-    (range.len() >= text.len() + LEAST_SAVED).then_some(Edit { range, text })
+    if range.len() >= text.len() + LEAST_SAVED { Some(Edit { range, text }) } else { None }
 }
 
 /// Whether the end of a string is the mark of an earlier shortening.
@@ -201,21 +204,27 @@ impl Iterator for RawCharacters<'_> {
         let start = self.at;
         let rest = &self.raw[start..];
         let first = rest.chars().next()?;
-        let escaped = rest.as_bytes().get(1).copied().filter(|_| first == '\\');
+        let escaped = if first == '\\' { rest.as_bytes().get(1).copied() } else { None };
         let length = match escaped {
             None => first.len_utf8(),
             Some(b'u') => {
-                let is_high = rest.get(2..4).is_some_and(|digits| {
-                    let digits = digits.to_ascii_lowercase();
-                    ("d8".."dc").contains(&digits.as_str())
-                });
-                if is_high && rest.get(6..8) == Some("\\u") { 12 } else { 6 }
+                if is_first_half(rest) && rest.get(6..8) == Some("\\u") {
+                    12
+                } else {
+                    6
+                }
             }
             Some(_) => 2,
         };
         self.at = (start + length).min(self.raw.len());
         Some(RawCharacter { start, is_line_end: escaped == Some(b'n') })
     }
+}
+
+/// Whether a text begins with the escape of the first half of a surrogate pair: `\ud83d`.
+fn is_first_half(text: &str) -> bool {
+    let digits = text.as_bytes().get(2..4);
+    matches!(digits, Some([b'd' | b'D', b'8' | b'9' | b'a' | b'A' | b'b' | b'B']))
 }
 
 /// Finds the line ends of a string as it is spelled. Most of a long string is passed over at once.
@@ -262,7 +271,7 @@ fn first_hunks(diff: Json<'_>, most: usize) -> Option<Edit> {
         lines += 1;
     }
     let range = inside.start + end?..inside.end;
-    (range.len() >= LEAST_SAVED).then(|| Edit { range, text: String::new() })
+    if range.len() >= LEAST_SAVED { Some(Edit { range, text: String::new() }) } else { None }
 }
 
 /// The lines of a string as it is spelled, each with where it begins.

@@ -28,19 +28,25 @@ impl<'r, 'a> SparedMessages<'r, 'a> {
 
     /// Whether a message stays as it is.
     pub(super) fn has(&self, transcript: &Transcript<'a>, message: &Message<'a>) -> bool {
-        let is_excepted = |name: &str| self.except.iter().any(|excepted| excepted == name);
         for call in &message.calls {
-            if call.name.is_some_and(|name| is_excepted(&name.decode())) {
+            if call.name.is_some_and(|name| self.excepts(&name.decode())) {
                 return true;
             }
         }
         for result in &message.results {
-            let tool = result.id.and_then(|id| self.names.get(&id.decode())).map(|name| &**name).unwrap_or_default();
-            if is_excepted(tool) || is_of_user(transcript.format, message, result, tool) {
+            let tool = match result.id.and_then(|id| self.names.get(&id.decode())) {
+                Some(name) => name,
+                None => "",
+            };
+            if self.excepts(tool) || is_of_user(transcript.format, message, result, tool) {
                 return true;
             }
         }
         false
+    }
+
+    fn excepts(&self, tool: &str) -> bool {
+        self.except.iter().any(|excepted| excepted == tool)
     }
 }
 
@@ -49,7 +55,8 @@ pub(super) fn is_of_user(format: &Format, message: &Message<'_>, result: &Result
     let Some(output) = format.result_output(message, result) else { return false };
     let bytes = output.value.raw().len();
     let strings = output.strings();
-    let texts: Vec<Cow<'_, str>> = strings.into_iter().filter_map(|string| Some(string.text()?.decode())).collect();
+    let texts = strings.into_iter().filter_map(|string| string.text());
+    let texts: Vec<Cow<'_, str>> = texts.map(|text| text.decode()).collect();
     let text = texts.join("\n");
     carries_words_of_user(result, tool, bytes, || &text)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::plan::carried::{self, carried};
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{CutPolicy, Plan, plan, total};
-use crate::presets::recipe::moved_cut;
+use crate::presets::pairs::moved_cut;
 use crate::tokens::Tally;
 use crate::transcript::framing::Document;
 use crate::transcript::json::{Json, JsonKind};
