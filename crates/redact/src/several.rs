@@ -153,6 +153,10 @@ impl Assignment<'_> {
                 let end = rest.find(['<', '\n', '\r']).unwrap_or(rest.len());
                 let behind = rest[end..].trim_start();
                 if !behind.starts_with("</") && !behind.starts_with(r"<\/") {
+                    // A stand-in in an address: `//<user>:<password>@host`.
+                    if rest.starts_with('@') {
+                        return None;
+                    }
                     return self.bare();
                 }
                 (start, &rest[..end])

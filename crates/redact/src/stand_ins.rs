@@ -22,17 +22,21 @@ static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// References to the place of a secret (a variable, a file, a vault), and stand-ins for one.
 static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
-    let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+<?[a-z_]|\{+[\s%#]*[a-z_][\w\s.:/()\[\]|-]*\}*$|(?:<|&lt;)[/!]?[a-z][\w\s.:/|-]*(?:>|&gt;?)?$|\{+$|\
-        <+$|%[({]|[#@]\{|\$env:|\$[0-9]{1,2}$|!!(?:null|str|int|bool|map|seq)$|!(?:ref|sub|vault|secret|getatt|importvalue|env|env_?var|include)\d?(?:\s|$)|:(?-i:[a-z][a-z_]*)\d?$|(?-i:(?:Get|Read|New|Import|Invoke|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]+)\d?$";
+    let variables = r"\$[a-z_]\w{0,63}\[?$|%\w{1,63}%$|\$[{(\[]+<?[a-z_]|\$\{[0-9][:}]|\{+[\s%#]*[a-z_][\w\s.:/()\[\]|-]*\}*$|(?:<|&lt;)[/!|]?[a-z][\w\s.:/|(),-]*(?:>|&gt;?)?$|<\|[\w-]+\|?>?$|\{+$|<+$|%[({]|[#@]\{|\$env:|\$[0-9]{1,2}$|!!(?:null|str|int|bool|map|seq)$|!(?:ref|sub|vault|secret|getatt|importvalue|env|env_?var|include)\d?(?:\s|$)|:(?-i:[a-z][a-z_]*)\d?$|(?-i:(?:Get|Read|New|Import|Invoke|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]+)\d?$";
     // Paths and variables; a text in quotes inside of them can be a secret.
     let templates = r"\{\{-?\s*(?:env\s+)?[.$`][\w.$]*`?\s*-?\}\}$|<%=?\s*env\[['\x22]\w+['\x22]\]\s*%>$|@@(?-i:[A-Z][A-Z0-9_]*)@@$";
     let places =
         r"enc\[|op://|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
-    let others =
-        r"file:/|sops:|ssm:|https?://[^@]*$|your[-_ ]|your(?:api)?(?:key|token|password)|insert[-_]|replace[-_]";
-    // What a form checks.
-    let rules = r"(?:required|nullable|sometimes|bail|confirmed|string)\||(?:min|max|size|same|between):[\w,]+$";
-    pattern(&format!(r"^(?i:[*x.•…_?\#=-]*$|{variables}|{templates}|{places}|{others}|{rules})"))
+    let others = r"[0-]{12,}$|file:/|sops:|ssm:|https?://[^@]*$|your[-_ ]|your(?:api)?(?:key|token|password)|insert[-_]|replace[-_]";
+    // What a form checks, and which secret a build mounts.
+    let forms = r"(?:required|nullable|sometimes|bail|confirmed|string)\||(?:min|max|size|same|between):[\w,]+$";
+    let mounts = r"(?:id|src|source|target)=[\w./-]+(?:,|$)";
+    // What a manual demands: `length>=8`, `8-64chars`.
+    let least = r"(?-i:min|length|len)[<>=_-]{0,2}[0-9]{1,3}$";
+    let lengths = r"(?:(?:at-?least|max|min|only|with|without)[_-]?)?[0-9]{1,3}(?:[-–+][0-9]{0,3})?[_-]?(?:bit|byte|char|digit|letter|symbol)[a-z]{0,8}$";
+    pattern(&format!(
+        r"^(?i:[*x.•…_?\#=-]*$|{variables}|{templates}|{places}|{others}|{forms}|{mounts}|{least}|{lengths})"
+    ))
 });
 /// Parts of such values, and marks of a cut.
 static STAND_INS: LazyLock<Regex> =
@@ -61,7 +65,24 @@ pub(super) fn is_reference(value: &str) -> bool {
     let is_cut = value.contains("...") || value.contains('…') || value.contains("***");
     let is_short = || value.trim_matches(['.', '…', '*', 'x', 'X']).len() < 16;
     // Stand-ins are short; a long value with such a word by chance is a key.
-    (is_cut && is_short()) || REFERENCES.is_match(value) || (value.len() <= 80 && STAND_INS.is_match(value))
+    (is_cut && is_short())
+        || is_blotted(value)
+        || is_pattern(value)
+        || REFERENCES.is_match(value)
+        || (value.len() <= 80 && STAND_INS.is_match(value))
+}
+
+/// Whether one character stands in the place of most of the others: `sk-xxxxxxxx`.
+fn is_blotted(value: &str) -> bool {
+    const SHORTEST: usize = 8;
+    let runs = value.as_bytes().chunk_by(|first, second| first == second);
+    let longest = runs.map(<[u8]>::len).max().unwrap_or(0);
+    longest >= SHORTEST && longest * 2 > value.len()
+}
+
+/// Whether a value is a regular expression: it has a range of letters or digits in brackets.
+fn is_pattern(value: &str) -> bool {
+    ["[a-z", "[A-Z", "[0-9", "[^"].iter().any(|range| value.contains(range))
 }
 
 /// Whether a value is not a secret, whatever its name.
