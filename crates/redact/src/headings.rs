@@ -145,7 +145,8 @@ impl<'t> Lines<'t> {
                 && value.contains(|c: char| c.is_ascii_digit())
                 && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-+/=".contains(&byte))
                 && !is_date_or_numbered_word(value)
-                && !values::is_of_sentences(value);
+                && !values::is_of_sentences(value)
+                && !values::is_reference(value);
             if !is_code {
                 return;
             }

@@ -76,6 +76,12 @@ pub(super) fn is_name(value: &str) -> bool {
     const PAIRS_OF_ODD_IN_NAME: usize = 7;
     /// Short names have abbreviations: `pg-tls-2`.
     const FREE_PAIRS: usize = 4;
+    const LONGEST: usize = 80;
+    if value.len() > LONGEST {
+        return false;
+    }
+    // Tokenizers mark the beginning of a word.
+    let value = value.trim_start_matches(['▁', 'Ġ']);
     let parts = value.split(['-', '_', '.']);
     let is_one_part = parts.clone().count() == 1;
     let (mut words, mut numbers) = (0, 0);

@@ -37,7 +37,7 @@ static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
     let tokens = "max|min|next|prev|previous|page|pad|eos|bos|unk|cls|sep|mask|special|first|last|start|stop|end|input|\
         output|prompt|completion|continuation|image|cancel|cancellation|class|per|sync|top|total|csrfmiddleware";
     pattern(&format!(
-        "(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|(?:^|_)user$|^(?:old_?)?pwd$|^(?:export|delete|list)_secret_(?:sub)?keys$"
+        "(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|(?:^|_)user$|^(?:old_?)?pwd$|^(?:export|delete|list)_secret_(?:sub)?keys$|existing_secret_\\w*key$|_(?:backend|helper|process|source|store)$"
     ))
 });
 /// Names of passwords with such a word before, which says what the password is for.
@@ -64,7 +64,7 @@ static VARIABLES: LazyLock<Regex> =
 /// Names that may mean a secret.
 static AMBIGUOUS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        "(?:^|_)(?:token|auth|pass|pw|secret|cookies)(?:_|$)|^(?:phpsessid|jsessionid)$|(?:session|auth|login)_cookie$|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
+        "(?:^|_)(?:token|auth|pass|pw|secret|cookies)(?:_|$)|^(?:phpsessid|jsessionid)$|(?:session|auth|login|erlang)_cookie$|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
     )
 });
 /// Names of what holds a secret, in charts of Helm and in pods.

@@ -229,7 +229,7 @@ pub(super) fn behind_type(bytes: &[u8], at: usize) -> usize {
         return at;
     }
     let assigned = skip_spaces(bytes, end + colon + 1);
-    if Quote::at(bytes, assigned).is_some() { assigned } else { at }
+    if Quote::at(bytes, assigned + string_prefix(&bytes[assigned..])).is_some() { assigned } else { at }
 }
 
 /// Builds the patterns of this file.

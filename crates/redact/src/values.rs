@@ -115,7 +115,8 @@ impl SecretCandidate<'_> {
     /// says *password* it is a weak password.
     fn is_name_of_secret(&self) -> bool {
         let SecretCandidate { class, name, value, place } = *self;
-        let is_variable = names::is_environment(name);
+        // A capital name in a sentence or a table is not that of a variable.
+        let is_variable = names::is_environment(name) && place != ValuePlace::Anywhere;
         let name = name.to_ascii_lowercase();
         let is_list = place == ValuePlace::Several && name.ends_with("secrets");
         let says_otherwise = ["pass", "pw", "cookie"].iter().any(|word| name.contains(word));
@@ -125,7 +126,9 @@ impl SecretCandidate<'_> {
                 is_name(value) || !is_random(value, 3) && !value.contains(char::is_whitespace)
             }
             NameClass::Password if is_variable => false,
-            NameClass::Password => matches!(&*name, "secret" | "secrets") && is_resource_name(value),
+            NameClass::Password => {
+                matches!(&*name, "secret" | "secrets" | "token") && is_resource_name(value) || is_key_of_message(value)
+            }
             _ => false,
         }
     }
@@ -258,6 +261,11 @@ pub(super) fn is_own_name(name: &str, value: &str) -> bool {
     let letters = |text: &str| text.replace(['_', '-', '.'], "").to_ascii_lowercase();
     let is_name = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     is_name && value.len() <= name.len() && letters(name).ends_with(&letters(value))
+}
+
+/// Whether a value is the key of a translated message about a password: `errors.password_too_short_8`.
+fn is_key_of_message(value: &str) -> bool {
+    value.contains('.') && value.contains("password") && is_name(value)
 }
 
 /// Whether a value has letters among digits as no word does, and capitals or marks as no name of an algorithm does.
