@@ -102,6 +102,9 @@ pub(super) fn is_name(value: &str) -> bool {
 /// `db-creds-2`, `smtp_relay_v2`.
 pub(super) fn is_resource_name(value: &str) -> bool {
     const MOST_DIGITS: usize = 2;
+    /// Words that resources without a number have; other words that hyphens join are a passphrase.
+    const OF_RESOURCES: [&str; 9] =
+        ["auth", "cert", "config", "credentials", "creds", "login", "password", "tls", "token"];
     for part in value.split(['-', '_', '.']) {
         let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
         let is_number = word.is_empty() && !part.is_empty();
@@ -112,7 +115,9 @@ pub(super) fn is_resource_name(value: &str) -> bool {
             return false;
         }
     }
-    value.contains(['-', '_', '.']) && is_name(value)
+    let has_number = value.bytes().any(|byte| byte.is_ascii_digit());
+    let is_known = has_number || value.split(['-', '_', '.']).any(|part| OF_RESOURCES.contains(&part));
+    is_known && value.contains(['-', '_', '.']) && is_name(value)
 }
 
 /// How many words of three letters and how many numbers are in a part of a name, if it can be one. A part that stands alone

@@ -118,10 +118,14 @@ impl SecretCandidate<'_> {
         // A capital name in a sentence or a table is not that of a variable.
         let is_variable = names::is_environment(name) && place != ValuePlace::Anywhere;
         let name = name.to_ascii_lowercase();
-        let is_list = place == ValuePlace::Several && name.ends_with("secrets");
+        let is_list = place == ValuePlace::Several && (name.ends_with("secrets") || name.ends_with("credentials"));
         let says_otherwise = ["pass", "pw", "cookie"].iter().any(|word| name.contains(word));
         match class {
             NameClass::Ambiguous => !says_otherwise && is_name(value),
+            // Or its type: `private_key: &PrivatePkcs8KeyDer`.
+            NameClass::Key if matches!(place, ValuePlace::Anywhere | ValuePlace::Line) => {
+                !says_otherwise && is_name(value.trim_start_matches('&'))
+            }
             NameClass::Password if is_list => {
                 is_name(value) || !is_random(value, 3) && !value.contains(char::is_whitespace)
             }
@@ -141,7 +145,7 @@ impl SecretCandidate<'_> {
 
 /// Whether a value is spelled like a type, as in `password: String?` or `secret: Uint8Array`.
 fn is_type(value: &str) -> bool {
-    let name = value.strip_suffix('?').unwrap_or(value);
+    let name = value.strip_suffix('?').unwrap_or(value).trim_start_matches(['&', '*']);
     let is_word =
         name.starts_with(|c: char| c.is_ascii_uppercase()) && name.bytes().all(|byte| byte.is_ascii_alphabetic());
     is_word && !is_scrambled(name) || name.ends_with("Array") && is_name(name)
@@ -259,8 +263,8 @@ pub(super) fn is_plain(value: &str) -> bool {
 /// Whether a value repeats its own name, as in `api_key=api_key` or `{"password": "password"}`.
 pub(super) fn is_own_name(name: &str, value: &str) -> bool {
     let letters = |text: &str| text.replace(['_', '-', '.'], "").to_ascii_lowercase();
-    let is_name = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_name && value.len() <= name.len() && letters(name).ends_with(&letters(value))
+    let is_name = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    is_name && letters(name).ends_with(&letters(value))
 }
 
 /// Whether a value is the key of a translated message about a password: `errors.password_too_short_8`.
