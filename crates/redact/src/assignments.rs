@@ -216,7 +216,8 @@ impl<'t> Assignment<'t> {
         }
         let (label, class, name) = if own.eq_ignore_ascii_case("value") {
             let label = label(name.start, value).filter(|label| names::classify(label).is_some());
-            let label = label.or_else(|| is_in_cookies(text, name.start).then_some("cookies.value"))?;
+            let is_sure = label.and_then(names::classify).is_some_and(|class| class != NameClass::Ambiguous);
+            let label = if !is_sure && is_in_cookies(text, name.start) { "cookies.value" } else { label? };
             (label, names::classify(label)?, name.start)
         } else if is_pwd {
             ("Pwd.password", NameClass::Password, name.start)
@@ -250,8 +251,10 @@ impl<'t> Assignment<'t> {
         }
         let is_in_header = self.operator == Operator::Colon || self.quoted_name || self.label.ends_with("uthorization");
         let secret = match self.class {
-            // A JSON value without quotes is not a string.
-            _ if self.quoted_name && self.operator == Operator::Colon && self.value.quote.is_none() => None,
+            // A JSON value without quotes is not a string, and mostly a variable.
+            _ if self.quoted_name && self.operator == Operator::Colon && self.value.quote.is_none() => {
+                self.told_alone()
+            }
             _ if self.operator == Operator::Compare => self.secret(),
             _ if self.operator == Operator::Loose => self.told(),
             NameClass::Authorization if is_in_header => self.credential(),
@@ -261,6 +264,16 @@ impl<'t> Assignment<'t> {
             _ => self.secret(),
         };
         secret.into_iter().collect()
+    }
+
+    /// The value, if it is alone on its line and as random as no variable is.
+    fn told_alone(&self) -> Option<SecretSpan> {
+        let ends = |c: char| c.is_whitespace() || ",}\"'".contains(c);
+        let line = self.value.line();
+        let value = &line[..line.find(ends).unwrap_or(line.len())];
+        let is_alone = self.is_alone(self.value.start + value.len());
+        let may_be = is_alone && values::is_no_identifier(value) && !values::is_name(value);
+        self.told().filter(|_| may_be)
     }
 
     /// The value, if it looks like a secret whatever is between it and its name.

@@ -40,12 +40,13 @@ pub(super) fn find(text: &str, lines: &[Range<usize>], found: &mut Vec<SecretSpa
         let Some(heading) = HEADING.captures_at(&text.as_bytes()[..line.end], first) else { continue };
         let (Some(whole), Some(mark)) = (heading.get(0), heading.get(4)) else { continue };
         let Some(before) = text.get(line.start..whole.start()) else { continue };
-        let is_marked = !mark.is_empty() || before.trim_start().starts_with('#');
+        let underline = underline(text, line.end);
+        let is_marked = !mark.is_empty() || before.trim_start().starts_with('#') || underline.is_some();
         let is_alone = before.bytes().all(|byte| b" \t-*>".contains(&byte));
         if line.end == text.len() || !is_marked && !is_alone {
             continue;
         }
-        let below = Lines { text, at: line.end + 1 };
+        let below = Lines { text, at: underline.unwrap_or(line.end + 1) };
         if heading.get(2).is_some() {
             below.codes(found);
         } else if heading.get(1).is_some() {
@@ -54,6 +55,15 @@ pub(super) fn find(text: &str, lines: &[Range<usize>], found: &mut Vec<SecretSpa
             found.extend(below.password(is_marked));
         }
     }
+}
+
+/// Where the line ends that makes a heading of the line before it, which ends at `end`.
+fn underline(text: &str, end: usize) -> Option<usize> {
+    let below = text.get(end + 1..text.floor_char_boundary(end + LONGEST_HEADING))?;
+    let (line, _) = below.split_once('\n')?;
+    let line_end = line.trim_end_matches('\r');
+    let is_rule = line_end.len() >= 3 && line_end.bytes().all(|byte| byte == b'=');
+    is_rule.then_some(end + 1 + line.len() + 1)
 }
 
 /// Whether a value below a word alone is no other word: words stand below each other in lists of names.
@@ -134,7 +144,9 @@ impl<'t> Lines<'t> {
             let is_code = value.len() >= SHORTEST_CODE
                 && value.contains(|c: char| c.is_ascii_digit())
                 && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-+/=".contains(&byte))
-                && !is_date_or_numbered_word(value);
+                && !is_date_or_numbered_word(value)
+                && !values::is_of_sentences(value)
+                && !values::is_reference(value);
             if !is_code {
                 return;
             }

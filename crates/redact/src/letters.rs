@@ -21,7 +21,22 @@ const SHORTEST_WORD: usize = 3;
 
 /// Whether the letters of a value follow each other as in no word: `zFKbtrOSDnZCbjQs`, and not `buildDataIndexKey`.
 pub(super) fn is_scrambled(value: &str) -> bool {
-    let (mut pairs, mut odd, mut word) = (0, 0, 0);
+    let LetterPairs { all, odd } = letter_pairs(value);
+    let has_cases =
+        [u8::is_ascii_uppercase, u8::is_ascii_lowercase].iter().all(|case| value.bytes().any(|byte| case(&byte)));
+    let fewest = if has_cases { FEWEST_ODD } else { FEWEST_ODD_OF_ONE_CASE };
+    odd >= fewest && odd * PAIRS_OF_ODD >= all
+}
+
+/// The pairs of letters in a value.
+struct LetterPairs {
+    all: usize,
+    /// Those that few words have.
+    odd: usize,
+}
+
+fn letter_pairs(value: &str) -> LetterPairs {
+    let (mut all, mut odd, mut word) = (0, 0, 0);
     for pair in value.as_bytes().windows(2) {
         let [first, second] = [pair[0], pair[1]];
         if !first.is_ascii_alphabetic() {
@@ -32,7 +47,7 @@ pub(super) fn is_scrambled(value: &str) -> bool {
         if !second.is_ascii_alphabetic() {
             continue;
         }
-        pairs += 1;
+        all += 1;
         if first.is_ascii_lowercase() && second.is_ascii_uppercase() {
             odd += usize::from(word < SHORTEST_WORD);
         } else {
@@ -42,10 +57,7 @@ pub(super) fn is_scrambled(value: &str) -> bool {
             word = 0;
         }
     }
-    let has_cases =
-        [u8::is_ascii_uppercase, u8::is_ascii_lowercase].iter().all(|case| value.bytes().any(|byte| case(&byte)));
-    let fewest = if has_cases { FEWEST_ODD } else { FEWEST_ODD_OF_ONE_CASE };
-    odd >= fewest && odd * PAIRS_OF_ODD >= pairs
+    LetterPairs { all, odd }
 }
 
 /// Whether two letters are side by side in few words. The alphabet and lines of one letter are not random.
@@ -53,6 +65,90 @@ fn is_odd(first: u8, second: u8) -> bool {
     let (first, second) = (first.to_ascii_lowercase(), second.to_ascii_lowercase());
     let is_sequence = second == first || second == first + 1;
     !is_sequence && !FOLLOWERS[usize::from(first - b'a')].as_bytes().contains(&second)
+}
+
+/// Whether a value consists of words and short numbers, as the names of resources, types and constants do: `db-creds-2`,
+/// `utf8mb4_unicode_ci`, `TokenType2.Ident9`. Of random values with eight letters and digits, one of fifty does; of those with
+/// sixteen, one of a thousand. A weak password may be such a name, too.
+pub(super) fn is_name(value: &str) -> bool {
+    const MOST_NUMBERS_OF_ONE_WORD: usize = 2;
+    const MOST_ODD: usize = 3;
+    const PAIRS_OF_ODD_IN_NAME: usize = 7;
+    /// Short names have abbreviations: `pg-tls-2`.
+    const FREE_PAIRS: usize = 4;
+    const LONGEST: usize = 80;
+    if value.len() > LONGEST {
+        return false;
+    }
+    // Tokenizers mark the beginning of a word.
+    let value = value.trim_start_matches(['▁', 'Ġ']);
+    let parts = value.split(['-', '_', '.']);
+    let is_one_part = parts.clone().count() == 1;
+    let (mut words, mut numbers) = (0, 0);
+    for part in parts {
+        let Some(counts) = words_and_numbers(part, is_one_part) else { return false };
+        words += counts.0;
+        numbers += counts.1;
+    }
+    let LetterPairs { all, odd } = letter_pairs(value);
+    let free = if is_one_part && all <= FREE_PAIRS { 0 } else { FREE_PAIRS };
+    words > 0
+        && numbers <= words.max(MOST_NUMBERS_OF_ONE_WORD)
+        && odd <= MOST_ODD
+        && odd * PAIRS_OF_ODD_IN_NAME <= all + free
+}
+
+/// Whether a value is a name of several parts, each of them a word, a number, or a word with a short number behind it:
+/// `db-creds-2`, `smtp_relay_v2`.
+pub(super) fn is_resource_name(value: &str) -> bool {
+    const MOST_DIGITS: usize = 2;
+    /// Words that resources without a number have; other words that hyphens join are a passphrase.
+    const OF_RESOURCES: [&str; 9] =
+        ["auth", "cert", "config", "credentials", "creds", "login", "password", "tls", "token"];
+    for part in value.split(['-', '_', '.']) {
+        let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_number = word.is_empty() && !part.is_empty();
+        let is_word = !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && part.len() - word.len() <= MOST_DIGITS;
+        if !is_number && !is_word {
+            return false;
+        }
+    }
+    let has_number = value.bytes().any(|byte| byte.is_ascii_digit());
+    let is_known = has_number || value.split(['-', '_', '.']).any(|part| OF_RESOURCES.contains(&part));
+    is_known && value.contains(['-', '_', '.']) && is_name(value)
+}
+
+/// How many words of three letters and how many numbers are in a part of a name, if it can be one. A part that stands alone
+/// has one number at most.
+fn words_and_numbers(part: &str, is_alone: bool) -> Option<(usize, usize)> {
+    const MOST_DIGITS: usize = 4;
+    const MOST_NUMBERS: usize = 2;
+    let (mut words, mut short_words, mut numbers) = (0, 0, 0);
+    for run in part.as_bytes().chunk_by(|first, second| first.is_ascii_digit() == second.is_ascii_digit()) {
+        if run[0].is_ascii_digit() {
+            numbers += 1;
+            if run.len() > MOST_DIGITS {
+                return None;
+            }
+            continue;
+        }
+        if !run.iter().all(u8::is_ascii_alphabetic) {
+            return None;
+        }
+        let is_abbreviation = !run.iter().any(|byte| b"aeiouyAEIOUY".contains(byte));
+        if is_alone && run.len() > SHORTEST_WORD && is_abbreviation && !run.iter().all(u8::is_ascii_uppercase) {
+            return None;
+        }
+        if run.len() < SHORTEST_WORD {
+            short_words += 1;
+        } else {
+            words += 1;
+        }
+    }
+    let is_mixed = numbers > 1 || (short_words > 0 && words + short_words > 1);
+    (numbers <= MOST_NUMBERS && !(is_alone && is_mixed)).then_some((words, numbers))
 }
 
 /// Whether a value is a mix of letters of both cases, digits and marks in which no word is, as generators of passwords and

@@ -14,11 +14,11 @@ const LONGEST: usize = 160;
 /// The most tags between them.
 const MOST_TAGS: usize = 8;
 /// The tags that stand between them, and those among them in which a value stands without a colon.
-const TAGS: [&str; 20] = [
+const TAGS: [&str; 21] = [
     "b", "strong", "em", "i", "span", "p", "code", "kbd", "samp", "td", "th", "tr", "dt", "dd", "label", "pre", "div",
-    "font", "tt", "u",
+    "font", "tt", "u", "br",
 ];
-const VALUES: [&str; 4] = ["td", "dd", "code", "kbd"];
+const VALUES: [&str; 5] = ["td", "dd", "code", "kbd", "br"];
 
 /// A note or a number before the operator: `Password (prod): …`, `TOKEN [staging] = …`, `Unseal Key 1: …`.
 static NOTE: LazyLock<Regex> = LazyLock::new(|| {
@@ -68,11 +68,11 @@ fn behind_tags(rest: &str) -> Option<usize> {
             }
             Some(b'<') => {
                 let tag = &rest[at + 1..at + rest[at..].find('>')?];
-                let name = tag.trim_start_matches('/').split(' ').next().unwrap_or(tag);
+                let name = tag.trim_matches('/').split(' ').next().unwrap_or(tag);
                 if !TAGS.contains(&name) {
                     return None;
                 }
-                opens_value |= VALUES.contains(&tag.split(' ').next().unwrap_or(tag));
+                opens_value |= VALUES.contains(&tag.trim_end_matches('/').split(' ').next().unwrap_or(tag));
                 tags += 1;
                 at += tag.len() + "<>".len();
             }

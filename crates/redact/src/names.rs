@@ -33,10 +33,12 @@ static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
     let about = "hash|hashed|hashers?|validators?|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\
         seconds|timeout|enabled|required|algorithm|prefix|suffix|header|policy|endpoint|sock|username|email|method|\
         provider|domain|bucket|version|region|column|field|format|regex|pattern|rotation|error|errors|msg|message|label|\
-        title|text|description|placeholder|invalid|reset|length|len|size|count|counts|limit|budget|usage|rate|cost";
+        title|text|description|placeholder|invalid|reset|pos|position|offset|span|kind|length|len|size|count|counts|limit|budget|usage|rate|cost";
     let tokens = "max|min|next|prev|previous|page|pad|eos|bos|unk|cls|sep|mask|special|first|last|start|stop|end|input|\
         output|prompt|completion|continuation|image|cancel|cancellation|class|per|sync|top|total|csrfmiddleware";
-    pattern(&format!("(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|(?:^|_)user$|^(?:old_?)?pwd$"))
+    pattern(&format!(
+        "(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|(?:^|_)user$|^(?:old_?)?pwd$|^(?:export|delete|list)_secret_(?:sub)?keys$|existing_secret_\\w*key$|_(?:backend|helper|process|source|store)$"
+    ))
 });
 /// Names of passwords with such a word before, which says what the password is for.
 static FOR: LazyLock<Regex> = LazyLock::new(|| {
@@ -45,7 +47,7 @@ static FOR: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Names of passwords; unimportant words may follow.
 static PASSWORDS: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "mnemonic|(?:seed|recovery|backup)_?phrase|(?:^|_)(?:psk|pw|psw|mdp)|rootpw|bindpw|authtok|requirepass|(?:auth|hash|password)_pepper";
+    let words = "mnemonic|(?:seed|recovery|backup)_?phrase|(?:^|_)(?:psk|pw|psw|mdp)|rootpw|bindpw|secret_string|authtok|requirepass|(?:auth|hash|password)_pepper";
     ending(&format!("(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|dbpass|credential)s?|{words}"))
 });
 /// Names of keys.
@@ -62,8 +64,12 @@ static VARIABLES: LazyLock<Regex> =
 /// Names that may mean a secret.
 static AMBIGUOUS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        "(?:^|_)(?:token|auth|pass|pw|secret|cookies)(?:_|$)|^(?:phpsessid|jsessionid)$|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
+        "(?:^|_)(?:token|auth|pass|pw|secret|cookies)(?:_|$)|^(?:phpsessid|jsessionid)$|(?:session|auth|login|erlang)_cookie$|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
     )
+});
+/// Names of what holds a secret, in charts of Helm and in pods.
+static HOLDERS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("(?:^|_)(?:existing|pull|tls|cert|certificate|ca|ingress|password|credentials?|db)_secrets?$")
 });
 /// The names of headers with a secret, in their own spelling.
 static HEADERS: LazyLock<Regex> = LazyLock::new(|| {
@@ -88,7 +94,7 @@ pub(super) fn classify(name: &str) -> Option<NameClass> {
             Some(NameClass::Key)
         }
         // Charts of Helm name the Secret there.
-        "existing_secret" => Some(NameClass::Ambiguous),
+        words if HOLDERS.is_match(words) => Some(NameClass::Ambiguous),
         words if FOR.is_match(words) => Some(NameClass::Password),
         words if NOT_SECRET.is_match(words) && name != "pwd" => None,
         words if PASSWORDS.is_match(words) => Some(NameClass::Password),
@@ -161,7 +167,7 @@ pub(super) fn is_sealed(name: &str) -> bool {
 /// Builds the patterns of this file.
 #[cfg(any(test, feature = "tests"))]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![&*FOR, &*NOT_SECRET, &*PASSWORDS, &*KEYS, &*VARIABLES, &*AMBIGUOUS, &*HEADERS]
+    vec![&*FOR, &*HOLDERS, &*NOT_SECRET, &*PASSWORDS, &*KEYS, &*VARIABLES, &*AMBIGUOUS, &*HEADERS]
 }
 
 #[cfg(test)]

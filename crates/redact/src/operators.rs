@@ -89,6 +89,7 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [0xef, 0xbc, 0x9a, ..] => (Operator::Colon, 3),
         [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
         [b'=', ..] => (Operator::Equals, 1),
+        [b',', rest @ ..] if is_quoted && is_tuple(before) && is_constant(rest) => return None,
         [b',', ..] if is_quoted && is_first_argument(before) || before.ends_with("-define(") => (Operator::Equals, 1),
         // The arguments of a command in a list.
         [b',', ..]
@@ -116,6 +117,21 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
 /// Whether a name in quotes is the first argument of a call: `define('K', 'v')`, `define( 'K', 'v' )`.
 fn is_first_argument(before: &str) -> bool {
     before.trim_end_matches(['"', '\'', '\\']).trim_end_matches(' ').ends_with('(')
+}
+
+/// Whether a text in quotes is a word in capitals.
+fn is_constant(bytes: &[u8]) -> bool {
+    let start = skip_spaces(bytes, 0);
+    let Some(quote) = Quote::at(bytes, start) else { return false };
+    let value = &bytes[start + quote.len()..];
+    let length = value.iter().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_uppercase() || **byte == b'_').count();
+    length > 0 && matches!(value.get(length), Some(b'"' | b'\''))
+}
+
+/// Whether nothing is called where a name in quotes is the first behind a bracket: `: ('AUTH', 'SELECTED')`.
+fn is_tuple(before: &str) -> bool {
+    let before = before.trim_end_matches(['"', '\'', '\\']).trim_end_matches(' ');
+    before.strip_suffix('(').is_some_and(|outside| outside.trim_end_matches(' ').ends_with([':', ',', '(', '[', '=']))
 }
 
 /// Whether a name before a comma is the first of a tuple in braces, or the second argument of a call.
@@ -229,7 +245,7 @@ pub(super) fn behind_type(bytes: &[u8], at: usize) -> usize {
         return at;
     }
     let assigned = skip_spaces(bytes, end + colon + 1);
-    if Quote::at(bytes, assigned).is_some() { assigned } else { at }
+    if Quote::at(bytes, assigned + string_prefix(&bytes[assigned..])).is_some() { assigned } else { at }
 }
 
 /// Builds the patterns of this file.

@@ -49,6 +49,11 @@ const POINTERS: [&str; 24] = [
     "refer", "same", "saved", "see", "siehe", "stored", "vedi", "ver", "via", "voir", "zie", "см",
 ];
 
+/// Whether words that hyphens join begin as such a sentence does: `See-section-4.2b`.
+pub(super) fn begins_as_pointer(value: &str) -> bool {
+    value.split_once('-').is_some_and(|(first, _)| POINTERS.contains(&bare(first).as_str()))
+}
+
 /// Whether a generator of passphrases can have drawn a word.
 fn is_word_of_passphrase(word: &str) -> bool {
     const OF_SECRETS: [&str; 6] = ["auth", "keys", "pass", "password", "secret", "token"];

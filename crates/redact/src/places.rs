@@ -27,7 +27,7 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Command, r"(?:[ \t]login|\btwine[ \t]upload|\b(?:mongo\w*|my?cli|cqlsh|cypher-shell|smbmap|crackmapexec|netexec|evil-winrm|rdesktop|racadm|snowsql|hydra))\b~[ \t]-p[ \t]+<>"),
     (PASSWORD, Anywhere, r"[ \t]-(?:u|l|-user(?:name)?)[ \t=]+[^\s-]\S*[ \t](?:[^\n|;]{0,80}[ \t])?-p[ \t]+<>"),
     (PASSWORD, Command, r"\b(?:(?:un)?zip|sqlcmd|bcp|isql|osql|mssql-cli|ipmitool|mosquitto_\w+)\b~[ \t]-P[ \t]*<>"),
-    (PASSWORD, Command, r"\b(?:redis-cli\b~[ \t]-a|ldap\w+[ \t]~[ \t]-w|ssh-keygen\b~[ \t]-[NP]|snmp\w*\b~[ \t]-[cAX]|swaks\b~[ \t]-ap|ldappasswd\b~[ \t]-s|schtasks\b~[ \t]/rp|encrypt_string|\brclone[ \t]obscure|\bsecurity[ \t][\w-]+keychain\b~[ \t]-[pP]|\bsecurity[ \t]add-\w+-password\b~[ \t]-w|\bsigntool\b~[ \t]/p|\bopenssl[ \t]passwd(?:[ \t]-[\w-]+)*[ \t]|openssl\b~[ \t]-k|p(?:link|scp|sftp)\b~[ \t]-pw|\bread[ \t]~\w*(?i:pass|pwd|secret|token|key)\w*[ \t]*<<<|(?:sudo|cryptsetup|login|passwd|vncpasswd|gpg|kinit|su|secret[ \t]create|pass[ \t]insert|secret-tool|secret[ \t]put|env[ \t]add)\b~<<<|\buser(?:add|mod)\b~[ \t]-p)[ \t]*<>"),
+    (PASSWORD, Command, r"\b(?:redis-cli\b~[ \t]-a|ldap\w+[ \t]~[ \t]-w|ssh-keygen\b~[ \t]-[NP]|snmp\w*\b~[ \t]-[cAX]|swaks\b~[ \t]-ap|ldappasswd\b~[ \t]-s|schtasks\b~[ \t]/rp|encrypt_string|\brclone[ \t]obscure|\bsecurity[ \t][\w-]+keychain\b~[ \t]-[pP]|\bsecurity[ \t]add-\w+-password\b~[ \t]-w|\bsigntool\b~[ \t]/p|\bopenssl[ \t]passwd(?:[ \t]-[\w-]+)*[ \t]|openssl\b~[ \t]-k[ \t]|p(?:link|scp|sftp)\b~[ \t]-pw|\bread[ \t]~\w*(?i:pass|pwd|secret|token|key)\w*[ \t]*<<<|(?:sudo|cryptsetup|login|passwd|vncpasswd|gpg|kinit|su|secret[ \t]create|pass[ \t]insert|secret-tool|secret[ \t]put|env[ \t]add)\b~<<<|\buser(?:add|mod)\b~[ \t]-p)[ \t]*<>"),
     (PASSWORD, Command, r"\b(?:ht|mosquitto_)passwd[ \t]+(?:-\w+[ \t]+)*-[a-zA-Z]*b[a-zA-Z]*[ \t]+(?:-\w+[ \t]+)*(?:[^\s|]+[ \t]+){1,2}<>"),
     (PASSWORD, Command, r#"\b(?:smbclient|rpcclient|wbinfo|net[ \t]r\w+)\b~-[Ua][ \t]*<[^\s"'%]+%>"#),
     (PASSWORD, Command, r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?<(?:\w+:)?>[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:-S|chpasswd|passwd|kinit|cryptsetup|[\w.-]+[ \t]~login|[\w-]+[ \t]~secrets?[ \t])"),
@@ -48,9 +48,9 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Anywhere, r"^(?:[\w.*-]+:(?:[0-9]{4,5}|\*):[\w*-]+:[\w.-]+|\[[\w.-]+\](?::[0-9]+)?[ \t]+[\w.@-]+):<>$"),
     (PASSWORD, Quotes, r#"(?:(?i:password|secret|token|api_?key)(?:\s*:\s*[\w.\[\]]{1,40}\s*=|\s*[:=])\s*(?:String::from|Some|new[ \t]+String|\w*Secret\w*(?:::new)?)|\bPASSWORD|[cC]hange(?:User)?Password|\.auth|\.log[iI]n|BasicAuth|NetworkCredential|[pP]lainText)\((?:["'][^"'\n]*["'],\s*)?<>"#),
     (PASSWORD, Line, r#"\bCredentials\((?:["'][^"'\n]*["'],\s*){3}<>"#),
-    (PASSWORD, Line, r#"(?:\blog[iI]n|\.(?:auth|basic|authenticate)|\b[aA]uthBasic|\w*Credentials?(?:\.(?:basic|create))?|\.credentials|WiFi\.begin|basic_auth|PasswordAuthentication|StaticCredentials\w*|\b(?:auth|creds?|credentials?)\s*[=:]\s*)[(\[]["'][^"'\n]*["'],\s*(?:Some\()?<>"#),
+    (PASSWORD, Line, r#"(?:\blog[iI]n|\.(?:auth|basic|authenticate)|\b[aA]uthBasic|\w*Credentials?(?:\.(?:basic|create))?|\.credentials|WiFi\.begin|basic_auth|PasswordAuthentication|StaticCredentials\w*|simple_bind(?:_s)?|\b(?:auth|creds?|credentials?)\s*[=:]\s*)[(\[]["'][^"'\n]*["'],\s*(?:Some\()?<>"#),
     (PASSWORD, Line, r#",[ \t]*(?i:pass(?:word|wd)?|pwd)\)?[ \t]*=[ \t]*\(?["'][^"'\n]*["'],[ \t]*<>"#),
-    (SECRET, Line, r#"(?:\b(?i:jwt)\.(?:sign|verify|encode|decode)\((?:["'][^"'\n]*["']|[^"'\n]*?),\s*|\b(?:hmac\.new|Fernet)\(b?|[cC]reateHmac\(["'][\w-]+["'],\s*|\b(?:from_secret|new_from_slice|\w*KeyCredential|SymmetricSecurityKey\([\w.]+|SecretKeySpec)\(b?)<>"#),
+    (SECRET, Line, r#"(?:\b(?i:jwt)\.(?:sign|verify|encode|decode)\((?:["'][^"'\n]*["']|\{[^{}\n]{0,120}\}|[^"'\n]*?),\s*|\bsignWith\([\w.]+,\s*|\bSECURITY_CREDENTIALS,\s*|\b(?:hmac\.new|Fernet)\(b?|[cC]reateHmac\(["'][\w-]+["'],\s*|\b(?:from_secret|new_from_slice|\w*KeyCredential|SymmetricSecurityKey\([\w.]+|SecretKeySpec)\(b?)<>"#),
     (SECRET, Setting, r#"(?i:secret|password|token|(?:jwt|sign|signing|private|api)_?key)\s*:?=\s*(?:\[\]byte|Buffer\.from|bytes)\(<>"#),
     (PASSWORD, Line, r#"(?i:password|secret|token|api_?key)\((?:Some|Secret\w*(?:::\w+)?|String::from)\(\s*<>"#),
     (SECRET, Line, r#"\b(?:resValue|buildConfigField)[ (]+["']\w+["'],[ \t]*["']\w*(?i:key|secret|token|password)\w*["'],[ \t]*(?:["']\\*)?<>"#),
@@ -58,13 +58,20 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Line, r#"(?:\bPDO|PlainAuth|mysqli(?:_connect)?|getConnection|ftp_login|ldap_bind|imap_open|DBI->connect|ClientSecretCredential)\((?:[^"'\n,()]*(?:["'][^"'\n]*["'])?,\s*){2}<>"#),
     (PASSWORD, Line, r#"\bassert[\w.!]*\((?:\w+,[ \t]*)?<>,[ \t]*(?:\w+[.>-]+)*\w*(?i:password|passwd|api_?key)(?:\(\))?\)"#),
     (PASSWORD, Line, r#"(?i:password|secret|token)\w*[ \t]*=[ \t]*[\w.]*write\w*[ \t]+"[^"\n]*"[ \t]+<>"#),
-    (PASSWORD, Line, r#"\bparam\s+\w*(?i:password|secret|token|key)\s+string\s*=\s*<>"#),
+    (PASSWORD, Line, r#"\b(?:param|const|var)\s+\w*(?i:password|secret|token|key)\s+string\s*=\s*<>"#),
+    (PASSWORD, Quotes, r#"\bCURLOPT_(?:PROXY)?USERPWD,\s*<[^\s"':,]*:>"#),
+    (PASSWORD, Line, r#"\bsetenv[ \t]+"\w*(?:KEY|TOKEN|SECRET|PASSWORD)"[ \t]+<>"#),
+    (PASSWORD, Anywhere, r#"(?i:pass|secret|token|key)[\w-]*-command[ \t=]+\\*["']?echo[ \t]+<>"#),
+    (PASSWORD, Command, r"\bchpasswd\b~<<<[ \t]*<\w+:>"),
+    (PASSWORD, Line, r#"\bSecret(?:String|Box|Vec)?::(?:new|from)\(\s*<>"#),
+    (PASSWORD, Line, r#"\b(?:case|match|switch)[ \t(]+\w*(?i:password|passwd|secret)\)?[ \t]*(?:of|\{(?:[ \t\n]*case)?)[ \t\n]*<>[ \t]*(?:->|=>|:)"#),
+    (PASSWORD, Anywhere, r#"(?i:pass|secret|token|key)[\w-]*[= \t]<\((?:echo|printf)[ \t]+(?:-n[ \t]+)?<>\)"#),
     (PASSWORD, Setting, r"(?:Password|Secret|Token):[ \t]*\n(?:[ \t]+(?:Type|Description|NoEcho|MinLength|MaxLength|AllowedPattern):[^\n]*\n)*[ \t]+Default:[ \t]*<>"),
     (PASSWORD, Line, r#"\b(?:variable|output|resource\s+"\w+")\s+"\w*(?i:passw(?:or)?d|pass|secret|secret_key|token|api_?key|private_key|credential)"\s*\{[^{}]*?\b(?:default|value|result|secret_string)\s*=\s*<>"#),
-    (PASSWORD, Line, r#"(?:(?i:passw(?:or)?d|secret|token|_key)(?:["'\])]*\s*(?:\|\||\?\?)|["'\])]+(?:\s*(?:or\b|\{)|\.(?:unwrap_or|or|orElse|getOrElse|or_else)\()|[ \t]+by[ \t]+lazy[ \t]*\{)\s*|ConvertTo-SecureString\s+(?:-String\s+)?)<>"#),
+    (PASSWORD, Line, r#"(?:(?i:passw(?:or)?d|(?:\b|_)pwd?|secret|token|_key|api_?key)(?:["'\])]*\s*(?:\|\||\?\?)|["'][\])]+\s*\{|["'\])]+(?:\s*or\b|\.(?:unwrap_or|or|orElse|getOrElse|or_else)\()|[ \t]+by[ \t]+lazy[ \t]*\{)\s*|ConvertTo-SecureString\s+(?:-String\s+)?)<>"#),
     (PASSWORD, Line, r#"(?:["']--?[\w-]*(?i:passw(?:or)?d|passphrase|secret|token|key)["'][^()\n]*?|(?i:passw(?:or)?d|secret|token|key)[ \t]*(?::[^=\n"'()]{1,40})?=[ \t]*[\w.]+\([^()\n"']{0,80}?)\bdefault\s*=\s*<>"#),
     (PASSWORD, Line, r"\b(?i:replace)[ \t]+<>[ \t]*(?:;|$)"),
-    (PASSWORD, Setting, r"^[ \t]*(?:(?:admin|auth|bind|cert|client|db|hibernate|http|imap|javax|jdbc|key|ldap|mail|proxy|root|server|smtp|spark|spring|ssl|tls)[\w.-]*[_.-](?:password|passphrase|secret|pw|keyPassword)|auth_pass|[\w ]*plain-text-password-value|rootpw|bindpw|r[ow]community)[ \t]+<>"),
+    (PASSWORD, Setting, r"^[ \t]*(?:(?:admin|auth|bind|broker|cert|client|db|hibernate|http|imap|javax|jdbc|key|ldap|mail|mqtt|proxy|root|server|smtp|spark|spring|ssl|tls|wifi)[\w.-]*[_.-](?:password|passphrase|secret|pw|keyPassword)|auth_pass|[\w -]*plain-text-password-value|rootpw|bindpw|r[ow]community)[ \t]+<>"),
     (PASSWORD, Setting, r"\b(?:input|owner)_pw[ \t]+<>"),
     (PASSWORD, Setting, r"(?:temporary password is generated for \S+:|^New value:)[ \t]+<>"),
     // Devices: what says how a password is written may precede it.
@@ -160,7 +167,9 @@ fn without_end(value: &str) -> &str {
 
 /// Whether a value is the word for what would stand there, as in `curl -u user:password`.
 pub(super) fn is_stand_in(value: &str) -> bool {
-    ["pass", "passwd", "password", "secret", "token"].contains(&value)
+    const WORDS: [&str; 5] = ["pass", "passwd", "password", "secret", "token"];
+    let is_capital = value.bytes().all(|byte| byte.is_ascii_uppercase());
+    WORDS.contains(&value) || is_capital && WORDS.contains(&&*value.to_ascii_lowercase())
 }
 
 /// Whether a text is an address of IPv6, which is parted like a line of `.pgpass`.

@@ -20,7 +20,7 @@ use crate::{SecretSpan, elements, values};
 #[rustfmt::skip]
 const SENTENCES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Anywhere, r#"(?:§)\\*["']?[ \t]*(?:[:=]|：)"#),
-    (PASSWORD, Sentence, r"(?:§)(?:[ \t]+(?:für|pour|para|per|de|del|do|di|voor|dla|för|для)[ \t]+~(?:[ \t]*:|[ \t]+(?:ist|lautet|est|es|é|è|is|to|är|это))|[ \t]*(?:ist|lautet|est|es|é|è|is|to|jest|это|är|er|on|je|este|là|adalah|هي|है|είναι|היא|คือ|是|为|為|は|는|은|—|-)[ \t]*:?)?"),
+    (PASSWORD, Sentence, r"(?:§)(?:[ \t]+(?:für|pour|para|per|de|del|do|di|voor|dla|för|для|от)[ \t]+~(?:[ \t]*:|[ \t]+(?:ist|lautet|est|es|é|è|is|to|är|это|—))|[ \t]*(?:ist|lautet|est|es|é|è|is|to|jest|это|är|er|on|je|este|là|adalah|هي|है|είναι|היא|คือ|是|为|為|は|는|은|—|-)[ \t]*:?)?"),
     (PASSWORD, Sentence, r"\b(?i:pass(?:word|phrase|code|wd)|pw)(?:[ \t]+(?:for|of|on|to)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was|(?:re)?set to|changed to)[ \t]*:?)|(?:[ \t]+(?:I|we|you)[ \t]+\w{1,16})?[ \t]+(?:is|was|will be|should be|has been|è|ist)(?:[ \t]+(?:now|still|(?:re)?set to|changed to))?[ \t]*:?|[ \t]+\w{1,32}[ \t]+=|[ \t]+(?:(?:changed|set|reset|rotated|updated|back)[ \t]+(?:to|from)|from))[ \t]"),
     (PASSWORD, Sentence, r"\b(?i:use|using|with|try|enter|type|temporary|temp|initial|default|generated|new|root|admin)[ \t]+(?:the[ \t]+)?(?:\w{1,32}[ \t]+)?(?i:pass(?:word|phrase|code))[ \t]"),
     (SECRET, Announced, r"(?:^|[^\w.-])¤(?:[ \t]+(?:for|of)[ \t]+~(?:[ \t]*:|[ \t]+(?:is|was))|[ \t]+(?:is|was|ist|lautet|est|es|è|é)(?:[ \t]+now)?[ \t]*:?|[ \t]+(?:(?:(?:re)?set|changed)[ \t]+)?to|[ \t]+(?:provided|created)[ \t]*:)[ \t]"),
@@ -30,12 +30,13 @@ const SENTENCES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Sentence, r"(?:\b(?i:use|using|with|try|enter|type|and|nimm|verwende|utilise[rz]?|usa)[ \t]|用[ \t]?)<>[ \t]+(?:(?i:as|als|comme|como|come)[ \t]+|作为[ \t]*)(?:(?i:the|your|my|our|an?|das|le|la)[ \t]+)?(?:\w{1,20}[ \t]+)?(?:(?i:pass(?:word|phrase|code))|§)(?:[.,;!?)]|[ \t]*$|[ \t]+(?:for|to|in|on|and|of)\b)"),
     (PASSWORD, Sentence, r"\b(?i:(?:re)?set|changed?)[ \t]+(?:(?i:the|your|my|its|a)[ \t]+)?(?:\w{1,32}[ \t]+)?(?i:pass(?:word|phrase|code))[ \t]+to[ \t]"),
     (PASSWORD, Sentence, r"\b(?i:recovery|backup)[ _-](?i:code|key)[ \t]*[:=]"),
-    (PASSWORD, Beside, r"(?:^|[^\w.])(?i:pass(?:word|phrase|code)|pw)(?: to| –| —)? \(?"),
+    (PASSWORD, Beside, r"(?:^|[^\w.])(?i:pass(?:word|phrase|code)|pwd?)(?: to| –| —)? \(?"),
     (SECRET, Sentence, r"\b(?:my|your|our|the|this)[ \t]+(?:(?i:anthropic|aws|azure|claude|deploy|gemini|github|google|openai|stripe)[ \t]+)?key(?:[ \t]+is)?[ \t]"),
     (SECRET, Announced, r"(?:(?:[Cc]lé|[Cc]lef|[Cc]lave(?: de)?|[Cc]have(?: de)?|[Cc]hiave|[Kk]lucz) (?i:api)|[Ss]chlüssel|ключ|Ключ|токен|Токен|секрет|Секрет|密钥|令牌|秘密|キー|トークン|토큰|키|[Jj]eton)[ \t]*(?:[:=]|：|[ \t](?:ist|lautet|est|es|é|è|to)[ \t]|是|为|為|は|는|은)"),
     (PASSWORD, Sentence, r"\b(?i:user(?:name)?[ \t]*/[ \t]*pass(?:word)?|log[- ]?in|credentials?|creds)[ \t]*[:=][ \t]*[`*]*[\w.@+-]{1,40}[ \t]*[/:|]"),
     (PASSWORD, Beside, r"\b(?i:credentials?|creds|zugangsdaten|identifiants|credenciales)(?:[ \t]*[:=]|[ \t]+(?:are|is)[ \t]*:?)[ \t]*[`*]*[\w.@+-]{1,40}[ \t]*[/:|]"),
-    (PASSWORD, Beside, r"\b(?i:default[ \t]+(?:credentials?|log[- ]?in)|log[- ]?in[ \t]+(?:with|as|using))[ \t]+[`*]*[\w.@+-]{1,40}(?::|[ \t]/[ \t])"),
+    (PASSWORD, Beside, r"\b(?i:default[ \t]+(?:credentials?|log[- ]?in)|log[- ]?in(?:[ \t]+(?:with|as|using))?)[ \t]+[`*]*[\w.@+-]{1,40}(?::|[ \t]/[ \t])"),
+    (PASSWORD, Beside, r"\b(?i:(?:log|sign)[- ]?in[ \t]+(?:with|as|using))[ \t]+[`*]*[\w.@+-]{1,40}[`*]*[ \t]+and[ \t]"),
     // A user and a password beside each other.
     (PASSWORD, Sentence, r"\b(?i:user(?:name)?|login)[ \t]*[:=][ \t]*[`*]*[\w.@+-]{1,40}[`*]*[ \t]*[,;/|]?[ \t]*(?i:pass(?:word|wd)?|pwd?)[ \t]*[:=]"),
     (PASSWORD, Sentence, r"\b(?i:user(?:name)?|login)[ \t]+[`*]*[\w.@+-]{1,40}[`*]*[ \t]*[,;/|][ \t]*(?:and[ \t]+)?(?i:pass(?:word|wd)?|pwd?)[ \t]<>[.,;)]*[ \t]*$"),

@@ -91,6 +91,10 @@ impl Assignment<'_> {
                 Some(quote) => element.closing_quote(quote)?,
                 None => at..element.bare_end(false, |byte| byte == b',' || byte == close || is_delimiter(byte)),
             };
+            // A quote right behind code is that of an argument: `(password.encode("utf-8"))`.
+            if element.quote.is_none() && !range.is_empty() && matches!(bytes.get(range.end), Some(b'"' | b'\'')) {
+                break;
+            }
             at = range.end + element.quote.map_or(usize::from(range.is_empty()), Quote::len);
             let may_be =
                 |value: &str| element.quote.is_some() || (values::is_dense(value, 6) && !values::is_code(value));
@@ -153,6 +157,10 @@ impl Assignment<'_> {
                 let end = rest.find(['<', '\n', '\r']).unwrap_or(rest.len());
                 let behind = rest[end..].trim_start();
                 if !behind.starts_with("</") && !behind.starts_with(r"<\/") {
+                    // A stand-in in an address: `//<user>:<password>@host`.
+                    if rest.starts_with('@') {
+                        return None;
+                    }
                     return self.bare();
                 }
                 (start, &rest[..end])

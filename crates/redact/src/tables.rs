@@ -72,7 +72,9 @@ pub(super) fn find(text: &str, name: usize, read: &mut usize, found: &mut Vec<Se
     let place = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
     let secret = |label: &str, value: &str| {
         let label = label.trim_end_matches(':');
-        let class = names::classify(label).filter(|_| label.split_whitespace().count() <= 3)?;
+        // A quote or a variable in it is that of a command: `echo "password" | sha1sum`.
+        let is_label = label.split_whitespace().count() <= 3 && !label.contains(['"', '\'', '$']);
+        let class = names::classify(label).filter(|_| is_label)?;
         let candidate = SecretCandidate { class, name: label, value, place: ValuePlace::Anywhere };
         let is_one = !value.contains(|c: char| c.is_whitespace() || "\"'\\".contains(c)) && candidate.is_secret();
         let range = place(value)..place(value) + value.len();

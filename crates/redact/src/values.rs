@@ -9,10 +9,10 @@ use crate::extents::{Class, varied};
 use crate::letters::{is_noise, is_scrambled};
 use crate::names::{self, NameClass};
 use crate::pattern::pattern;
-use crate::phrases::{is_mnemonic, is_passphrase, is_phrase, is_wallet};
+use crate::phrases::{begins_as_pointer, is_mnemonic, is_passphrase, is_phrase, is_wallet};
 use crate::stand_ins::has_references;
 
-pub(super) use crate::letters::{is_dense, is_key_in_phrase, is_random};
+pub(super) use crate::letters::{is_dense, is_key_in_phrase, is_name, is_random, is_resource_name};
 pub(super) use crate::stand_ins::{is_call, is_code, is_nothing, is_reference};
 
 /// From so many characters on, noise is a secret even where it has the marks of a reference or white space.
@@ -71,17 +71,14 @@ impl SecretCandidate<'_> {
         match class {
             _ if is_in_quotes && length >= LONG_NOISE && is_noise(value) && !has_references(value) => true,
             _ if is_nothing(value) || (name == "pwd" && value.contains(['/', '\\'])) => false,
-            NameClass::Cookie => value.contains('=') && !is_code(value),
+            NameClass::Cookie => begins_with_pair(value) && !is_code(value),
             NameClass::Authorization => self.is_credential(),
             _ if place == ValuePlace::Sentence => is_told(class, value),
             _ if place == ValuePlace::Announced => is_announced(class, value),
             _ if place == ValuePlace::Beside => is_told(class, value) && is_no_word_with_number(value),
             _ if !is_variable && is_own_name(name, value) => false,
             _ if !is_in_quotes && is_code_here() => false,
-            // A list of secrets can be one of their names.
-            _ if place == ValuePlace::Several && name.ends_with("secrets") && !has_words && !is_random(value, 3) => {
-                false
-            }
+            _ if self.is_name_of_secret() => false,
             _ if place == ValuePlace::Several && !self.is_password() && !is_key(value) => false,
             // A variable's value may be several words.
             NameClass::Password if has_words && name.to_ascii_lowercase().contains("mnemonic") => is_mnemonic(value),
@@ -114,6 +111,32 @@ impl SecretCandidate<'_> {
         }
     }
 
+    /// Whether the value is the name of what holds the secret, and not the secret: `secret: db-creds-2`. Under a name that
+    /// says *password* it is a weak password.
+    fn is_name_of_secret(&self) -> bool {
+        let SecretCandidate { class, name, value, place } = *self;
+        // A capital name in a sentence or a table is not that of a variable.
+        let is_variable = names::is_environment(name) && place != ValuePlace::Anywhere;
+        let name = name.to_ascii_lowercase();
+        let is_list = place == ValuePlace::Several && (name.ends_with("secrets") || name.ends_with("credentials"));
+        let says_otherwise = ["pass", "pw", "cookie"].iter().any(|word| name.contains(word));
+        match class {
+            NameClass::Ambiguous => !says_otherwise && is_name(value),
+            // Or its type: `private_key: &PrivatePkcs8KeyDer`.
+            NameClass::Key if matches!(place, ValuePlace::Anywhere | ValuePlace::Line) => {
+                !says_otherwise && is_name(value.trim_start_matches('&'))
+            }
+            NameClass::Password if is_list => {
+                is_name(value) || !is_random(value, 3) && !value.contains(char::is_whitespace)
+            }
+            NameClass::Password if is_variable => false,
+            NameClass::Password => {
+                matches!(&*name, "secret" | "secrets" | "token") && is_resource_name(value) || is_key_of_message(value)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the name means a password and not a key.
     fn is_password(&self) -> bool {
         self.class == NameClass::Password && !self.name.to_ascii_lowercase().contains("key")
@@ -122,20 +145,15 @@ impl SecretCandidate<'_> {
 
 /// Whether a value is spelled like a type, as in `password: String?` or `secret: Uint8Array`.
 fn is_type(value: &str) -> bool {
-    const ARRAYS: [&str; 8] = [
-        "Uint8Array",
-        "Uint16Array",
-        "Uint32Array",
-        "Int8Array",
-        "Int16Array",
-        "Int32Array",
-        "Float32Array",
-        "Float64Array",
-    ];
-    let name = value.strip_suffix('?').unwrap_or(value);
+    let name = value.strip_suffix('?').unwrap_or(value).trim_start_matches(['&', '*']);
     let is_word =
         name.starts_with(|c: char| c.is_ascii_uppercase()) && name.bytes().all(|byte| byte.is_ascii_alphabetic());
-    ARRAYS.contains(&name) || is_word && !is_scrambled(name)
+    is_word && !is_scrambled(name) || name.ends_with("Array") && is_name(name)
+}
+
+/// Whether a text begins as a cookie does, `name=…`, and not with words.
+fn begins_with_pair(value: &str) -> bool {
+    value.split_once('=').is_some_and(|(name, _)| !name.trim().contains(char::is_whitespace))
 }
 
 fn is_number(value: &str) -> bool {
@@ -145,31 +163,34 @@ fn is_number(value: &str) -> bool {
 /// Words with digits that sentences about passwords have: algorithms, lengths, versions, files and addresses.
 static OF_SENTENCES: LazyLock<Regex> = LazyLock::new(|| {
     let names = "sha-?[0-9]|md[245]|aes|rsa|ed25519|base-?[0-9]|utf|iso-?[0-9]|hs[0-9]{3}|rs[0-9]{3}|pbkdf2|argon2|bcrypt|scrypt|\
-        oauth|2fa|mfa|3des|http|ipv[46]|sha256:|blake|ntlm|pkcs|x509|[0-9]+(?:st|nd|rd|th)\\b";
+        oauth|2fa|mfa|3des|http|ipv[46]|sha256:|blake|ntlm|pkcs|x509|rfc-?[0-9]|[0-9]+(?:st|nd|rd|th)\\b";
     let lengths =
         "[0-9]+[-+]?(?:char|bit|byte|digit|letter|word|day|hour|h\\b|m\\b|min|s\\b|sec|week|month|year|time|x\\b)";
     let versions = r"(?:[0-9]+:)?v?[0-9]+(?:\.[0-9]+)+|v[0-9]";
-    let things = "(?:auth|column|field|file|hash|hint|input|level|line|option|policy|prompt|reset|rule|step|table|test|type|user)[a-z]*[_-]?[0-9]{1,2}[a-z]*$";
+    let things = "(?:auth|column|field|file|hash|hint|input|level|line|option|plain|policy|prompt|reset|rule|step|table|test|type|user)[a-z]*[_-]?[0-9]{1,2}[a-z]*$";
     let types =
         "(?:(?:var)?char|string|text|u?int|float|number|min|max)[_-]?[0-9]{1,4}(?:[a-z]|chars?)?$|at-least-[0-9]";
     let places = r"[\w./:-]*/[\w./:-]*$|[\w-]+(?:\.[\w-]+)*\.[a-z]{1,5}$";
     pattern(&format!("^(?i-u:{names}|{lengths}|{versions}|{things}|{types}|{places})"))
 });
 
+/// Whether a value is such a word.
+pub(super) fn is_of_sentences(value: &str) -> bool {
+    OF_SENTENCES.is_match(value) && !is_scrambled(value)
+}
+
 /// Whether a value that a sentence announces, or that a secret is compared with, is one: letters and digits, of which a key
 /// has many in a row.
 pub(super) fn is_told(class: NameClass, value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
     let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
+    if begins_as_pointer(value) {
+        return false;
+    }
     if class == NameClass::Password && is_passphrase(value) {
         return true;
     }
-    if !has_digit
-        || !has_letter
-        || value.contains(char::is_whitespace)
-        || (OF_SENTENCES.is_match(value) && !is_scrambled(value))
-        || is_code(value)
-    {
+    if !has_digit || !has_letter || value.contains(char::is_whitespace) || is_of_sentences(value) || is_code(value) {
         return false;
     }
     match class {
@@ -229,17 +250,26 @@ pub(super) fn is_no_numbered_word(value: &str) -> bool {
     value.trim_end_matches(|c: char| c.is_ascii_digit()).contains(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a value of a raw string or of a template is random, and has no marks of either.
+/// Whether a value of a raw string or of a template is random, and has no marks of either. A backslash before a letter that
+/// no pattern escapes is a part of it.
 pub(super) fn is_plain(value: &str) -> bool {
-    let is_mark = |c: char| c.is_whitespace() || "\\{}()[]<>*|^$".contains(c);
-    is_random(value, 8) && is_no_numbered_word(value) && !value.contains(is_mark)
+    let is_mark = |c: char| c.is_whitespace() || "{}()[]<>*|^$".contains(c);
+    let mut escapes = value.split('\\').skip(1);
+    let is_of_pattern = escapes.any(|rest| !rest.starts_with(|c: char| "ceghijklmoqyCEFGHIJKLMNOQRTUVXY".contains(c)));
+    let may_be = !value.contains('\\') || varied(value) && !is_of_pattern && !value.contains(":\\");
+    is_random(value, 8) && is_no_numbered_word(value) && !value.contains(is_mark) && may_be
 }
 
 /// Whether a value repeats its own name, as in `api_key=api_key` or `{"password": "password"}`.
 pub(super) fn is_own_name(name: &str, value: &str) -> bool {
     let letters = |text: &str| text.replace(['_', '-', '.'], "").to_ascii_lowercase();
-    let is_name = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_name && value.len() <= name.len() && letters(name).ends_with(&letters(value))
+    let is_name = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    is_name && letters(name).ends_with(&letters(value))
+}
+
+/// Whether a value is the key of a translated message about a password: `errors.password_too_short_8`.
+fn is_key_of_message(value: &str) -> bool {
+    value.contains('.') && value.contains("password") && is_name(value)
 }
 
 /// Whether a value has letters among digits as no word does, and capitals or marks as no name of an algorithm does.
