@@ -43,6 +43,7 @@ mod prepare;
 mod range_reader;
 mod range_runs;
 mod reading;
+mod record_heads;
 mod records;
 mod restore;
 mod restore_ranges;

@@ -9,8 +9,8 @@ use crate::rewrite::ranges::{RangePlace, RangeTotals};
 use crate::rewrite::restoring::file_of_source;
 use crate::rewrite::value_hash::hashes_of_beginnings;
 
-use crate::engine::archive::InnerStep;
 use crate::engine::range_runs::RangeRun;
+use crate::engine::record_heads::InnerStep;
 
 /// How a record begins, of which only half can be there.
 pub(super) const RECORD_START: &str = "{\"source\":\"";

@@ -121,7 +121,7 @@ impl SecretCandidate<'_> {
         let is_list = place == ValuePlace::Several && (name.ends_with("secrets") || name.ends_with("credentials"));
         let says_otherwise = ["pass", "pw", "cookie"].iter().any(|word| name.contains(word));
         match class {
-            NameClass::Ambiguous => !says_otherwise && is_name(value),
+            NameClass::Ambiguous => !is_variable && !says_otherwise && is_name(value),
             // Or its type: `private_key: &PrivatePkcs8KeyDer`.
             NameClass::Key if matches!(place, ValuePlace::Anywhere | ValuePlace::Line) => {
                 !says_otherwise && is_name(value.trim_start_matches('&'))
