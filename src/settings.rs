@@ -7,6 +7,7 @@ mod invocation;
 mod keys;
 mod large;
 pub(crate) mod layers;
+mod names;
 mod policy;
 mod sessions;
 mod slim;
@@ -31,8 +32,8 @@ use crate::transcript::formats::Format;
 use crate::transcript::framing::Lines;
 use crate::{plan, presets};
 
-use keys::{find_format, unlisted};
 use layers::Resolved;
+use names::{find_format, unlisted};
 use policy::policy;
 use summarizer::{is_of_others, is_preview, open_cache, summarizer, unencrypted_host, with_provider};
 

@@ -11,7 +11,7 @@ use crate::compact::CompactionPolicy;
 use crate::diagnostic::Advice;
 use crate::exit::Failure;
 use crate::plan::size::Size;
-use crate::settings::keys::find_format;
+use crate::settings::names::find_format;
 use crate::settings::{InputSettings, LargeFiles, Volume, volume};
 
 /// The settings of `slim`.
