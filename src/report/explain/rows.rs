@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use clap::builder::styling::{AnsiColor, Style};
 
-use crate::events::{Largest, Saving};
+use crate::events::Largest;
 use crate::plan::Plan;
 use crate::report::columns::{Shares, StyledLine, fitted, fitted_end, plain_line, width, wrapped};
 use crate::report::explain::{BOLD, DIM, NAME, Picture, PictureRow, StatusSum, Tie};
@@ -34,16 +34,15 @@ pub(super) fn rows(messages: usize, plan: &Plan, whole: &[bool], most: usize) ->
     if messages <= most {
         return (0..messages).map(single).collect();
     }
-    let around = |index: usize, margin: usize| match index {
-        0 => 0..0,
-        _ => index.saturating_sub(margin)..(index + margin).min(messages),
-    };
-    let shown: BTreeSet<usize> = (0..AT_END)
-        .chain(messages - AT_END..messages)
-        .chain(around(plan.cutoff, AT_CUT))
-        .chain(around(plan.wanted, AT_WANTED))
-        .chain(plan.pinned.iter().copied().take(PINNED))
-        .collect();
+    let mut shown: BTreeSet<usize> = BTreeSet::new();
+    shown.extend(0..AT_END);
+    shown.extend(messages - AT_END..messages);
+    for (cut, margin) in [(plan.cutoff, AT_CUT), (plan.wanted, AT_WANTED)] {
+        if cut > 0 {
+            shown.extend(cut.saturating_sub(margin)..(cut + margin).min(messages));
+        }
+    }
+    shown.extend(plan.pinned.iter().take(PINNED));
     let mut stretches: Vec<Range<usize>> = Vec::new();
     let mut from = 0;
     for &index in shown.iter().chain([&messages]) {
@@ -54,9 +53,11 @@ pub(super) fn rows(messages: usize, plan: &Plan, whole: &[bool], most: usize) ->
     }
     let rest = messages - shown.len();
     let spare = most.saturating_sub(shown.len() + stretches.len());
-    let parts = |stretch: &Range<usize>| 1 + stretch.len() * spare / rest;
-    let runs = stretches.iter().flat_map(|stretch| runs(stretch, parts(stretch), whole));
-    let mut rows: Vec<Range<usize>> = shown.iter().copied().map(single).chain(runs).collect();
+    let mut rows: Vec<Range<usize>> = shown.into_iter().map(single).collect();
+    for stretch in &stretches {
+        let parts = 1 + stretch.len() * spare / rest;
+        rows.extend(runs(stretch, parts, whole));
+    }
     rows.sort_by_key(|row| row.start);
     rows
 }
@@ -144,11 +145,14 @@ const MOST_CATEGORIES: usize = 14;
 /// Draws what fills `all` of something, or the context window where that is known: a bar for each category.
 pub(crate) fn categories(spent: &Categories, all: &str, window: Option<u64>, columns: usize, out: &mut String) {
     let total = spent.total();
-    let free = window.map(|window| ("free".to_owned(), window.saturating_sub(total)));
-    let rows = spent.rows();
-    let (shown, others) = rows.split_at(rows.len().min(MOST_CATEGORIES));
-    let rest = (!others.is_empty()).then(|| ("others".to_owned(), others.iter().map(|(_, tokens)| tokens).sum()));
-    let rows: Vec<(String, u64)> = shown.iter().cloned().chain(rest).chain(free).collect();
+    let mut rows = spent.rows();
+    if rows.len() > MOST_CATEGORIES {
+        let others = rows.split_off(MOST_CATEGORIES);
+        rows.push(("others".to_owned(), others.iter().map(|(_, tokens)| tokens).sum()));
+    }
+    if let Some(window) = window {
+        rows.push(("free".to_owned(), window.saturating_sub(total)));
+    }
     let shares = Shares::new(total, window);
     let name = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(NAME);
     let number = shares.whole.to_string().len();
@@ -187,22 +191,27 @@ impl Picture<'_, '_> {
                 continue;
             }
             line.plain(format!("{name}{sizes}"));
-            if let Some(file) =
-                self.archive.filter(|_| matches!(status, MessageStatus::Removed | MessageStatus::Summarized))
+            if let Some(file) = self.archive
+                && matches!(status, MessageStatus::Removed | MessageStatus::Summarized)
             {
                 line.plain(format!(", kept in {}", fitted(&file.display().to_string(), columns)));
             }
             line.end(columns, out);
         }
-        let has = |ties: &[Tie]| rows.iter().any(|row| ties.contains(&row.tie));
-        let brackets = [
-            (has(&[Tie::First, Tie::Middle, Tie::Last]), "╭╰ calls with their results"),
-            (has(&[Tie::Inside]), "┆ the same, in one row"),
-        ];
-        let brackets: Vec<&str> = brackets.into_iter().filter_map(|(there, what)| there.then_some(what)).collect();
+        let mut brackets: Vec<&str> = Vec::new();
+        if rows.iter().any(|row| matches!(row.tie, Tie::First | Tie::Middle | Tie::Last)) {
+            brackets.push("╭╰ calls with their results");
+        }
+        if rows.iter().any(|row| row.tie == Tie::Inside) {
+            brackets.push("┆ the same, in one row");
+        }
         let beside = brackets.join("   ");
-        let lines = if width(&beside) <= columns { vec![beside.as_str()] } else { brackets };
-        lines.into_iter().filter(|line| !line.is_empty()).for_each(|line| plain_line(line, columns, out));
+        if !brackets.is_empty() && width(&beside) <= columns {
+            brackets = vec![&beside];
+        }
+        for line in brackets {
+            plain_line(line, columns, out);
+        }
     }
 }
 
@@ -218,9 +227,8 @@ pub(crate) fn draw_savings(largest: &Largest, columns: usize, is_planned: bool) 
     let of = counted(largest.conversations, "conversation");
     title.add(BOLD, format!("{} {verb} in {} of {of}", largest.saved, largest.smaller));
     title.end(columns, &mut out);
-    let widest =
-        |cell: fn(&Saving) -> u64| largest.rows.iter().map(|row| cell(row).to_string().len()).max().unwrap_or(0);
-    let (saved, tokens) = (widest(|row| row.saved), widest(|row| row.tokens));
+    let saved = largest.rows.iter().map(|row| row.saved.to_string().len()).max().unwrap_or(0);
+    let tokens = largest.rows.iter().map(|row| row.tokens.to_string().len()).max().unwrap_or(0);
     let bar = (columns / 5).min(24);
     for row in &largest.rows {
         let mut line = StyledLine::default();
@@ -275,6 +283,7 @@ mod savings_tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::events::Saving;
 
     fn saving(source: &str, tokens: u64, saved: u64) -> Saving {
         Saving { source: source.to_owned(), messages: 9, tokens, saved }
