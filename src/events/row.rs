@@ -184,8 +184,10 @@ impl ReportRow {
 
     /// Why it has no result of this run: the error, or why it was skipped.
     pub(crate) fn why(&self) -> Option<&str> {
-        let reason = || self.outcome.reason.as_deref().filter(|_| self.status().is_skipped());
-        self.error().or_else(reason)
+        if let Some(error) = self.error() {
+            return Some(error);
+        }
+        if self.status().is_skipped() { self.outcome.reason.as_deref() } else { None }
     }
 }
 
@@ -363,16 +365,13 @@ impl PlanRow {
         let Fitted { plan, decided, .. } = fitted;
         let Decided { policy, view, tally, .. } = &**decided;
         let messages = view.messages.len();
-        let part = |indices: &[usize], empty: usize| RangeSize {
-            from: indices.first().copied().unwrap_or(empty),
-            to: indices.last().map_or(empty, |last| last + 1),
-            tokens: tally.sum(indices),
-        };
         let kept: Vec<usize> = (fitted.kept_from..messages).collect();
-        let as_pruned = |indices: &[usize]| indices.iter().map(|&index| fitted.size(index)).sum();
-        let rules = fitted.savings().into_iter();
-        let prune = rules
-            .map(|one| (one.rule.into(), PrunedBy { messages: one.messages, tokens: one.tokens, bytes: one.bytes }));
+        let summarized = plan.summarized();
+        let mut prune: BTreeMap<Cow<'static, str>, PrunedBy> = BTreeMap::new();
+        for saving in fitted.savings() {
+            let effect = PrunedBy { messages: saving.messages, tokens: saving.tokens, bytes: saving.bytes };
+            prune.insert(saving.rule.into(), effect);
+        }
         PlanRow {
             format: view.format.name.into(),
             counter: tally.counter().to_string(),
@@ -389,34 +388,62 @@ impl PlanRow {
             pinned: plan.pinned.clone(),
             compactions: compactions(view, plan),
             earlier: earlier.to_vec(),
-            summarize: RangeSize { to: plan.cutoff, ..part(&plan.summarized(), plan.cutoff) },
-            prune: prune.collect(),
-            middle: RangeSize { from: plan.cutoff, to: fitted.kept_from, tokens: as_pruned(&fitted.middle()) },
-            keep: RangeSize { tokens: as_pruned(&kept), ..part(&kept, messages) },
-            thinking: (!fitted.thinking.is_empty()).then(|| Removed {
-                messages: fitted.thinking.messages.len(),
-                blocks: fitted.thinking.blocks,
-                tokens: fitted.thinking_tokens(),
-            }),
+            summarize: RangeSize {
+                from: summarized.first().copied().unwrap_or(plan.cutoff),
+                to: plan.cutoff,
+                tokens: tally.sum(&summarized),
+            },
+            prune,
+            middle: RangeSize {
+                from: plan.cutoff,
+                to: fitted.kept_from,
+                tokens: fitted_tokens(fitted, &fitted.middle()),
+            },
+            keep: RangeSize {
+                from: kept.first().copied().unwrap_or(messages),
+                to: messages,
+                tokens: fitted_tokens(fitted, &kept),
+            },
+            thinking: removed_thinking(fitted),
             reset: Some(ResetCounts::of(resets)).filter(|counts| !counts.is_none()),
         }
     }
 }
 
+/// The tokens of some messages as pruning leaves them.
+fn fitted_tokens(fitted: &Fitted<'_>, indices: &[usize]) -> u64 {
+    indices.iter().map(|&index| fitted.size(index)).sum()
+}
+
+fn removed_thinking(fitted: &Fitted<'_>) -> Option<Removed> {
+    if fitted.thinking.is_empty() {
+        return None;
+    }
+    Some(Removed {
+        messages: fitted.thinking.messages.len(),
+        blocks: fitted.thinking.blocks,
+        tokens: fitted.thinking_tokens(),
+    })
+}
+
 /// The provider's own compactions in a conversation, in order.
 fn compactions(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Compacted> {
-    let of_one = |&message: &usize| {
-        let compaction = transcript.messages[message].compaction();
-        let status = match message {
-            message if message >= plan.cutoff => "kept",
-            message if plan.pinned.binary_search(&message).is_ok() => "pinned",
-            message if message < plan.start => "removed",
-            _ => "summarized",
+    let mut compactions = Vec::new();
+    for &message in &transcript.compactions {
+        let status = if message >= plan.cutoff {
+            "kept"
+        } else if plan.pinned.binary_search(&message).is_ok() {
+            "pinned"
+        } else if message < plan.start {
+            "removed"
+        } else {
+            "summarized"
         };
+        let compaction = transcript.messages[message].compaction();
         let readable = matches!(compaction, Some(ProviderCompaction::Readable(_)));
-        Compacted { message, readable, status: status.into() }
-    };
-    transcript.compactions.iter().map(of_one).collect()
+        compactions.push(Compacted { message, readable, status: status.into() });
+    }
+    compactions
 }
 
 #[cfg(test)]
