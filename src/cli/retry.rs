@@ -62,8 +62,8 @@ pub(super) struct Part {
 }
 
 impl Part {
-    fn input(word: &String) -> Self {
-        Part { flag: None, value: None, words: vec![word.clone()], is_input: true }
+    fn input(word: &str) -> Self {
+        Part { flag: None, value: None, words: vec![word.to_owned()], is_input: true }
     }
 }
 
@@ -135,7 +135,7 @@ impl<'w> Correction<'w> {
         let mut rest = words;
         while let Some((word, behind)) = rest.split_first() {
             if word == "--" {
-                parts.extend(rest.iter().map(Part::input));
+                parts.extend(rest.iter().map(|word| Part::input(word)));
                 break;
             }
             let is_long = word.starts_with("--") || name(word).len() > 2 && self.is_wrong(name(word));
