@@ -2,8 +2,7 @@
 //!
 //! This module does not know the terminal or its colours.
 //!
-//! Also the tables of `list`, drawn from the registries, and the shares of the categories that a conversation's tokens
-//! are spent on.
+//! Also the tables of `list`, drawn from the registries.
 
 use clap::builder::styling::Style;
 use unicode_width::UnicodeWidthChar;
@@ -222,31 +221,6 @@ fn table_of<const N: usize>(columns: [&str; N], rows: impl Iterator<Item = [Stri
     out
 }
 
-/// What a category is a share of: the context window, or all categories together where the window is unknown or too
-/// small for them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shares {
-    /// Tokens of the whole; at least one.
-    pub(super) whole: u64,
-    /// Whether the whole is the context window.
-    pub(super) is_window: bool,
-}
-
-impl Shares {
-    /// The shares for categories of `total` tokens.
-    pub(super) fn new(total: u64, window: Option<u64>) -> Self {
-        match window.filter(|window| *window >= total) {
-            Some(window) => Shares { whole: window.max(1), is_window: true },
-            None => Shares { whole: total.max(1), is_window: false },
-        }
-    }
-
-    /// The share that so many tokens are, from 0 to 1.
-    pub(super) fn of(self, tokens: u64) -> f64 {
-        tokens as f64 / self.whole as f64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,20 +254,5 @@ mod tests {
         wrapped("a few words that are many", 10, &mut out);
         wrapped("incomprehensibilities", 10, &mut out);
         assert_eq!(out, "one 日\na few\n  words\n  that are\n  many\nincomprehe\n");
-    }
-}
-
-#[cfg(test)]
-mod shares_tests {
-    use super::*;
-
-    #[test]
-    fn a_window_that_is_exceeded_is_not_the_whole() {
-        for (window, whole, is_window) in [(None, 80, false), (Some(160), 160, true), (Some(79), 80, false)] {
-            let shares = Shares::new(80, window);
-            assert_eq!((shares.whole, shares.is_window), (whole, is_window));
-            assert!((shares.of(40) - 40.0 / whole as f64).abs() < f64::EPSILON);
-        }
-        assert!(Shares::new(0, None).of(0).abs() < f64::EPSILON);
     }
 }

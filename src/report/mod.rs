@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod reporter;
+mod shares;
 pub(crate) mod terminal;
 
 use std::collections::BTreeMap;

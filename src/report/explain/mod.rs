@@ -2,7 +2,10 @@
 //!
 //! It shows the decisions of the planner, and makes none. Without colours, its signs show the same.
 
-pub(super) mod rows;
+mod legend;
+mod rows;
+pub(super) mod savings;
+mod status;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,8 +26,8 @@ use crate::wording::{counted, readable_source, self_recorded};
 use crate::report::brief;
 use crate::report::columns::{StyledLine, fitted, fitted_end, width, wrapped};
 
-pub(super) use rows::MessageStatus;
-pub(crate) use rows::categories;
+pub(crate) use legend::categories;
+pub(super) use status::MessageStatus;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
