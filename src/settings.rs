@@ -9,6 +9,7 @@ mod large;
 pub(crate) mod layers;
 mod names;
 mod policy;
+mod request_json;
 mod sessions;
 mod slim;
 mod sources;
