@@ -1,13 +1,12 @@
 //! The program, from its arguments to its exit code.
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
 
 use crate::cli::commands::{CommandName, long_help};
 use crate::cli::{self, Typed, When};
-use crate::diagnostic::Advice;
 use crate::exit::{Exit, Failure};
 use crate::sanitize::sanitize_line;
 use crate::settings::Invocation;
@@ -25,59 +24,91 @@ pub fn run_program() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(error) => not_understood(&error),
-            Err(error) => {
-                let failure = error.downcast_ref::<Failure>();
-                let typed = typed();
-                let wrong =
-                    failure.and_then(|failure| failure.flag).map(|flag| format!("--{flag}")).unwrap_or_default();
-                let completed = |advice: &Advice| cli::errors::completed(advice, &wrong, &typed);
-                let shown = failure.map(|failure| failure.shown_with(completed)).unwrap_or_default();
-                let shown = shown.iter().map(|line| sanitize_line(line));
-                let lines: Vec<String> = [sanitize_line(&error.to_string())].into_iter().chain(shown).collect();
-                complain(&lines.join("\n"));
-                failure.map_or(Exit::Unreadable, |failure| failure.exit).into()
-            }
+            Err(error) => report_error(&error),
         },
     }
 }
 
+/// Prints an error that is not of the command line itself, with what to try.
+fn report_error(error: &anyhow::Error) -> ExitCode {
+    let mut lines = vec![sanitize_line(&error.to_string())];
+    let mut exit = Exit::Unreadable;
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        exit = failure.exit;
+        let typed = typed();
+        let wrong = match failure.flag {
+            Some(flag) => format!("--{flag}"),
+            None => String::new(),
+        };
+        for line in failure.shown_with(|advice| cli::errors::completed(advice, &wrong, &typed)) {
+            lines.push(sanitize_line(&line));
+        }
+    }
+    complain(&lines.join("\n"));
+    exit.into()
+}
+
 /// Prints help to standard output, and an error of usage like any other error.
 fn not_understood(error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() {
-        let words = words();
-        let is_of_command = CommandName::of_words(words.get(1..).unwrap_or_default()) != CommandName::Compact
-            && !cli::asks_for_all(error);
-        let print = || match error.kind() {
-            _ if is_of_command => error.print(),
-            _ if cli::asks_briefly(error) => write!(std::io::stdout(), "{}", cli::BRIEF),
-            clap::error::ErrorKind::DisplayHelp => write!(anstream::stdout(), "{}", long_help()),
-            _ => error.print(),
-        };
-        return match check_stdout().and_then(|()| print()) {
-            Ok(()) => Exit::Success.into(),
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Success.into(),
-            Err(error) => {
-                complain(&wording::unwritable("standard output", &error));
-                Exit::Unreadable.into()
-            }
-        };
+    if error.use_stderr() {
+        complain(&cli::errors::describe(error, &typed()));
+        return Exit::Usage.into();
     }
-    complain(&cli::errors::describe(error, &typed()));
-    Exit::Usage.into()
+    match print_help(error) {
+        Ok(()) => Exit::Success.into(),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Success.into(),
+        Err(error) => {
+            complain(&wording::unwritable("standard output", &error));
+            Exit::Unreadable.into()
+        }
+    }
+}
+
+/// Prints the help or the version that the user asked for.
+fn print_help(error: &clap::Error) -> io::Result<()> {
+    check_stdout()?;
+    if name_of_command(&words()) != CommandName::Compact && !cli::asks_for_all(error) {
+        return error.print();
+    }
+    if cli::asks_briefly(error) {
+        return write!(io::stdout(), "{}", cli::BRIEF);
+    }
+    match error.kind() {
+        clap::error::ErrorKind::DisplayHelp => write!(anstream::stdout(), "{}", long_help()),
+        _ => error.print(),
+    }
 }
 
 /// What the user gave.
 fn typed() -> Typed {
     let words = words();
-    let command = CommandName::of_words(words.get(1..).unwrap_or_default()).word();
-    let flag = |name: &str| {
-        let name = name.strip_prefix("TCOMPACT_")?.to_lowercase().replace('_', "-");
-        let own = name.strip_prefix(command).and_then(|rest| rest.strip_prefix('-'));
-        Some(format!("--{}", own.unwrap_or(&name)))
-    };
-    let given = std::env::vars_os().filter(|(_, value)| !value.is_empty());
-    let by_variable = given.filter_map(|(name, _)| flag(name.to_str()?)).collect();
+    let command = name_of_command(&words).word();
+    let mut by_variable = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        if !value.is_empty()
+            && let Some(name) = name.to_str()
+            && let Some(flag) = flag_of_variable(name, command)
+        {
+            by_variable.push(flag);
+        }
+    }
     Typed { words, by_variable }
+}
+
+/// The flag that a variable sets for a command, whose name the variable may have.
+fn flag_of_variable(name: &str, command: &str) -> Option<String> {
+    let name = name.strip_prefix("TCOMPACT_")?.to_lowercase().replace('_', "-");
+    if let Some(rest) = name.strip_prefix(command)
+        && let Some(flag_of_command) = rest.strip_prefix('-')
+    {
+        return Some(format!("--{flag_of_command}"));
+    }
+    Some(format!("--{name}"))
+}
+
+/// The command that the words of the command line name.
+fn name_of_command(words: &[String]) -> CommandName {
+    CommandName::of_words(words.get(1..).unwrap_or_default())
 }
 
 /// The words of the command line.
@@ -87,16 +118,25 @@ fn words() -> Vec<String> {
 
 fn run() -> anyhow::Result<Exit> {
     // Help and what is wrong with the flags are coloured before these are understood.
-    typed_colour(&words()).into_iter().for_each(colour);
+    if let Some(when) = typed_colour(&words()) {
+        colour(when);
+    }
     let command_line = CommandLine::parse(std::env::args_os())?;
     engine::run(&Invocation::new(command_line, |name| std::env::var_os(name), colour)?)
 }
 
 /// What `--color` says, where it was typed.
 fn typed_colour(words: &[String]) -> Option<When> {
-    let typed = words.split(|word| word == "--").next().unwrap_or_default();
-    let when = |at| When::from_str(cli::value_at(typed, at, "--color")?, false).ok();
-    (0..typed.len()).rev().find_map(when)
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let typed = &words[..end];
+    for at in (0..typed.len()).rev() {
+        if let Some(value) = cli::value_at(typed, at, "--color")
+            && let Ok(when) = When::from_str(value, false)
+        {
+            return Some(when);
+        }
+    }
+    None
 }
 
 fn colour(when: When) {

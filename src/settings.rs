@@ -7,7 +7,9 @@ mod invocation;
 mod keys;
 mod large;
 pub(crate) mod layers;
+mod names;
 mod policy;
+mod request_json;
 mod sessions;
 mod slim;
 mod sources;
@@ -31,8 +33,8 @@ use crate::transcript::formats::Format;
 use crate::transcript::framing::Lines;
 use crate::{plan, presets};
 
-use keys::{find_format, unlisted};
 use layers::Resolved;
+use names::{find_format, unlisted};
 use policy::policy;
 use summarizer::{is_of_others, is_preview, open_cache, summarizer, unencrypted_host, with_provider};
 
@@ -271,8 +273,8 @@ impl Settings {
             resolved;
         let only_looks = matches!(action, Action::Check | Action::Count { .. } | Action::DryRun { preview: false, .. });
         let asks = !only_looks && disabled.is_none();
-        let is_of_layer = |flag: &str| given.iter().any(|value| value.flag == flag);
-        if arguments.archive_note.is_some() && arguments.archive.is_none() && !is_of_layer("archive-note") {
+        let is_note_of_layer = given.iter().any(|value| value.flag == "archive-note");
+        if arguments.archive_note.is_some() && arguments.archive.is_none() && !is_note_of_layer {
             let why = "--archive-note: there is no archive to name; give --archive FILE";
             let failure = Failure::usage(why).about("archive-note");
             return Err(failure.try_next(Advice::command(["--archive", "removed.jsonl"])).into());
@@ -447,16 +449,18 @@ fn place(flags: &PlaceFlags, output_dir: Option<&Path>) -> Result<Destination> {
         (Some(file), ..) if file.as_os_str() != "-" => Destination::File(file.clone()),
         _ => Destination::Stdout,
     };
-    let wrong = |flag: &'static str, message: &str| Err(Failure::usage(message).about(flag).into());
     match &destination {
         Destination::InPlace(Some(suffix)) if suffix.is_empty() => {
-            wrong("in-place", "--in-place=: SUFFIX is empty; --in-place without `=` makes no copy")
+            let why = "--in-place=: SUFFIX is empty; --in-place without `=` makes no copy";
+            Err(Failure::usage(why).about("in-place").into())
         }
         Destination::InPlace(Some(suffix)) if suffix.contains(['/', '\\']) => {
-            wrong("in-place", &format!("--in-place={suffix}: expected the end of a file name, as in --in-place=.bak"))
+            let why = format!("--in-place={suffix}: expected the end of a file name, as in --in-place=.bak");
+            Err(Failure::usage(why).about("in-place").into())
         }
         Destination::Stdout | Destination::File(_) | Destination::Folder(_) if flags.force => {
-            wrong("force", "--force works only with --in-place; give it too, or leave out --force")
+            let why = "--force works only with --in-place; give it too, or leave out --force";
+            Err(Failure::usage(why).about("force").into())
         }
         _ => Ok(destination),
     }
@@ -465,8 +469,11 @@ fn place(flags: &PlaceFlags, output_dir: Option<&Path>) -> Result<Destination> {
 /// The number of jobs that the user gave, or the default for summarizers that others run.
 fn jobs(arguments: &CompactArguments) -> Option<usize> {
     const OF_OTHERS: usize = 8;
-    let given = arguments.work.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));
-    given.or(is_of_others(arguments).then_some(OF_OTHERS))
+    match arguments.work.jobs {
+        Some(jobs) => Some(usize::try_from(jobs).unwrap_or(1)),
+        None if is_of_others(arguments) => Some(OF_OTHERS),
+        None => None,
+    }
 }
 
 #[cfg(test)]

@@ -19,17 +19,19 @@ pub(super) const MOST_MISTAKES: usize = 8;
 
 /// What is wrong with a value, and with which part of it if that is known.
 pub(crate) fn diagnostic(error: &clap::Error) -> Diagnostic {
-    let source = error.source();
-    match source.and_then(|source| source.downcast_ref::<Diagnostic>()) {
-        Some(diagnostic) => diagnostic.clone(),
-        None if source.is_some() => Diagnostic::new(source.map(ToString::to_string).unwrap_or_default()),
-        None => {
-            let given = text(error, ContextKind::InvalidValue).unwrap_or_default();
-            let meant = text(error, ContextKind::SuggestedValue);
-            let slips = |meant: &String| strsim::damerau_levenshtein(&given, meant);
-            let meant = meant.filter(|meant| slips(meant) <= (given.chars().count() / 3).max(2));
-            Diagnostic::new(format!("expected {}", listed(strings(error, ContextKind::ValidValue), "or"))).meant(meant)
-        }
+    if let Some(source) = error.source() {
+        return match source.downcast_ref::<Diagnostic>() {
+            Some(diagnostic) => diagnostic.clone(),
+            None => Diagnostic::new(source.to_string()),
+        };
+    }
+    let expected = listed(strings(error, ContextKind::ValidValue), "or");
+    let diagnostic = Diagnostic::new(format!("expected {expected}"));
+    let given = text(error, ContextKind::InvalidValue).unwrap_or_default();
+    let most_slips = (given.chars().count() / 3).max(2);
+    match text(error, ContextKind::SuggestedValue) {
+        Some(meant) if strsim::damerau_levenshtein(&given, &meant) <= most_slips => diagnostic.meant(Some(meant)),
+        _ => diagnostic,
     }
 }
 
@@ -139,21 +141,27 @@ pub(super) fn attempt(flag: &str, value: Option<&str>, typed: &Typed) -> Advice 
         return attempt_word(arg, flag, value, typed);
     }
     let mut tried = Vec::new();
-    for (_, beside, others) in NEEDED.iter().filter(|(needy, ..)| *needy == flag) {
+    for (needy, beside, others) in NEEDED {
         let needed = beside.split(' ').next().unwrap_or_default();
         // Another command has such a flag alone.
-        let is_needed = flag_named(&command, needed).is_some();
-        if is_needed && ![needed].iter().chain(*others).any(|flag| typed.has(flag)) {
+        if needy != flag || flag_named(&command, needed).is_none() {
+            continue;
+        }
+        if !typed.has(needed) && !others.iter().any(|flag| typed.has(flag)) {
             tried.extend(beside.split(' ').map(str::to_owned));
         }
     }
-    // The next word is not a value of a flag whose value must follow `=`.
-    let is_joined = |value: &&str| typed.words.iter().any(|word| word.ends_with(&format!("={value}")));
-    let value = value.filter(|value| !arg.is_require_equals_set() || is_joined(value));
+    let value = match value {
+        // The next word is not a value of a flag whose value must follow `=`.
+        Some(value) if arg.is_require_equals_set() && !ends_a_word(typed, value) => None,
+        value => value,
+    };
     if !arg.get_action().takes_values() {
         tried.push(flag.to_owned());
     } else if let Some(rules) = value.and_then(|value| rules(typed.name(), arg, flag, value)) {
-        tried.extend(rules.flat_map(|rule| [flag.to_owned(), rule.to_owned()]));
+        for rule in rules {
+            tried.extend([flag.to_owned(), rule.to_owned()]);
+        }
     } else if let Some(value) = value_to_try(typed.name(), arg, flag, value) {
         if arg.is_require_equals_set() {
             tried.push(format!("{flag}={value}"));
@@ -170,22 +178,34 @@ pub(super) fn attempt(flag: &str, value: Option<&str>, typed: &Typed) -> Advice 
     Advice::command(tried)
 }
 
+/// Whether a value follows `=` in one of the words.
+fn ends_a_word(typed: &Typed, value: &str) -> bool {
+    let end = format!("={value}");
+    typed.words.iter().any(|word| word.ends_with(&end))
+}
+
 /// What to change for a word that the command needs. An existing file in its place is an input.
 fn attempt_word(arg: &Arg, flag: &str, value: Option<&str>, typed: &Typed) -> Advice {
-    let is_given = value.is_some_and(|value| !Path::new(value).exists());
-    let Some(tried) = value_to_try(typed.name(), arg, flag, value.filter(|_| is_given)) else { return help(typed) };
-    match value.filter(|_| is_given) {
+    let value = value.filter(|value| !Path::new(value).exists());
+    let Some(tried) = value_to_try(typed.name(), arg, flag, value) else { return help(typed) };
+    match value {
         Some(value) => Advice::instead(value.to_owned(), tried),
         None => Advice::command([tried]),
     }
 }
 
 /// Several rules in one value, of which each wants a flag of its own.
-fn rules<'v>(name: CommandName, arg: &Arg, flag: &str, value: &'v str) -> Option<impl Iterator<Item = &'v str>> {
-    let is_rule = |part: &str| corrected(name, flag, part).as_deref() == Some(part);
-    let are_rules =
-        value.contains(',') && matches!(arg.get_action(), ArgAction::Append) && value.split(',').all(is_rule);
-    are_rules.then(|| value.split(','))
+fn rules<'v>(name: CommandName, arg: &Arg, flag: &str, value: &'v str) -> Option<Vec<&'v str>> {
+    if !value.contains(',') || !matches!(arg.get_action(), ArgAction::Append) {
+        return None;
+    }
+    let rules: Vec<&str> = value.split(',').collect();
+    for rule in &rules {
+        if corrected(name, flag, rule).as_deref() != Some(*rule) {
+            return None;
+        }
+    }
+    Some(rules)
 }
 
 /// The value as it was probably meant, or another one that the flag accepts.
@@ -208,11 +228,10 @@ fn value_to_try(name: CommandName, arg: &Arg, flag: &str, value: Option<&str>) -
 
 /// Whether the user gives a context window, of which a fraction is taken.
 fn knows_window(typed: &Typed) -> bool {
-    let is_of_variable = |flag: &str| typed.by_variable.iter().any(|given| given == flag);
     match (typed.value("--context-window"), typed.value("--for")) {
         (Some(tokens), _) => whole(&tokens).is_ok(),
         (None, Some(model)) => models::find(&model).is_some(),
-        (None, None) => is_of_variable("--context-window") || is_of_variable("--for"),
+        (None, None) => typed.by_variable.iter().any(|flag| flag == "--context-window" || flag == "--for"),
     }
 }
 
@@ -222,8 +241,10 @@ pub(super) fn help(typed: &Typed) -> Advice {
 }
 
 pub(super) fn help_of(name: CommandName) -> Advice {
-    let word = Some(name.word()).filter(|word| !word.is_empty());
-    Advice::command(word.into_iter().chain(["--help"]))
+    match name.word() {
+        "" => Advice::command(["--help"]),
+        word => Advice::command([word, "--help"]),
+    }
 }
 
 #[cfg(test)]

@@ -30,7 +30,9 @@ pub(crate) fn describe(error: &clap::Error, typed: &Typed) -> String {
     if !word.is_empty() && Path::new(word).exists() {
         lines.push(format!("  the file or folder of that name is ./{word}"));
     }
-    lines.extend(advice.iter().flat_map(|advice| completed(advice, &wrong, typed).lines()));
+    if let Some(advice) = advice {
+        lines.extend(completed(&advice, &wrong, typed).lines());
+    }
     lines.join("\n")
 }
 
@@ -44,24 +46,28 @@ pub(crate) fn completed(advice: &Advice, wrong: &str, typed: &Typed) -> Advice {
     if without.is_none() && is_alone(advised) || typed.words.is_empty() {
         return advice.clone();
     }
-    // A word that is not Unicode is not known.
-    let is_repeatable = |words: &Vec<String>| !may_hold_a_secret(words) && !words.concat().contains('\u{fffd}');
     let name = typed.name();
     let words = Correction::new(name.command(), advised, wrong).applied(typed.rest(), without.as_deref());
-    match without_mistakes(name, words, advised, MOST_MISTAKES).filter(is_repeatable) {
-        Some(words) => {
-            let words = with_name(name, words);
-            Advice::Command { variable: variable.clone(), without: None, words, note: *note }
-        }
-        None => {
-            let note = note.map(|note| format!(", {note}")).unwrap_or_default();
-            let change = match without {
-                Some(input) => format!("without {}", quoted(input)),
-                None => format!("with {}", joined(advised)),
-            };
-            Advice::Line(format!("the same {change}{note}"))
-        }
+    if let Some(words) = without_mistakes(name, words, advised, MOST_MISTAKES)
+        && is_repeatable(&words)
+    {
+        let words = with_name(name, words);
+        return Advice::Command { variable: variable.clone(), without: None, words, note: *note };
     }
+    let mut line = match without {
+        Some(input) => format!("the same without {}", quoted(input)),
+        None => format!("the same with {}", joined(advised)),
+    };
+    if let Some(note) = note {
+        line.push_str(", ");
+        line.push_str(note);
+    }
+    Advice::Line(line)
+}
+
+/// Whether words can be shown. A word that is not Unicode is not known.
+fn is_repeatable(words: &[String]) -> bool {
+    !may_hold_a_secret(words) && !words.iter().any(|word| word.contains('\u{fffd}'))
 }
 
 /// The words behind the name of the program: a command and its own words.
@@ -79,25 +85,34 @@ fn without_mistakes(name: CommandName, words: Vec<String>, advised: &[String], m
     let Err(error) = parsed(name, &words) else { return Some(words) };
     let typed = Typed { words: [vec![String::new()], with_name(name, words)].concat(), by_variable: Vec::new() };
     let Description { advice, wrong, .. } = description(&error, &typed);
-    let (advice, wrong) = match advice {
+    let (to_try, without, wrong) = match advice {
         Some(Advice::Command { words, without: None, .. }) if is_alone(&words) => return None,
-        Some(Advice::Command { words, without, .. }) => ((words, without), wrong),
-        _ => ((Vec::new(), None), left_out(name, &error, advised)?),
+        Some(Advice::Command { words, without, .. }) => (words, without, wrong),
+        _ => (Vec::new(), None, left_out(name, &error, advised)?),
     };
-    let (advice, without) = advice;
-    let corrected = Correction::new(name.command(), &advice, &wrong).applied(typed.rest(), without.as_deref());
+    let corrected = Correction::new(name.command(), &to_try, &wrong).applied(typed.rest(), without.as_deref());
     without_mistakes(name, corrected, advised, mistakes.checked_sub(1)?)
 }
 
 /// The flag to leave out of those that exclude each other, where one of them is to be tried. Of two that were typed,
 /// nobody can say which was meant: one may only look, and the other write.
 fn left_out(name: CommandName, error: &clap::Error, advised: &[String]) -> Option<String> {
+    if error.kind() != ErrorKind::ArgumentConflict {
+        return None;
+    }
     let command = name.command();
-    let is_advised = |flag: &String| advised.iter().any(|word| is_same(&command, flag_name(word), flag));
-    let flag = text(error, ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::ArgumentConflict)?;
-    let prior = strings(error, ContextKind::PriorArg).iter();
-    let flags: Vec<String> = prior.chain([&flag]).map(|flag| flag_name(flag).to_owned()).collect();
-    flags.iter().any(&is_advised).then(|| flags.into_iter().find(|flag| !is_advised(flag))).flatten()
+    let flag = text(error, ContextKind::InvalidArg)?;
+    let mut is_one_advised = false;
+    let mut other = None;
+    for flag in strings(error, ContextKind::PriorArg).iter().chain([&flag]) {
+        let flag = flag_name(flag);
+        if advised.iter().any(|word| is_same(&command, flag_name(word), flag)) {
+            is_one_advised = true;
+        } else if other.is_none() {
+            other = Some(flag.to_owned());
+        }
+    }
+    if is_one_advised { other } else { None }
 }
 
 fn description(error: &clap::Error, typed: &Typed) -> Description {
@@ -135,10 +150,13 @@ fn invalid_value(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let diagnostic = diagnostic(error);
     let advice = Some(attempt(name, Some(&value), typed));
     if may_hold_a_secret(&[name.to_owned(), value.clone()]) {
+        let mut line = format!("invalid value for '{flag}', not shown since it can hold a key");
         // What is wrong with it can repeat a part of it.
-        let why = Some(diagnostic.to_string()).filter(|why| !may_hold_a_secret(&[name.to_owned(), why.clone()]));
-        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-        let line = format!("invalid value for '{flag}', not shown since it can hold a key{why}");
+        let why = diagnostic.to_string();
+        if !may_hold_a_secret(&[name.to_owned(), why.clone()]) {
+            line.push_str(": ");
+            line.push_str(&why);
+        }
         return Some(Description { lines: vec![line], advice, wrong });
     }
     let [shown, carets] = diagnostic.draw(&value);
@@ -164,8 +182,8 @@ fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let mut flag = text(error, ContextKind::InvalidArg)?;
     if flag == "-=" {
         let command = typed.name().command();
-        let switch = typed.rest().iter().find_map(|word| short_switch_with_value(&command, word));
-        return switch.map(|switch| needless_value(&switch, typed));
+        let switch = typed.rest().iter().find_map(|word| short_switch_with_value(&command, word))?;
+        return Some(needless_value(&switch, typed));
     }
     if !flag.starts_with('-') {
         let line = format!("{} takes no more words: what is '{flag}'?", typed.name().word());
@@ -179,9 +197,10 @@ fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     }
     let command = typed.name().command();
     let mut meant = near_flag(&command, &flag).map(|long| format!("--{long}"));
-    if typed.name() == CommandName::Search {
-        let known = FLAGS_OF_GREP.iter().find(|(known, _)| *known == flag);
-        meant = known.map(|(_, long)| (*long).to_owned()).or(meant);
+    if typed.name() == CommandName::Search
+        && let Some((_, long)) = FLAGS_OF_GREP.iter().find(|(known, _)| *known == flag)
+    {
+        meant = Some((*long).to_owned());
     }
     if let Some((word, long)) = with_one_hyphen(&command, &flag, &typed.words) {
         (flag, meant) = (word, Some(long));
@@ -222,8 +241,8 @@ fn former_flag(typed: &Typed) -> Option<Description> {
     if typed.name() != CommandName::Compact {
         return None;
     }
-    let is_typed = |flag: &str| typed.rest().iter().any(|word| flag_name(word) == flag);
-    let (flag, mut name) = *FORMER_FLAGS.iter().find(|(flag, _)| is_typed(flag))?;
+    let typed_flags: Vec<&str> = typed.rest().iter().map(|word| flag_name(word)).collect();
+    let (flag, mut name) = *FORMER_FLAGS.iter().find(|(flag, _)| typed_flags.contains(flag))?;
     let mut words = command_line_of(name, Some(flag), typed);
     if words.get(1).is_some_and(|word| word == "man") {
         (name, words) = (CommandName::Man, vec!["man".to_owned()]);
@@ -264,8 +283,8 @@ fn search_behind_hyphens(pattern: &str, typed: &Typed) -> Option<Vec<String>> {
     let pattern = words.remove(at);
     words.insert(at, "--".to_owned());
     words.insert(at + 1, pattern);
-    let is_right = parsed(CommandName::Search, &words).is_ok();
-    is_right.then(|| with_name(CommandName::Search, words))
+    parsed(CommandName::Search, &words).ok()?;
+    Some(with_name(CommandName::Search, words))
 }
 
 /// What stands as the value of an unknown flag.
@@ -276,9 +295,16 @@ fn value_of<'w>(flag: &str, words: &'w [String]) -> Option<&'w str> {
 
 /// The long name of the switch in a word like `-n=true`.
 fn short_switch_with_value(command: &Command, word: &str) -> Option<String> {
-    let short = flag_name(word.strip_prefix('-').filter(|_| word.contains('='))?).chars().next_back()?;
+    let letters = word.strip_prefix('-')?;
+    if !letters.contains('=') {
+        return None;
+    }
+    let short = flag_name(letters).chars().next_back()?;
     let arg = flag_named(command, &format!("-{short}"))?;
-    Some(format!("--{}", arg.get_long()?)).filter(|_| !arg.get_action().takes_values())
+    if arg.get_action().takes_values() {
+        return None;
+    }
+    Some(format!("--{}", arg.get_long()?))
 }
 
 /// Describes a switch that was given a value.
@@ -290,23 +316,46 @@ fn needless_value(switch: &str, typed: &Typed) -> Description {
 /// The flag that a misspelled or unfinished flag means; one letter of every four may be wrong.
 fn near_flag(command: &Command, flag: &str) -> Option<String> {
     let word = flag.strip_prefix("--")?;
-    let longs: Vec<&str> = command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long).collect();
-    let slips = longs.iter().map(|long| (strsim::damerau_levenshtein(word, long), *long));
-    let slip = slips.min().filter(|(slips, _)| *slips <= (word.len() / 4).max(1)).map(|(_, long)| long);
-    let begins = |long: &&&str| word.len() > 2 && long.starts_with(word);
-    slip.or_else(|| longs.iter().find(begins).copied()).map(str::to_owned)
+    let mut nearest: Option<(usize, &str)> = None;
+    let mut unfinished = None;
+    for arg in command.get_arguments() {
+        let Some(long) = arg.get_long() else { continue };
+        if arg.is_hide_set() {
+            continue;
+        }
+        let slips = strsim::damerau_levenshtein(word, long);
+        if nearest.is_none_or(|known| (slips, long) < known) {
+            nearest = Some((slips, long));
+        }
+        if unfinished.is_none() && word.len() > 2 && long.starts_with(word) {
+            unfinished = Some(long);
+        }
+    }
+    match nearest {
+        Some((slips, long)) if slips <= (word.len() / 4).max(1) => Some(long.to_owned()),
+        _ => unfinished.map(str::to_owned),
+    }
 }
 
 /// A word like `-keep`, in which clap found no short flag, and the long flag that it means.
 fn with_one_hyphen(command: &Command, flag: &str, words: &[String]) -> Option<(String, String)> {
-    let short = flag.strip_prefix('-').filter(|short| !short.starts_with('-'))?;
-    let word = words.iter().skip(1).find(|word| {
-        let after = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-        after.is_some_and(|rest| rest.contains(short) && flag_name(rest).chars().count() > 2)
-    })?;
-    let word = flag_name(word);
-    let long = nearest(&word[1..], command.get_arguments().filter_map(Arg::get_long))?;
-    Some((word.to_owned(), format!("--{long}")))
+    let short = behind_one_hyphen(flag)?;
+    for word in words.iter().skip(1) {
+        let Some(rest) = behind_one_hyphen(word) else { continue };
+        if !rest.contains(short) || flag_name(rest).chars().count() <= 2 {
+            continue;
+        }
+        let word = flag_name(word);
+        let long = nearest(&word[1..], command.get_arguments().filter_map(Arg::get_long))?;
+        return Some((word.to_owned(), format!("--{long}")));
+    }
+    None
+}
+
+/// What stands behind the hyphen of a word that begins with a single one.
+fn behind_one_hyphen(word: &str) -> Option<&str> {
+    let rest = word.strip_prefix('-')?;
+    if rest.starts_with('-') { None } else { Some(rest) }
 }
 
 /// Describes flags that exclude each other, and which to leave out; of a flag that is given twice, the last counts.
@@ -317,7 +366,9 @@ fn conflict(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let what = match strings(error, ContextKind::PriorArg) {
         [] => "with anything else; give it alone".to_owned(),
         [other] if *other == flag => {
-            advice = Some(Advice::command([wrong.clone()].into_iter().chain(typed.value(&wrong))));
+            let mut words = vec![wrong.clone()];
+            words.extend(typed.value(&wrong));
+            advice = Some(Advice::command(words));
             "multiple times; give it once".to_owned()
         }
         others => {
@@ -358,21 +409,22 @@ fn missing_word(error: &clap::Error, typed: &Typed) -> Option<Description> {
 fn other_error(error: &clap::Error, typed: &Typed) -> Description {
     let rendered = error.render().to_string();
     let rendered = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
-    let hints = ["Usage: ", "For more information"];
-    let lines_of_clap =
-        rendered.lines().filter(|line| !line.trim().is_empty() && !hints.iter().any(|hint| line.starts_with(hint)));
-    let lines: Vec<String> = lines_of_clap.map(str::to_owned).collect();
-    let flag = text(error, ContextKind::InvalidArg).filter(|_| {
-        // The flag lacks its value, or is a switch that was given one.
-        use ErrorKind::{NoEquals, TooFewValues, TooManyValues, WrongNumberOfValues};
-        matches!(error.kind(), NoEquals | TooFewValues | TooManyValues | WrongNumberOfValues)
-    });
-    if let Some(switch) = flag.as_deref().map(flag_name).filter(|_| error.kind() == ErrorKind::TooManyValues) {
-        return needless_value(switch, typed);
+    let mut lines = Vec::new();
+    for line in rendered.lines() {
+        if !line.trim().is_empty() && !line.starts_with("Usage: ") && !line.starts_with("For more information") {
+            lines.push(line.to_owned());
+        }
     }
-    let wrong = flag.map(|flag| flag_name(&flag).to_owned()).unwrap_or_default();
-    let advice = if wrong.is_empty() { help(typed) } else { attempt(&wrong, None, typed) };
-    Description { lines, advice: Some(advice), wrong }
+    let lacks_value =
+        matches!(error.kind(), ErrorKind::NoEquals | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues);
+    match text(error, ContextKind::InvalidArg) {
+        Some(flag) if error.kind() == ErrorKind::TooManyValues => needless_value(flag_name(&flag), typed),
+        Some(flag) if lacks_value && !flag_name(&flag).is_empty() => {
+            let wrong = flag_name(&flag).to_owned();
+            Description { lines, advice: Some(attempt(&wrong, None, typed)), wrong }
+        }
+        _ => Description { lines, advice: Some(help(typed)), wrong: String::new() },
+    }
 }
 
 #[cfg(test)]

@@ -25,11 +25,15 @@ const SYNONYMS: [(&str, CommandName); 7] = [
 
 /// The command that a word means: its name, nearly its name, or another word for it.
 pub(crate) fn resembling(word: &str) -> Option<CommandName> {
-    let synonym = SYNONYMS.iter().find(|(known, _)| *known == word).map(|(_, name)| *name);
-    let slips = |name: CommandName| damerau_levenshtein(word, name.word());
-    let nearest = CommandName::NAMED.into_iter().min_by_key(|name| slips(*name));
-    let is_near = |name: &CommandName| word.len() > 2 && slips(*name) <= (word.len() / 4).max(1);
-    synonym.or_else(|| nearest.filter(is_near))
+    if let Some((_, name)) = SYNONYMS.iter().find(|(known, _)| *known == word) {
+        return Some(*name);
+    }
+    if word.len() <= 2 {
+        return None;
+    }
+    let nearest = CommandName::NAMED.into_iter().min_by_key(|name| damerau_levenshtein(word, name.word()))?;
+    let slips = damerau_levenshtein(word, nearest.word());
+    if slips <= (word.len() / 4).max(1) { Some(nearest) } else { None }
 }
 
 /// The failure of a compaction whose inputs have a command among them.
@@ -77,7 +81,9 @@ fn inputs(typed: &Typed) -> Vec<String> {
     let correction = Correction::new(CommandName::Compact.command(), &[], "");
     let mut inputs = Vec::new();
     for part in correction.parts(typed.rest()) {
-        inputs.extend(part.words.into_iter().filter(|word| part.is_input && word != "--"));
+        if part.is_input {
+            inputs.extend(part.words.into_iter().filter(|word| word != "--"));
+        }
     }
     inputs
 }

@@ -61,6 +61,12 @@ pub(super) struct Part {
     pub(super) is_input: bool,
 }
 
+impl Part {
+    fn input(word: &str) -> Self {
+        Part { flag: None, value: None, words: vec![word.to_owned()], is_input: true }
+    }
+}
+
 /// The words to change on a command line.
 pub(super) struct Correction<'w> {
     command: Command,
@@ -92,9 +98,17 @@ impl<'w> Correction<'w> {
                 _ => words.extend(part.words),
             }
         }
-        let is_wrong = |(_, part): &&(usize, Part)| part.flag.as_deref().is_some_and(|flag| self.is_wrong(flag));
-        let place = replaced.iter().find(is_wrong).or(replaced.first()).map_or(0, |(place, _)| *place);
-        let new = advised.iter().flat_map(|part| self.spelled_as(part, &replaced));
+        let mut place = replaced.first().map_or(0, |(place, _)| *place);
+        for (place_of_part, part) in &replaced {
+            if part.flag.as_deref().is_some_and(|flag| self.is_wrong(flag)) {
+                place = *place_of_part;
+                break;
+            }
+        }
+        let mut new = Vec::new();
+        for part in &advised {
+            new.extend(self.spelled_as(part, &replaced));
+        }
         words.splice(place..place, new);
         words
     }
@@ -102,8 +116,9 @@ impl<'w> Correction<'w> {
     /// The words of an advised part, with the flag as the user spelled it.
     fn spelled_as(&self, advised: &Part, replaced: &[(usize, Part)]) -> Vec<String> {
         let flag = advised.flag.as_deref().unwrap_or_default();
-        let typed = replaced.iter().map(|(_, part)| part).rfind(|part| self.is_use(part, flag));
-        let Some(typed) = typed else { return advised.words.clone() };
+        let Some((_, typed)) = replaced.iter().rfind(|(_, part)| self.is_use(part, flag)) else {
+            return advised.words.clone();
+        };
         let flag = typed.flag.clone().unwrap_or_default();
         match &advised.value {
             None => vec![flag],
@@ -116,26 +131,28 @@ impl<'w> Correction<'w> {
 
     /// Splits words into flags and inputs.
     pub(super) fn parts(&self, words: &[String]) -> Vec<Part> {
-        let input = |word: &String| Part { flag: None, value: None, words: vec![word.clone()], is_input: true };
         let mut parts = Vec::new();
         let mut rest = words;
         while let Some((word, behind)) = rest.split_first() {
             if word == "--" {
-                parts.extend(rest.iter().map(input));
+                parts.extend(rest.iter().map(|word| Part::input(word)));
                 break;
             }
             let is_long = word.starts_with("--") || name(word).len() > 2 && self.is_wrong(name(word));
-            let own = if word == "-" || !word.starts_with('-') {
-                vec![input(word)]
+            let parts_of_word = if word == "-" || !word.starts_with('-') {
+                vec![Part::input(word)]
             } else if is_long {
-                let (flag, joined) = word.split_once('=').map_or((&**word, None), |(flag, value)| (flag, Some(value)));
+                let (flag, joined) = match word.split_once('=') {
+                    Some((flag, value)) => (flag, Some(value)),
+                    None => (word.as_str(), None),
+                };
                 vec![self.part(flag, joined, word, behind.first())]
             } else {
                 self.short(word, behind.first())
             };
-            let takes_next = own.last().is_some_and(|last| last.words.len() > 1);
+            let takes_next = parts_of_word.last().is_some_and(|last| last.words.len() > 1);
             rest = &behind[usize::from(takes_next)..];
-            parts.extend(own);
+            parts.extend(parts_of_word);
         }
         parts
     }
@@ -148,25 +165,35 @@ impl<'w> Correction<'w> {
             let flag = format!("-{letter}");
             let rest = letters.as_str();
             let takes_rest = flag_named(&self.command, &flag).is_some_and(takes_next);
-            let joined = rest.strip_prefix('=').or(Some(rest).filter(|rest| takes_rest && !rest.is_empty()));
-            let own = joined.map_or(flag.clone(), |_| format!("{flag}{rest}"));
-            parts.push(self.part(&flag, joined, &own, next.filter(|_| rest.is_empty())));
+            let joined = match rest.strip_prefix('=') {
+                None if takes_rest && !rest.is_empty() => Some(rest),
+                value => value,
+            };
             if joined.is_some() {
+                parts.push(self.part(&flag, joined, &format!("{flag}{rest}"), None));
                 break;
             }
+            let next = if rest.is_empty() { next } else { None };
+            parts.push(self.part(&flag, None, &flag, next));
         }
-        if parts.iter().filter_map(|part| part.flag.as_deref()).any(|flag| self.is_replaced(flag)) {
+        if parts.iter().any(|part| part.flag.as_deref().is_some_and(|flag| self.is_replaced(flag))) {
             return parts;
         }
-        let value = parts.last().and_then(|last| last.words.get(1));
-        let words = [word.to_owned()].into_iter().chain(value.cloned()).collect();
+        let mut words = vec![word.to_owned()];
+        words.extend(parts.last().and_then(|last| last.words.get(1)).cloned());
         vec![Part { flag: None, value: None, words, is_input: false }]
     }
 
     fn part(&self, flag: &str, joined: Option<&str>, word: &str, next: Option<&String>) -> Part {
-        let next = next.filter(|next| joined.is_none() && self.is_value(flag, next));
-        let value = joined.map(str::to_owned).or(next.cloned());
-        let words = [word.to_owned()].into_iter().chain(next.cloned()).collect();
+        let mut words = vec![word.to_owned()];
+        let mut value = joined.map(str::to_owned);
+        if let Some(next) = next
+            && joined.is_none()
+            && self.is_value(flag, next)
+        {
+            words.push(next.clone());
+            value = Some(next.clone());
+        }
         Part { flag: Some(flag.to_owned()), value, words, is_input: false }
     }
 
@@ -177,23 +204,34 @@ impl<'w> Correction<'w> {
         let takes_value = match arg {
             Some(arg) => takes_next(arg),
             // A misspelled flag takes a value if the flag that it means takes one.
-            None => {
-                let mut meant = self.advised.iter().filter_map(|word| flag_named(&self.command, word));
-                is_wrong && !flag.starts_with("--no-") && meant.any(takes_next)
-            }
+            None => is_wrong && !flag.starts_with("--no-") && self.advises_value(),
         };
+        if !takes_value {
+            return false;
+        }
+        if arg.is_some_and(Arg::is_allow_hyphen_values_set) || self.advised.contains(next) {
+            return true;
+        }
         // An existing file behind the wrong flag is a value only if the flag takes a file: the flag may lack its value.
         let takes_file =
             arg.is_some_and(|arg| matches!(arg.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath));
-        let is_input = is_wrong && Path::new(next).exists() && !takes_file;
-        let is_any = arg.is_some_and(Arg::is_allow_hyphen_values_set);
-        takes_value && (is_any || self.advised.contains(next) || !self.is_flag(next) && !is_input)
+        let is_input = is_wrong && !takes_file && Path::new(next).exists();
+        !self.is_flag(next) && !is_input
+    }
+
+    /// Whether one of the flags to try takes the word behind it as its value.
+    fn advises_value(&self) -> bool {
+        self.advised.iter().any(|word| flag_named(&self.command, word).is_some_and(takes_next))
     }
 
     /// Whether a word is a flag, alone or with its value. A value may begin like a short flag, as in `-5`.
     fn is_flag(&self, word: &str) -> bool {
-        let short = word.strip_prefix('-').and_then(|rest| rest.chars().next());
-        word.starts_with("--") || short.is_some_and(|short| flag_named(&self.command, &format!("-{short}")).is_some())
+        let Some(rest) = word.strip_prefix('-') else { return false };
+        match rest.chars().next() {
+            Some('-') => true,
+            Some(short) => flag_named(&self.command, &format!("-{short}")).is_some(),
+            None => false,
+        }
     }
 
     fn is_wrong(&self, flag: &str) -> bool {
@@ -212,14 +250,24 @@ impl<'w> Correction<'w> {
     /// Whether a use of a flag stands beside that to try: the flag can be repeated and accepts this value, which is
     /// another one. The value `none` excludes all others.
     fn is_another_use(&self, part: &Part, advised: &[Part]) -> bool {
-        let Some((flag, value)) = part.flag.as_ref().zip(part.value.as_ref()) else { return false };
+        let (Some(flag), Some(value)) = (&part.flag, &part.value) else { return false };
         let is_repeatable =
             flag_named(&self.command, flag).is_some_and(|arg| matches!(arg.get_action(), ArgAction::Append));
-        let uses = advised.iter().filter(|other| self.is_use(other, flag));
-        let values: Vec<&String> = uses.filter_map(|other| other.value.as_ref()).collect();
-        let excludes = |other: &&String| *other == value || *other == "none";
-        let is_free = !values.is_empty() && !values.iter().any(excludes) && value != "none";
-        is_repeatable && is_free && parses(&self.command, &[format!("{flag}={value}")])
+        if !is_repeatable || value == "none" {
+            return false;
+        }
+        let mut is_advised = false;
+        for other in advised {
+            if !self.is_use(other, flag) {
+                continue;
+            }
+            let Some(advised_value) = &other.value else { continue };
+            if advised_value == value || advised_value == "none" {
+                return false;
+            }
+            is_advised = true;
+        }
+        is_advised && parses(&self.command, &[format!("{flag}={value}")])
     }
 }
 
@@ -238,34 +286,48 @@ fn parses(command: &Command, words: &[String]) -> bool {
 /// that can contain a key.
 pub(super) fn may_hold_a_secret(words: &[String]) -> bool {
     const FREE_TEXT: [&str; 3] = ["--request-json", "--summarizer-cmd", "--counter-cmd"];
-    (0..words.len()).any(|at| {
-        words[at].contains("://") && words[at].contains('@')
-            || value_at(words, at, "--base-url").is_some_and(|address| address.contains(['?', '#']))
-            || value_at(words, at, "--api-key-env").is_some_and(|name| !is_variable_name(name))
-            || FREE_TEXT.iter().find_map(|flag| value_at(words, at, flag)).is_some_and(looks_like_a_key)
-            || has_a_known_key(&words[at])
-    })
+    for (at, word) in words.iter().enumerate() {
+        if word.contains("://") && word.contains('@') || has_a_known_key(word) {
+            return true;
+        }
+        if value_at(words, at, "--base-url").is_some_and(|address| address.contains(['?', '#'])) {
+            return true;
+        }
+        if value_at(words, at, "--api-key-env").is_some_and(|name| !is_variable_name(name)) {
+            return true;
+        }
+        if FREE_TEXT.iter().any(|flag| value_at(words, at, flag).is_some_and(looks_like_a_key)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// The value of a flag that is used at a place.
 pub(crate) fn value_at<'w>(words: &'w [String], at: usize, flag: &str) -> Option<&'w str> {
     let rest = words[at].strip_prefix(flag)?;
-    rest.strip_prefix('=').or_else(|| words.get(at + 1).filter(|_| rest.is_empty()).map(String::as_str))
+    if rest.is_empty() {
+        return words.get(at + 1).map(String::as_str);
+    }
+    rest.strip_prefix('=')
 }
 
 /// Whether one of the words of a text could be a key.
 fn looks_like_a_key(text: &str) -> bool {
     /// A word of so many characters with a digit in it could be a key.
     const LONG: usize = 16;
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-+=".contains(c);
-    let is_long = |word: &str| word.len() >= LONG && word.chars().any(|c| c.is_ascii_digit());
-    text.split(|c| !is_part(c)).any(is_long) || has_a_known_key(text)
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric() && !"_-+=".contains(c)) {
+        if word.len() >= LONG && word.contains(|c: char| c.is_ascii_digit()) {
+            return true;
+        }
+    }
+    has_a_known_key(text)
 }
 
 /// Whether a text has a key of a form that is known.
 fn has_a_known_key(text: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-    text.split(|c| !is_part(c)).any(|word| word.starts_with("sk-")) || Redactor::default().mask(text) != text
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c));
+    words.any(|word| word.starts_with("sk-")) || Redactor::default().mask(text) != text
 }
 
 /// The name of a flag without the value that clap or a command line shows.
@@ -275,8 +337,13 @@ pub(super) fn name(flag: &str) -> &str {
 
 /// Whether two words name the same flag, in its long or its short form.
 pub(super) fn is_same(command: &Command, word: &str, flag: &str) -> bool {
-    let id = |word| flag_named(command, word).map(Arg::get_id);
-    word == flag || id(word).is_some_and(|id_of_word| Some(id_of_word) == id(flag))
+    if word == flag {
+        return true;
+    }
+    match (flag_named(command, word), flag_named(command, flag)) {
+        (Some(one), Some(other)) => one.get_id() == other.get_id(),
+        _ => false,
+    }
 }
 
 /// Whether the next word can be the value of a flag: not where a value must follow `=`.
@@ -289,9 +356,10 @@ pub(super) fn flag_named<'c>(command: &'c Command, word: &str) -> Option<&'c Arg
     if let Some(value) = word.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
         return command.get_positionals().find(|arg| arg.get_value_names().is_some_and(|names| names == [value]));
     }
-    let is_named = |arg: &&Arg| match word.strip_prefix("--") {
-        Some(long) => arg.get_long() == Some(long),
-        None => arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.to_string().as_str())),
-    };
-    command.get_arguments().find(is_named)
+    if let Some(long) = word.strip_prefix("--") {
+        return command.get_arguments().find(|arg| arg.get_long() == Some(long));
+    }
+    let mut letters = word.strip_prefix('-')?.chars();
+    let (Some(short), None) = (letters.next(), letters.next()) else { return None };
+    command.get_arguments().find(|arg| arg.get_short() == Some(short))
 }

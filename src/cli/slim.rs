@@ -48,11 +48,17 @@ pub(crate) struct SlimArguments {
 /// Parses an age: a number and its unit.
 fn age(text: &str) -> Result<Duration, String> {
     const UNITS: [(char, u64); 5] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400), ('w', 604_800)];
-    let expected = || "expected a number and a unit, such as 30m, 12h, 7d or 2w".to_owned();
-    let last = text.chars().next_back().ok_or_else(expected)?;
-    let Some((_, seconds)) = UNITS.iter().find(|(unit, _)| *unit == last) else { return Err(expected()) };
-    let number: u64 = text[..text.len() - last.len_utf8()].parse().map_err(|_| expected())?;
-    number.checked_mul(*seconds).map(Duration::from_secs).ok_or_else(|| "the age is too large".to_owned())
+    for (unit, seconds) in UNITS {
+        if let Some(number) = text.strip_suffix(unit)
+            && let Ok(number) = number.parse::<u64>()
+        {
+            return match number.checked_mul(seconds) {
+                Some(seconds) => Ok(Duration::from_secs(seconds)),
+                None => Err("the age is too large".to_owned()),
+            };
+        }
+    }
+    Err("expected a number and a unit, such as 30m, 12h, 7d or 2w".to_owned())
 }
 
 #[cfg(test)]

@@ -75,8 +75,8 @@ fn is_first_word(name: CommandName, word: &str) -> bool {
 /// The words that were typed, with two inputs in each other's place.
 pub(crate) fn swapped(typed: &Typed, one: &str, other: &str) -> Option<Vec<String>> {
     let mut words = Words::of(typed);
-    let place = |wanted: &str| words.inputs.iter().position(|input| input == wanted);
-    let (one, other) = place(one).zip(place(other))?;
+    let one = words.inputs.iter().position(|input| input == one)?;
+    let other = words.inputs.iter().position(|input| input == other)?;
     words.inputs.swap(one, other);
     words.command_line(typed.name())
 }

@@ -31,10 +31,11 @@ pub(crate) struct Ending {
 impl Ending {
     /// Adds another conversation of the file.
     pub(crate) fn join(&mut self, other: &Ending) {
-        let sum = |(before, after): (u64, u64), more: (u64, u64)| (before + more.0, after + more.1);
         self.conversations += other.conversations;
-        self.messages = sum(self.messages, other.messages);
-        self.tokens = sum(self.tokens, other.tokens);
+        self.messages.0 += other.messages.0;
+        self.messages.1 += other.messages.1;
+        self.tokens.0 += other.tokens.0;
+        self.tokens.1 += other.tokens.1;
         self.summaries.extend(other.summaries.iter().cloned());
         self.masked += other.masked;
         self.is_archived |= other.is_archived;
@@ -91,7 +92,9 @@ impl UnchangedReasons {
             self.only = other.only.clone().filter(|_| self.conversations == 0);
         }
         self.conversations += other.conversations;
-        other.reasons.iter().for_each(|(reason, count)| self.count(reason, *count));
+        for (reason, count) in &other.reasons {
+            self.count(reason, *count);
+        }
     }
 
     fn count(&mut self, reason: &str, conversations: u64) {

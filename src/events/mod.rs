@@ -2,6 +2,7 @@
 //! progress bar.
 
 mod ending;
+mod plan_row;
 mod row;
 mod totals;
 
@@ -20,8 +21,9 @@ use crate::transcript::foreign::{UnknownPart, UnreadText};
 use crate::transcript::session_files::HistoryBase;
 
 pub(crate) use ending::{Ending, NO_SUMMARY, UnchangedReasons};
+pub(crate) use plan_row::PlanRow;
 pub use row::{ConversationOutcome, Status};
-pub(crate) use row::{Drawn, FinishedRow, PlanRow, RepairedBy, ReportRow, Saving, UpdatedBy};
+pub(crate) use row::{Drawn, FinishedRow, RepairedBy, ReportRow, Saving, UpdatedBy};
 pub(crate) use totals::{Counted, Largest, OtherFiles, PrunedOnly, Totals};
 
 /// An event of a run. `source` is the name of a conversation or of an input.

@@ -90,14 +90,16 @@ impl OtherFiles {
 
     /// A sentence for each kind.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        let sentence = |(kind, FilesOfKind { count, first }): (&String, &FilesOfKind)| {
+        let mut sentences = Vec::new();
+        for (kind, FilesOfKind { count, first }) in &self.0 {
             let first = readable_source(first);
-            if *count == 1 {
-                return format!("{first} is left out: it {kind}");
-            }
-            format!("{} are left out, as {first}: each {kind}", counted(*count, "file"))
-        };
-        self.0.iter().map(sentence).collect()
+            sentences.push(if *count == 1 {
+                format!("{first} is left out: it {kind}")
+            } else {
+                format!("{} are left out, as {first}: each {kind}", counted(*count, "file"))
+            });
+        }
+        sentences
     }
 }
 

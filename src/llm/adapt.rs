@@ -70,15 +70,19 @@ impl ParameterRefusal {
         }
         let text = texts.join("\n").to_lowercase();
         // A message names the refused parameter first, and its alternative after it.
-        let named = OPTIONAL.iter().filter_map(|(path, words)| {
-            let quoted = quoted_value(get(sent, path)?);
-            let words = words.iter().copied().chain(quoted.iter().map(String::as_str));
-            Some((is_given(path, given), words.filter_map(|word| find(&text, word)).min()?, *path))
-        });
-        let (_, _, path) = named.min()?;
+        let mut named = Vec::new();
+        for (path, words) in OPTIONAL {
+            let Some(value) = get(sent, path) else { continue };
+            if let Some(at) = first_place(&text, words, value) {
+                named.push((is_given(path, given), at, path));
+            }
+        }
+        let (_, _, path) = named.into_iter().min()?;
         let is_too_large = path.starts_with("max_") && contains_any(&text, &TOO_LARGE);
-        let is_refused = is_too_large || contains_any(&text, &REFUSED);
-        is_refused.then_some(ParameterRefusal { path, is_too_large })
+        if !is_too_large && !contains_any(&text, &REFUSED) {
+            return None;
+        }
+        Some(ParameterRefusal { path, is_too_large })
     }
 
     /// The change of the body `sent` that this refusal asks for.
@@ -87,13 +91,27 @@ impl ParameterRefusal {
         if self.is_too_large {
             return Change::WithLess(refused);
         }
-        // Where both limits were sent, the other one is enough.
-        let is_other = |limit: &&str| LIMITS.contains(&refused) && *limit != refused && get(sent, limit).is_none();
-        match LIMITS.into_iter().find(is_other) {
-            Some(instead) => Change::Renamed { refused, instead },
-            None => Change::Without(refused),
+        if LIMITS.contains(&refused) {
+            for instead in LIMITS {
+                // Where both limits were sent, the other one is enough.
+                if instead != refused && get(sent, instead).is_none() {
+                    return Change::Renamed { refused, instead };
+                }
+            }
+        }
+        Change::Without(refused)
+    }
+}
+
+/// The first place in an error where a parameter is named by one of its words, or by the value that was sent.
+fn first_place(text: &str, words: &[&str], sent: &Value) -> Option<usize> {
+    let mut first: Option<usize> = None;
+    for word in words.iter().copied().chain(quoted_value(sent).iter().map(String::as_str)) {
+        if let Some(at) = find(text, word) {
+            first = Some(first.map_or(at, |known| known.min(at)));
         }
     }
+    first
 }
 
 /// Collects the texts of an error, in order, except the input that it repeats. A gateway puts the whole error of the
@@ -104,9 +122,17 @@ fn collect_texts(error: &Value, texts: &mut Vec<String>) {
             Ok(inner @ Value::Object(_)) => collect_texts(&inner, texts),
             _ => texts.push(text.clone()),
         },
-        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Array(items) => {
+            for item in items {
+                collect_texts(item, texts);
+            }
+        }
         Value::Object(members) => {
-            members.iter().filter(|(key, _)| *key != "input").for_each(|(_, value)| collect_texts(value, texts));
+            for (key, value) in members {
+                if key != "input" {
+                    collect_texts(value, texts);
+                }
+            }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -115,21 +141,36 @@ fn collect_texts(error: &Value, texts: &mut Vec<String>) {
 /// The text that was sent in a parameter, or in its only member, in all quotes. An error can quote it and not name the
 /// parameter.
 fn quoted_value(sent: &Value) -> Vec<String> {
-    let text = sent.as_str().or_else(|| sent.as_object()?.values().next()?.as_str());
-    text.map_or_else(Vec::new, |text| ["'", "\"", "`"].map(|quote| format!("{quote}{text}{quote}")).to_vec())
+    let value = match sent {
+        Value::Object(members) => members.values().next(),
+        sent => Some(sent),
+    };
+    match value.and_then(Value::as_str) {
+        Some(text) => vec![format!("'{text}'"), format!("\"{text}\""), format!("`{text}`")],
+        None => Vec::new(),
+    }
 }
 
 /// The position of a whole word.
 fn find(text: &str, word: &str) -> Option<usize> {
-    let inner = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let whole = |at: &usize| !inner(text[..*at].chars().next_back()) && !inner(text[at + word.len()..].chars().next());
-    text.match_indices(word).map(|(at, _)| at).find(whole)
+    for (at, _) in text.match_indices(word) {
+        if !text[..at].ends_with(is_of_word) && !text[at + word.len()..].starts_with(is_of_word) {
+            return Some(at);
+        }
+    }
+    None
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// Whether the user set a parameter with `--request-json`.
 pub(super) fn is_given(path: &str, given: &Map<String, Value>) -> bool {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
-    given.get(first).is_some_and(|value| rest.is_none_or(|rest| get(value, rest).is_some()))
+    match path.split_once('.') {
+        Some((first, rest)) => given.get(first).is_some_and(|value| get(value, rest).is_some()),
+        None => given.contains_key(path),
+    }
 }
 
 /// The outcome of a refusal.
@@ -167,22 +208,25 @@ impl Adaptations {
     ) -> Adaptation {
         let mut changes = lock(&self.changes);
         let now = changes.entry(key(endpoint)).or_default();
-        let is_about_it = |change: &Change| change.refused() == refusal.path;
-        if now.iter().skip(known.len()).any(is_about_it) {
+        if are_about(now.get(known.len()..).unwrap_or_default(), refusal.path) {
             return Adaptation::Known;
         }
         let change = refusal.change(sent);
         // A server that accepts neither of two names accepts none.
-        let is_back =
-            matches!(change, Change::Renamed { instead, .. } if now.iter().any(|old| old.refused() == instead));
+        let is_back = matches!(change, Change::Renamed { instead, .. } if are_about(now, instead));
         let mut changed = sent.clone();
         change.apply(&mut changed, request);
-        if is_back || now.iter().any(is_about_it) || changed == *sent {
+        if is_back || are_about(now, refusal.path) || changed == *sent {
             return Adaptation::Nothing;
         }
         now.push(change);
         Adaptation::New(change)
     }
+}
+
+/// Whether one of some changes is about a parameter.
+fn are_about(changes: &[Change], path: &str) -> bool {
+    changes.iter().any(|change| change.refused() == path)
 }
 
 fn key(endpoint: &Endpoint) -> (String, String) {

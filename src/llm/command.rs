@@ -34,21 +34,17 @@ const MOST_OUTPUT: u64 = 16 << 20;
 pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, String> {
     let deadline = Instant::now() + timeout;
     let name = crate::summary::exchange::shown(command, NAMED);
-    let unstarted = |error: io::Error| format!("`{name}` could not be started: {error}");
-    let (mut child, running) = start(command).map_err(unstarted)?;
-    // All three pipes are served at once: a command can answer before it has read everything.
-    let stdin = child.stdin.take();
-    let prompt = prompt.to_owned();
-    let feed = move || {
-        // A command need not read its whole input.
-        let _ = stdin.map(|mut stdin| stdin.write_all(prompt.as_bytes()));
+    let (mut child, running) = match start(command) {
+        Ok(started) => started,
+        Err(error) => return Err(format!("`{name}` could not be started: {error}")),
     };
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let pipes = || {
-        thread::Builder::new().spawn(feed)?;
-        Ok::<_, io::Error>((Output::of(stdout)?, Output::of(stderr)?))
+    let (mut stdout, mut stderr) = match serve_pipes(&mut child, prompt) {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            kill(&mut child);
+            return Err(format!("`{name}` could not be started: {error}"));
+        }
     };
-    let (mut stdout, mut stderr) = pipes().map_err(unstarted).inspect_err(|_| kill(&mut child))?;
     let finished = wait(&mut child, &mut stdout, deadline);
     drop(running);
     let status = match finished {
@@ -68,6 +64,19 @@ pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<Stri
         return Err(format!("`{name}` ended with {status}{}", last_words(&mut stderr)));
     }
     String::from_utf8(stdout.bytes).map_err(|_| format!("`{name}` printed something that is not UTF-8"))
+}
+
+/// Serves all three pipes of a command at once, as it can answer before it has read everything: writes the prompt, and
+/// returns the standard output and the standard error.
+fn serve_pipes(child: &mut Child, prompt: &str) -> io::Result<(Output, Output)> {
+    if let Some(mut stdin) = child.stdin.take() {
+        let prompt = prompt.to_owned();
+        thread::Builder::new().spawn(move || {
+            // A command need not read its whole input.
+            let _ = stdin.write_all(prompt.as_bytes());
+        })?;
+    }
+    Ok((Output::of(child.stdout.take())?, Output::of(child.stderr.take())?))
 }
 
 /// Why a command was stopped.

@@ -1,7 +1,7 @@
 //! A command that counts tokens: it reads each text as a JSON string on a line, and writes the number on a line.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, ExitStatus};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, Builder};
@@ -40,29 +40,37 @@ impl CountingCommand {
     /// # Errors
     /// The command gave none: what came instead.
     pub(crate) fn count(&self, text: &str) -> Result<u64, String> {
-        let name = || format!("--counter-cmd: `{}`", shown(&self.line, NAMED));
         let mut session = lock(&self.session);
         let session = match &mut *session {
             Some(session) => session,
-            none => {
-                let started = Session::start(&self.line);
-                none.insert(started.map_err(|error| format!("{} could not be started: {error}", name()))?)
-            }
+            none => match Session::start(&self.line) {
+                Ok(started) => none.insert(started),
+                Err(error) => return Err(format!("{} could not be started: {error}", self.name())),
+            },
         };
-        session.count(text, self.timeout).map_err(|why| {
-            let why = match why {
-                Wrong::Line(line) if line.is_empty() => "printed an empty line and not a whole number".to_owned(),
-                Wrong::Line(line) => format!("printed `{line}` and not a whole number, 0 or more"),
-                Wrong::Extra(line) => format!("printed more than a line for a text: `{line}`"),
-                Wrong::Late => {
-                    let timeout = counted(self.timeout.as_secs_f64(), "second");
-                    format!("took longer than --timeout {timeout} for a text; it must flush each line")
-                }
-                Wrong::Ended(Some(status)) => format!("ended with {status} before it counted all texts"),
-                Wrong::Ended(None) => "closed its output before it counted all texts".to_owned(),
-            };
-            format!("{} {why}{}", name(), session.last_words())
-        })
+        match session.count(text, self.timeout) {
+            Ok(number) => Ok(number),
+            Err(wrong) => Err(format!("{} {}{}", self.name(), self.describe(wrong), session.last_words())),
+        }
+    }
+
+    /// The flag and the command, for an error.
+    fn name(&self) -> String {
+        format!("--counter-cmd: `{}`", shown(&self.line, NAMED))
+    }
+
+    fn describe(&self, wrong: Wrong) -> String {
+        match wrong {
+            Wrong::Line(line) if line.is_empty() => "printed an empty line and not a whole number".to_owned(),
+            Wrong::Line(line) => format!("printed `{line}` and not a whole number, 0 or more"),
+            Wrong::Extra(line) => format!("printed more than a line for a text: `{line}`"),
+            Wrong::Late => {
+                let timeout = counted(self.timeout.as_secs_f64(), "second");
+                format!("took longer than --timeout {timeout} for a text; it must flush each line")
+            }
+            Wrong::Ended(Some(status)) => format!("ended with {status} before it counted all texts"),
+            Wrong::Ended(None) => "closed its output before it counted all texts".to_owned(),
+        }
     }
 }
 
@@ -71,9 +79,7 @@ struct Session {
     child: Child,
     /// Until this is dropped, the command is killed with the program.
     _running: Running,
-    texts: Sender<String>,
-    answers: Receiver<String>,
-    stderr: Arc<Mutex<Vec<u8>>>,
+    pipes: Pipes,
     is_watched: bool,
 }
 
@@ -89,42 +95,30 @@ impl Session {
     fn start(line: &str) -> io::Result<Self> {
         let (mut child, running) = start(line)?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
-        // A thread for each pipe: the command may not read, or say more than is asked.
-        let (texts, next) = channel::<String>();
-        let feed =
-            move || next.iter().try_for_each(|text| stdin.write_all(text.as_bytes()).and_then(|()| stdin.flush()));
-        let (sender, answers) = sync_channel(1);
-        let hear = move || lines(stdout, |line| sender.send(line).is_ok());
-        let kept = Arc::new(Mutex::new(Vec::new()));
-        let last = Arc::clone(&kept);
-        let threads = || {
-            Builder::new().spawn(feed)?;
-            Builder::new().spawn(hear)?;
-            Builder::new().spawn(move || keep_end(stderr, &last))
-        };
-        if let Err(error) = threads() {
-            kill(&mut child);
-            return Err(error);
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        match Pipes::serve(stdin, stdout, stderr) {
+            Ok(pipes) => Ok(Session { child, _running: running, pipes, is_watched: true }),
+            Err(error) => {
+                kill(&mut child);
+                Err(error)
+            }
         }
-        Ok(Session { child, _running: running, texts, answers, stderr: kept, is_watched: true })
     }
 
     fn count(&mut self, text: &str, timeout: Duration) -> Result<u64, Wrong> {
-        if let Ok(line) = self.answers.try_recv() {
+        if let Ok(line) = self.pipes.answers.try_recv() {
             return Err(Wrong::Extra(line));
         }
         // One that no longer reads may have ended, which its output tells.
-        let _ = self.texts.send(serde_json::Value::from(text).to_string() + "\n");
-        let line = self.answers.recv_timeout(timeout).map_err(|error| match error {
-            RecvTimeoutError::Timeout => Wrong::Late,
-            RecvTimeoutError::Disconnected => Wrong::Ended(self.status()),
-        })?;
-        let digits = Some(line.trim()).filter(|line| line.bytes().all(|byte| byte.is_ascii_digit()));
-        let number = digits.and_then(|digits| digits.parse().ok()).filter(|number| *number <= MOST_TOKENS);
-        let number = number.ok_or(Wrong::Line(line))?;
+        let _ = self.pipes.texts.send(serde_json::Value::from(text).to_string() + "\n");
+        let line = match self.pipes.answers.recv_timeout(timeout) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => return Err(Wrong::Late),
+            Err(RecvTimeoutError::Disconnected) => return Err(Wrong::Ended(self.status())),
+        };
+        let Some(number) = number_of_tokens(&line) else { return Err(Wrong::Line(line)) };
         if std::mem::take(&mut self.is_watched)
-            && let Ok(line) = self.answers.recv_timeout(WATCHED)
+            && let Ok(line) = self.pipes.answers.recv_timeout(WATCHED)
         {
             return Err(Wrong::Extra(line));
         }
@@ -144,8 +138,48 @@ impl Session {
 
     fn last_words(&self) -> String {
         thread::sleep(LAST_WORDS);
-        ending(&lock(&self.stderr))
+        ending(&lock(&self.pipes.stderr))
     }
+}
+
+/// The streams of a running command.
+struct Pipes {
+    texts: Sender<String>,
+    answers: Receiver<String>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Pipes {
+    /// Starts a thread for each pipe: the command may not read, or say more than is asked.
+    fn serve(stdin: ChildStdin, stdout: ChildStdout, stderr: ChildStderr) -> io::Result<Self> {
+        let (texts, next) = channel::<String>();
+        let (sender, answers) = sync_channel(1);
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let last = Arc::clone(&kept);
+        Builder::new().spawn(move || feed(&next, stdin))?;
+        Builder::new().spawn(move || lines(stdout, |line| sender.send(line).is_ok()))?;
+        Builder::new().spawn(move || keep_end(stderr, &last))?;
+        Ok(Pipes { texts, answers, stderr: kept })
+    }
+}
+
+/// Writes each text to a pipe, until it is closed.
+fn feed(texts: &Receiver<String>, mut stdin: ChildStdin) {
+    for text in texts {
+        if stdin.write_all(text.as_bytes()).is_err() || stdin.flush().is_err() {
+            return;
+        }
+    }
+}
+
+/// The number in a line.
+fn number_of_tokens(line: &str) -> Option<u64> {
+    let digits = line.trim();
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number = digits.parse().ok()?;
+    if number <= MOST_TOKENS { Some(number) } else { None }
 }
 
 /// Gives each line of a pipe to `take`, as it can be shown, until it wants no more.

@@ -43,9 +43,18 @@ pub(super) fn requested_wait(
     body: &str,
     now: SystemTime,
 ) -> Option<Duration> {
-    let milliseconds = milliseconds.and_then(|header| header.trim().parse::<f64>().ok());
-    let exact = milliseconds.and_then(|milliseconds| Duration::try_from_secs_f64(milliseconds / 1000.0).ok());
-    exact.or_else(|| retry_after(header?.trim(), now)).or_else(|| google_retry_delay(body))
+    if let Some(milliseconds) = milliseconds
+        && let Ok(milliseconds) = milliseconds.trim().parse::<f64>()
+        && let Ok(wait) = Duration::try_from_secs_f64(milliseconds / 1000.0)
+    {
+        return Some(wait);
+    }
+    if let Some(header) = header
+        && let Some(wait) = retry_after(header.trim(), now)
+    {
+        return Some(wait);
+    }
+    google_retry_delay(body)
 }
 
 fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
@@ -78,14 +87,21 @@ pub(super) fn server_message(body: &str, key: Option<&Secret>) -> String {
 
 /// The message of an error, wherever it is; of a list of complaints, the first.
 fn message(answer: Json<'_>) -> Option<Cow<'_, str>> {
-    let error = error_in(answer).or_else(|| ["detail", "errors"].iter().find_map(|key| answer.get(key)));
-    let error = error.unwrap_or(answer);
-    let error = if error.kind() == JsonKind::Array { error.items().next()? } else { error };
+    let mut error =
+        error_in(answer).or_else(|| answer.get("detail")).or_else(|| answer.get("errors")).unwrap_or(answer);
+    if error.kind() == JsonKind::Array {
+        error = error.items().next()?;
+    }
     // Mistral sends a list of complaints instead of a text.
-    if let Some(inner) = error.get("message").filter(|inner| inner.kind() == JsonKind::Object) {
+    if let Some(inner) = error.get("message")
+        && inner.kind() == JsonKind::Object
+    {
         return message(inner);
     }
-    let text = error.text().or_else(|| ["message", "msg", "error"].iter().find_map(|key| error.get_text(key)))?;
+    if let Some(text) = error.text() {
+        return Some(text.decode());
+    }
+    let text = ["message", "msg", "error"].iter().find_map(|key| error.get_text(key))?;
     Some(text.decode())
 }
 
@@ -96,9 +112,15 @@ pub(in crate::llm) fn is_page(body: &str) -> bool {
 
 /// The title of an HTML page.
 fn title(body: &str) -> Option<&str> {
-    let page = is_page(body).then_some(body)?;
-    let named = page.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
-    Some(named.map_or("a web page", |(title, _)| title))
+    if !is_page(body) {
+        return None;
+    }
+    if let Some((_, rest)) = body.split_once("<title>")
+        && let Some((title, _)) = rest.split_once("</title>")
+    {
+        return Some(title);
+    }
+    Some("a web page")
 }
 
 /// The window in tokens that a refusal names. It is the model's whole window or the limit of its input: a request has
@@ -106,11 +128,15 @@ fn title(body: &str) -> Option<&str> {
 pub(super) fn named_window(body: &str) -> Option<u64> {
     // A smaller number is something else, and a larger one a mistake.
     const PLAUSIBLE: std::ops::RangeInclusive<u64> = 256..=100_000_000;
-    let text = body.to_lowercase();
-    let number = |found: regex::Captures<'_>| {
-        found.get(1).or_else(|| found.get(2))?.as_str().replace([',', '_'], "").parse().ok()
-    };
-    NAMED.captures_iter(&text).filter_map(number).find(|window| PLAUSIBLE.contains(window))
+    for found in NAMED.captures_iter(&body.to_lowercase()) {
+        let Some(number) = found.get(1).or(found.get(2)) else { continue };
+        if let Ok(window) = number.as_str().replace([',', '_'], "").parse()
+            && PLAUSIBLE.contains(&window)
+        {
+            return Some(window);
+        }
+    }
+    None
 }
 
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {

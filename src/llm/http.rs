@@ -12,7 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use reqwest::Url;
-use reqwest::blocking::{Client, Response};
+use reqwest::blocking::{Client, ClientBuilder, Response};
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES, ParameterRefusal, is_given};
@@ -89,13 +90,33 @@ impl HttpClient {
                 self.client.get_or_init(|| client)
             }
         };
-        let (mut sent, mut changed) = (0, 0);
-        let attempt = || loop {
+        let mut progress = Progress { sent: 0, changed: 0 };
+        let reply = self.retry_policy.run(
+            || self.adapted_attempt(client, endpoint, request, &mut progress),
+            |pause, failed| {
+                self.report(Between::Wait(&failed.message, pause));
+                thread::sleep(pause);
+            },
+        );
+        bill.requests += progress.sent;
+        bill.retries += progress.sent.saturating_sub(1 + progress.changed);
+        reply
+    }
+
+    /// Sends a request, and again without each parameter that the server refuses.
+    fn adapted_attempt(
+        &self,
+        client: &Client,
+        endpoint: &Endpoint,
+        request: &Request,
+        progress: &mut Progress,
+    ) -> Result<Reply, FailedAttempt> {
+        loop {
             let permit = self.limiter.begin().map_err(|why| {
                 let message = format!("no request was sent, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
                 FailedAttempt::new(FailureKind::Stopped, message)
             })?;
-            sent += 1;
+            progress.sent += 1;
             let known = self.learned.of(endpoint);
             let body = endpoint.request_with(request, &known);
             // Every text of a server passes here, so that no result, message or cache contains the key.
@@ -112,32 +133,24 @@ impl HttpClient {
                 Some(Changed::Slower(at_once)) => self.report(Between::Slower(&failed.message, at_once)),
                 None => {}
             }
-            let Some(refusal) = failed.refusal.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
-            let with = |why: String| {
-                let message = format!("{}; {why}", failed.message.trim_end_matches('.'));
-                FailedAttempt { message, ..failed.clone() }
-            };
+            let Some(refusal) = failed.refusal else { return Err(failed) };
+            if progress.changed >= MOST_CHANGES as u64 {
+                return Err(failed);
+            }
             if is_given(refusal.path, &endpoint.request_json) {
-                return Err(with(format!("{} is what --request-json puts there", refusal.path)));
+                let why = format!("{} is what --request-json puts there", refusal.path);
+                return Err(with_reason(failed, &why));
             }
             match self.learned.learn(endpoint, request, refusal, &body, &known) {
                 Adaptation::New(change) => self.report(Between::Change(&failed.message, change)),
                 Adaptation::Known => {}
                 Adaptation::Nothing if refusal.is_too_large => {
-                    return Err(with("--summary-tokens N asks for fewer".to_owned()));
+                    return Err(with_reason(failed, "--summary-tokens N asks for fewer"));
                 }
                 Adaptation::Nothing => return Err(failed),
             }
-            changed += 1;
-        };
-        let wait = |pause: Duration, failed: &FailedAttempt| {
-            self.report(Between::Wait(&failed.message, pause));
-            thread::sleep(pause);
-        };
-        let reply = self.retry_policy.run(attempt, wait);
-        bill.requests += sent;
-        bill.retries += sent.saturating_sub(1 + changed);
-        reply
+            progress.changed += 1;
+        }
     }
 
     /// Calls `tell` for what happens between two attempts. Only the first listener counts.
@@ -155,95 +168,93 @@ impl HttpClient {
         // This fails only where a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let is_local = Url::parse(&endpoint.base_url).is_ok_and(|url| is_loopback(&url));
-        let builder = || {
-            let builder = Client::builder();
-            // Another machine's proxy would look for the server on that machine.
-            let builder = if is_local { builder.no_proxy() } else { builder };
-            builder
-                .timeout(self.timeout)
-                .connect_timeout(CONNECT_TIMEOUT.min(self.timeout))
-                .redirect(reqwest::redirect::Policy::none())
-                .user_agent(concat!("tcompact/", env!("CARGO_PKG_VERSION")))
-        };
-        let setup_error = |error: &reqwest::Error| format!("no connection could be set up: {}", causes(error));
-        let error = match builder().build() {
+        let error = match self.builder(is_local).build() {
             Ok(client) => return Ok(client),
             Err(error) => error,
         };
+        let why = format!("no connection could be set up: {}", causes(&error));
         // Small containers have no certificates. Plain HTTP needs none.
-        let without = builder().tls_certs_only([]).build().map_err(|_| setup_error(&error))?;
+        let Ok(without) = self.builder(is_local).tls_certs_only([]).build() else { return Err(why) };
         if endpoint.base_url.starts_with("http:") {
             return Ok(without);
         }
         let remedy = "install the package ca-certificates, or name a file of certificates in SSL_CERT_FILE";
-        Err(format!("{}; https: needs them: {remedy}", setup_error(&error)))
+        Err(format!("{why}; https: needs them: {remedy}"))
+    }
+
+    fn builder(&self, is_local: bool) -> ClientBuilder {
+        let mut builder = Client::builder();
+        if is_local {
+            // Another machine's proxy would look for the server on that machine.
+            builder = builder.no_proxy();
+        }
+        builder
+            .timeout(self.timeout)
+            .connect_timeout(CONNECT_TIMEOUT.min(self.timeout))
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("tcompact/", env!("CARGO_PKG_VERSION")))
     }
 
     fn attempt(&self, client: &Client, endpoint: &Endpoint, body: &Value) -> Result<Reply, FailedAttempt> {
         let url = endpoint.url();
         let answer = self.answer(client, endpoint, &url, body)?;
-        endpoint.response(&answer).map_err(|what| {
-            // The title of a page says less than the question that goes with it.
-            let message = if is_page(&answer) { String::new() } else { server_message(&answer, endpoint.key.as_ref()) };
-            let kind = kind_of_answer(&answer, self.retry_policy.persistence);
-            let refusal = ParameterRefusal::in_error(&answer, body, &endpoint.request_json);
-            FailedAttempt {
-                window: named_window(&answer).filter(|_| kind == FailureKind::TooLong),
-                refusal: refusal.filter(|_| kind == FailureKind::BadRequest),
-                ..FailedAttempt::new(kind, format!("{url} gave no summary: {what}{message}"))
-            }
-        })
+        let what = match endpoint.response(&answer) {
+            Ok(reply) => return Ok(reply),
+            Err(what) => what,
+        };
+        // The title of a page says less than the question that goes with it.
+        let message = if is_page(&answer) { String::new() } else { server_message(&answer, endpoint.key.as_ref()) };
+        let kind = kind_of_answer(&answer, self.retry_policy.persistence);
+        let mut failed = FailedAttempt::new(kind, format!("{url} gave no summary: {what}{message}"));
+        if kind == FailureKind::TooLong {
+            failed.window = named_window(&answer);
+        }
+        if kind == FailureKind::BadRequest {
+            failed.refusal = ParameterRefusal::in_error(&answer, body, &endpoint.request_json);
+        }
+        Err(failed)
     }
 
     /// Sends a body, and returns the raw answer.
     fn answer(&self, client: &Client, endpoint: &Endpoint, url: &str, body: &Value) -> Result<String, FailedAttempt> {
         let deadline = Instant::now() + self.timeout;
-        let sent = client.post(url).headers(endpoint.headers()).body(body.to_string()).send();
-        // The message names the address already.
-        let answer = sent.map_err(reqwest::Error::without_url).map_err(|error| {
-            let kind = if error.is_builder() {
-                FailureKind::Setup
-            } else if error.is_connect() && !error.is_timeout() {
-                FailureKind::Unreachable
-            } else {
-                FailureKind::Interrupted
-            };
-            let what =
-                if error.is_builder() { format!("{url} is not an address") } else { format!("no answer from {url}") };
-            FailedAttempt::new(kind, format!("{what}: {}", causes(&error)))
-        })?;
+        let answer = match client.post(url).headers(endpoint.headers()).body(body.to_string()).send() {
+            Ok(answer) => answer,
+            Err(error) => return Err(unanswered(url, error)),
+        };
         let (status, headers) = (answer.status(), answer.headers().clone());
         let text = self.read(answer, url, deadline)?;
         if status.is_success() {
             return Ok(text);
         }
-        let header = |name: &str| headers.get(name)?.to_str().ok();
-        let hint = match status.as_u16() {
-            300..=399 => header("location").map(|place| redirect_hint(endpoint, place)).unwrap_or_default(),
-            404 | 405 => "; --base-url ends with the version of the API, where it has one".to_owned(),
+        let hint = match (status.as_u16(), header(&headers, "location")) {
+            (300..=399, Some(place)) => redirect_hint(endpoint, place),
+            (404 | 405, _) => "; --base-url ends with the version of the API, where it has one".to_owned(),
             _ => String::new(),
         };
         let message = format!("{url} answered {status}{}{hint}", server_message(&text, endpoint.key.as_ref()));
         let kind = failure_kind(status, &text, self.retry_policy.persistence);
-        let may_refuse = matches!(status.as_u16(), 400 | 422) && kind != FailureKind::TooLong;
+        let mut failed = FailedAttempt::new(kind, message);
         // A date to wait for is in the server's time. Our clock can be wrong.
-        let now = header("date").and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or_else(SystemTime::now);
-        Err(FailedAttempt {
-            asked: requested_wait(header("retry-after-ms"), header("retry-after"), &text, now),
-            advised: header("x-should-retry").and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
-            window: named_window(&text).filter(|_| kind == FailureKind::TooLong),
-            refusal: ParameterRefusal::in_error(&text, body, &endpoint.request_json).filter(|_| may_refuse),
-            ..FailedAttempt::new(kind, message)
-        })
+        let date = header(&headers, "date").and_then(|date| httpdate::parse_http_date(date).ok());
+        let now = date.unwrap_or_else(SystemTime::now);
+        failed.asked = requested_wait(header(&headers, "retry-after-ms"), header(&headers, "retry-after"), &text, now);
+        if let Some(advised) = header(&headers, "x-should-retry") {
+            failed.advised = advised.trim().to_ascii_lowercase().parse().ok();
+        }
+        if kind == FailureKind::TooLong {
+            failed.window = named_window(&text);
+        } else if matches!(status.as_u16(), 400 | 422) {
+            failed.refusal = ParameterRefusal::in_error(&text, body, &endpoint.request_json);
+        }
+        Err(failed)
     }
 
     /// Reads a body within the deadline, and with no pause longer than the limit.
     fn read(&self, answer: Response, url: &str, deadline: Instant) -> Result<String, FailedAttempt> {
-        let failed = |kind, what: &str| FailedAttempt::new(kind, format!("no whole answer from {url}: {what}"));
-        let interrupted = |what: &str| Err(failed(FailureKind::Interrupted, what));
         // The client has only one timeout for the first byte and all others.
         let chunks = chunks(answer.take(LARGEST_ANSWER as u64 + 1))
-            .map_err(|error| failed(FailureKind::Setup, &error.to_string()))?;
+            .map_err(|error| cut_off(FailureKind::Setup, url, &error.to_string()))?;
         let mut body = Vec::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -253,19 +264,57 @@ impl HttpClient {
                 Ok(Ok(chunk)) => body.extend_from_slice(&chunk),
                 Err(RecvTimeoutError::Disconnected) => return Ok(String::from_utf8_lossy(&body).into_owned()),
                 // The client's own timeout for a read can end at the same moment.
-                _ if Instant::now() + SAME_MOMENT >= deadline => return interrupted("it took longer than --timeout"),
-                Ok(Err(error)) => return interrupted(&causes(&error)),
+                _ if Instant::now() + SAME_MOMENT >= deadline => {
+                    return Err(cut_off(FailureKind::Interrupted, url, "it took longer than --timeout"));
+                }
+                Ok(Err(error)) => return Err(cut_off(FailureKind::Interrupted, url, &causes(&error))),
                 Err(RecvTimeoutError::Timeout) => {
-                    return interrupted(&format!("nothing came for {}", counted(self.idle.as_secs_f64(), "second")));
+                    let what = format!("nothing came for {}", counted(self.idle.as_secs_f64(), "second"));
+                    return Err(cut_off(FailureKind::Interrupted, url, &what));
                 }
             }
             if body.len() > LARGEST_ANSWER {
                 // A retry would be paid for again, and be as large.
-                let failed = failed(FailureKind::Odd, "it is larger than 2 MiB, and no summary is that long");
-                return Err(FailedAttempt { advised: Some(false), ..failed });
+                let what = "it is larger than 2 MiB, and no summary is that long";
+                return Err(FailedAttempt { advised: Some(false), ..cut_off(FailureKind::Odd, url, what) });
             }
         }
     }
+}
+
+/// The requests for one summary that were sent so far, and how often they were changed for the server.
+struct Progress {
+    sent: u64,
+    changed: u64,
+}
+
+/// A failure with what else is to be said of it.
+fn with_reason(failed: FailedAttempt, why: &str) -> FailedAttempt {
+    FailedAttempt { message: format!("{}; {why}", failed.message.trim_end_matches('.')), ..failed }
+}
+
+/// The failure of a request that no answer came to.
+fn unanswered(url: &str, error: reqwest::Error) -> FailedAttempt {
+    // The message names the address already.
+    let error = error.without_url();
+    let (kind, what) = if error.is_builder() {
+        (FailureKind::Setup, format!("{url} is not an address"))
+    } else if error.is_connect() && !error.is_timeout() {
+        (FailureKind::Unreachable, format!("no answer from {url}"))
+    } else {
+        (FailureKind::Interrupted, format!("no answer from {url}"))
+    };
+    FailedAttempt::new(kind, format!("{what}: {}", causes(&error)))
+}
+
+/// The failure of a request whose answer did not come whole.
+fn cut_off(kind: FailureKind, url: &str, what: &str) -> FailedAttempt {
+    FailedAttempt::new(kind, format!("no whole answer from {url}: {what}"))
+}
+
+/// The text of a header.
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
 }
 
 /// Whether an address is one of this machine. `localhost.example.com` and `127.example.com` are not.
@@ -289,10 +338,13 @@ fn redirect_hint(endpoint: &Endpoint, place: &str) -> String {
 /// An error with its causes, outermost first.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    for cause in std::iter::successors(error.source(), |cause| cause.source()).map(ToString::to_string) {
-        if !text.contains(&cause) {
-            text += &format!(": {cause}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let message = cause.to_string();
+        if !text.contains(&message) {
+            text += &format!(": {message}");
         }
+        source = cause.source();
     }
     text
 }

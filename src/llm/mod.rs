@@ -51,20 +51,25 @@ impl Summarizer {
 
 impl SummaryBackend for Summarizer {
     fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
-        let failed = |message: String| NoAnswer::new(FailureKind::Command, message);
         let reply = match self {
-            Summarizer::Extractive => return Err(failed("the embedded summarizer answers no requests".to_owned())),
+            Summarizer::Extractive => {
+                return Err(failed_command("the embedded summarizer answers no requests".to_owned()));
+            }
             Summarizer::Endpoint(endpoint, client) => client.post(endpoint, request, bill)?,
             Summarizer::Command(line, timeout, limiter) => {
                 bill.requests += 1;
-                let _permit = limiter.begin().map_err(failed)?;
-                let text = command::run(line, &request.in_one(), *timeout).map_err(failed)?;
+                let _permit = limiter.begin().map_err(failed_command)?;
+                let text = command::run(line, &request.in_one(), *timeout).map_err(failed_command)?;
                 Reply { text, ..Reply::default() }
             }
         };
         bill.add(reply.usage);
         Ok(reply)
     }
+}
+
+fn failed_command(message: String) -> NoAnswer {
+    NoAnswer::new(FailureKind::Command, message)
 }
 
 /// Builds the patterns of this room.

@@ -95,11 +95,15 @@ impl RetryPolicy {
     /// The wait before a retry: twice as long each time, with a random part, so that clients that failed together do
     /// not return together.
     fn backoff(self, tried: u32) -> Duration {
-        let doubled = |first: Duration| first.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
+        let factor = 2u32.saturating_pow(tried - 1);
         match self.persistence {
-            Persistence::Own => doubled(FIRST_WAIT).mul_f64(0.75 + jitter(tried) / 2.0),
+            Persistence::Own => {
+                let wait = FIRST_WAIT.saturating_mul(factor).min(LONGEST_WAIT);
+                wait.mul_f64(0.75 + jitter(tried) / 2.0)
+            }
             Persistence::LangChain => {
-                (doubled(FIRST_WAIT_OF_LANGCHAIN) + Duration::from_secs_f64(jitter(tried))).min(LONGEST_WAIT)
+                let wait = FIRST_WAIT_OF_LANGCHAIN.saturating_mul(factor).min(LONGEST_WAIT);
+                (wait + Duration::from_secs_f64(jitter(tried))).min(LONGEST_WAIT)
             }
         }
     }

@@ -27,7 +27,7 @@ impl Secret {
     /// no header can contain.
     pub(crate) fn new(key: &str) -> Option<Self> {
         let key = key.trim();
-        key.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Secret(key.to_owned()))
+        if key.bytes().all(|byte| byte.is_ascii_graphic()) { Some(Secret(key.to_owned())) } else { None }
     }
 
     /// Masks the key in a text, and every part of it of eight characters or more, in plain form and in every encoding
@@ -84,9 +84,12 @@ impl Unit {
 ///
 /// The work is proportional to the length of the text, for any text.
 fn parts_in(text: &str, key: &str) -> Vec<Range<usize>> {
-    let unit = |(start, c): (usize, char)| Unit { byte: plain(c), start, end: start + c.len_utf8() };
+    let mut units = Vec::with_capacity(text.len());
+    for (start, c) in text.char_indices() {
+        units.push(Unit { byte: plain(c), start, end: start + c.len_utf8() });
+    }
     let mut search = Search { parts: key.as_bytes().windows(PART).collect(), found: Vec::new() };
-    search.read_escapes(text.char_indices().map(unit).collect(), |search, view| {
+    search.read_escapes(units, |search, view| {
         // A run of digits can begin before the key.
         for skip in 0..4 {
             search.read_escapes(from_base64(view, skip), |_, _| {});
@@ -107,8 +110,11 @@ impl Search<'_> {
         for _ in 0..=LAYERS {
             view.retain(|unit| unit.byte.is_ascii_graphic());
             let bytes: Vec<u8> = view.iter().map(|unit| unit.byte).collect();
-            let found = bytes.windows(PART).zip(view.windows(PART)).filter(|(part, _)| self.parts.contains(part));
-            self.found.extend(found.map(|(_, units)| units[0].start..units[PART - 1].end));
+            for (part, units) in bytes.windows(PART).zip(view.windows(PART)) {
+                if self.parts.contains(part) {
+                    self.found.push(units[0].start..units[PART - 1].end);
+                }
+            }
             in_each(self, &view);
             let decoded = unescaped(&view, &bytes);
             if decoded.len() == view.len() {
@@ -172,8 +178,12 @@ fn from_base64(view: &[Unit], skip: usize) -> Vec<Unit> {
     let mut decoded = Vec::new();
     for run in view.split(|unit| base64_digit(unit.byte).is_none()) {
         for units in run.get(skip..).unwrap_or_default().chunks(4) {
-            let bits = units.iter().filter_map(|unit| base64_digit(unit.byte)).fold(0, |bits, digit| bits << 6 | digit);
-            let bits = bits << (6 * (4 - units.len()));
+            let mut bits = 0;
+            for unit in units {
+                // Each of a run is a digit.
+                bits = bits << 6 | base64_digit(unit.byte).unwrap_or_default();
+            }
+            bits <<= 6 * (4 - units.len());
             for byte in 0..units.len() - 1 {
                 let character = char::from((bits >> (16 - 8 * byte)) as u8);
                 decoded.push(Unit::decoded_from(&units[byte..=byte + 1], plain(character)));
@@ -220,7 +230,10 @@ fn unstyled(c: char) -> char {
 
 /// A text in which the key, where there is one, is masked.
 pub(super) fn masked(key: Option<&Secret>, text: &str) -> String {
-    key.map_or_else(|| text.to_owned(), |key| key.mask(text))
+    match key {
+        Some(key) => key.mask(text),
+        None => text.to_owned(),
+    }
 }
 
 impl fmt::Debug for Secret {

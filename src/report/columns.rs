@@ -2,8 +2,7 @@
 //!
 //! This module does not know the terminal or its colours.
 //!
-//! Also the tables of `list`, drawn from the registries, and the shares of the categories that a conversation's tokens
-//! are spent on.
+//! Also the tables of `list`, drawn from the registries.
 
 use clap::builder::styling::Style;
 use unicode_width::UnicodeWidthChar;
@@ -16,7 +15,7 @@ use crate::redact;
 use crate::redact::cut_before;
 use crate::sanitize::is_control;
 use crate::tokens::COUNTERS;
-use crate::tokens::models::{self, PRICES_OF};
+use crate::tokens::models::{self, Model, PRICES_OF};
 use crate::transcript::formats::FORMATS;
 
 /// The sign in the place of the rest of a cut text.
@@ -46,10 +45,12 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
         if wanted > left {
             // What follows shows whether the cut is inside a mask.
             let end = text.floor_char_boundary(at + LOOK_AHEAD);
-            line.extend(blank.then_some(' '));
-            return cut(&format!("{line}{}", &text[at..end]), columns);
+            let space = if blank { " " } else { "" };
+            return cut(&format!("{line}{space}{}", &text[at..end]), columns);
         }
-        line.extend(blank.then_some(' '));
+        if blank {
+            line.push(' ');
+        }
         line.push(c);
         left -= wanted;
         blank = false;
@@ -59,24 +60,23 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
 
 /// Cuts a line, with a sign at its end.
 fn cut(line: &str, columns: usize) -> String {
-    match columns.checked_sub(1) {
-        Some(left) => {
-            let shown = &line[..cut_before(line, within(line, left).len())];
-            format!("{}{MORE}", shown.trim_end())
-        }
-        None => String::new(),
+    if columns == 0 {
+        return String::new();
     }
+    let shown = &line[..cut_before(line, within(line, columns - 1).len())];
+    format!("{}{MORE}", shown.trim_end())
 }
 
 /// The longest beginning of a text in at most so many columns.
 fn within(text: &str, columns: usize) -> &str {
     let mut taken = 0;
-    let too_many = |(_, c): &(usize, char)| {
+    for (at, c) in text.char_indices() {
         taken += c.width().unwrap_or(0);
-        taken > columns
-    };
-    let end = text.char_indices().find(too_many).map_or(text.len(), |(at, _)| at);
-    &text[..end]
+        if taken > columns {
+            return &text[..at];
+        }
+    }
+    text
 }
 
 /// The end of a text on one line of at most so many columns.
@@ -101,8 +101,7 @@ impl StyledLine {
 
     /// Appends the line to `out`, in at most so many columns.
     pub(super) fn end(mut self, columns: usize, out: &mut String) {
-        let blank = |piece: &(Style, String)| piece.1.trim_end().is_empty();
-        while self.0.pop_if(|piece| blank(piece)).is_some() {}
+        while self.0.pop_if(|(_, text)| text.trim_end().is_empty()).is_some() {}
         let last = self.0.len().saturating_sub(1);
         let mut left = columns;
         for (at, (style, text)) in self.0.iter().enumerate() {
@@ -147,20 +146,18 @@ pub(crate) fn list_table(table: Table) -> String {
         Table::Presets => {
             table_of(["preset", "whose rules"], PRESETS.iter().map(|preset| cells([preset.name, preset.about])))
         }
-        Table::Providers => {
-            let row = |row: &Provider| cells([row.name, &row.key_variables.join(" or "), row.base_url]);
-            table_of(["provider", "key variable", "address"], PROVIDERS.iter().map(row))
+        Table::Providers => table_of(["provider", "key variable", "address"], PROVIDERS.iter().map(provider_cells)),
+        Table::Models => {
+            let write = format!("cache write (prices of {PRICES_OF})");
+            let columns = ["model", "context window", "output", "counter", "$/M in", "$/M out", "cached", &write];
+            table_of(columns, models::all().map(model_cells))
         }
-        Table::Models => models_table(),
         Table::Counters => {
             table_of(["counter", "what it counts"], COUNTERS.iter().map(|(name, about)| cells([name, about])))
         }
         Table::Prune => {
-            let takes =
-                |kind: &RuleKind| if kind.takes.is_empty() { String::new() } else { format!("[:{}]", kind.takes) };
-            let rows = KINDS.iter().map(|kind| cells([&format!("{}{}", kind.name, takes(kind)), kind.about]));
             let all = cells(["all", "all of these with their defaults; `none` turns pruning off"]);
-            table_of(["rule", "what goes"], rows.chain([all]))
+            table_of(["rule", "what goes"], KINDS.iter().map(|kind| rule_cells(kind)).chain([all]))
         }
         Table::Secrets => {
             let rows = redact::secrets().into_iter().map(|(kind, about)| cells([kind, &about]));
@@ -173,60 +170,55 @@ fn cells<const N: usize>(cells: [&str; N]) -> [String; N] {
     cells.map(str::to_owned)
 }
 
-fn models_table() -> String {
-    let price = |price: Option<f64>| price.map_or("-".to_owned(), |price| price.to_string());
-    let rows = models::all().map(|model| {
-        [
-            format!("{}:{}", model.provider, model.name),
-            model.context_window.to_string(),
-            model.max_output.map_or("-".to_owned(), |tokens| tokens.to_string()),
-            model.counter().to_string(),
-            price(model.input_price),
-            price(model.output_price),
-            price(model.cached_price),
-            price(model.cache_write_price),
-        ]
-    });
-    let write = format!("cache write (prices of {PRICES_OF})");
-    table_of(["model", "context window", "output", "counter", "$/M in", "$/M out", "cached", &write], rows)
+fn provider_cells(provider: &Provider) -> [String; 3] {
+    cells([provider.name, &provider.key_variables.join(" or "), provider.base_url])
+}
+
+fn rule_cells(kind: &RuleKind) -> [String; 2] {
+    let name = if kind.takes.is_empty() { kind.name.to_owned() } else { format!("{}[:{}]", kind.name, kind.takes) };
+    [name, kind.about.to_owned()]
+}
+
+fn model_cells(model: Model) -> [String; 8] {
+    [
+        format!("{}:{}", model.provider, model.name),
+        model.context_window.to_string(),
+        number_or_dash(model.max_output),
+        model.counter().to_string(),
+        number_or_dash(model.input_price),
+        number_or_dash(model.output_price),
+        number_or_dash(model.cached_price),
+        number_or_dash(model.cache_write_price),
+    ]
+}
+
+fn number_or_dash(number: Option<impl ToString>) -> String {
+    match number {
+        Some(number) => number.to_string(),
+        None => "-".to_owned(),
+    }
 }
 
 /// Draws rows below the names of their columns, aligned to the widest cells, two spaces apart.
 fn table_of<const N: usize>(columns: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let rows: Vec<[String; N]> = std::iter::once(cells(columns)).chain(rows).collect();
-    let widths: [usize; N] =
-        std::array::from_fn(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0));
-    rows.iter()
-        .map(|row| {
-            let cells: String = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
-            format!("{}\n", cells.trim_end())
-        })
-        .collect()
-}
-
-/// What a category is a share of: the context window, or all categories together where the window is unknown or too
-/// small for them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shares {
-    /// Tokens of the whole; at least one.
-    pub(super) whole: u64,
-    /// Whether the whole is the context window.
-    pub(super) is_window: bool,
-}
-
-impl Shares {
-    /// The shares for categories of `total` tokens.
-    pub(super) fn new(total: u64, window: Option<u64>) -> Self {
-        match window.filter(|window| *window >= total) {
-            Some(window) => Shares { whole: window.max(1), is_window: true },
-            None => Shares { whole: total.max(1), is_window: false },
+    let mut table = vec![cells(columns)];
+    table.extend(rows);
+    let mut widths = [0; N];
+    for row in &table {
+        for (cell, width) in row.iter().zip(&mut widths) {
+            *width = cell.chars().count().max(*width);
         }
     }
-
-    /// The share that so many tokens are, from 0 to 1.
-    pub(super) fn of(self, tokens: u64) -> f64 {
-        tokens as f64 / self.whole as f64
+    let mut out = String::new();
+    for row in &table {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            line.push_str(&format!("{cell:<width$}  "));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
     }
+    out
 }
 
 #[cfg(test)]
@@ -262,20 +254,5 @@ mod tests {
         wrapped("a few words that are many", 10, &mut out);
         wrapped("incomprehensibilities", 10, &mut out);
         assert_eq!(out, "one 日\na few\n  words\n  that are\n  many\nincomprehe\n");
-    }
-}
-
-#[cfg(test)]
-mod shares_tests {
-    use super::*;
-
-    #[test]
-    fn a_window_that_is_exceeded_is_not_the_whole() {
-        for (window, whole, is_window) in [(None, 80, false), (Some(160), 160, true), (Some(79), 80, false)] {
-            let shares = Shares::new(80, window);
-            assert_eq!((shares.whole, shares.is_window), (whole, is_window));
-            assert!((shares.of(40) - 40.0 / whole as f64).abs() < f64::EPSILON);
-        }
-        assert!(Shares::new(0, None).of(0).abs() < f64::EPSILON);
     }
 }

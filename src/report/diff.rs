@@ -115,25 +115,41 @@ trait Steps {
             return String::new();
         }
         let mut out = header(source, result);
-        let is_shown = |at: usize| {
-            let around = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(steps.len());
-            matches!(steps[at], DiffStep::Pinned(_)) || steps[around].iter().any(DiffStep::is_change)
-        };
-        let (mut old, mut new) = (0, 0);
-        for (at, step) in steps.iter().enumerate() {
-            if is_shown(at) && (at == 0 || !is_shown(at - 1)) {
-                let end = (at..steps.len()).find(|at| !is_shown(*at)).unwrap_or(steps.len());
-                let hunk = &steps[at..end];
-                let lengths = hunk.iter().map(DiffStep::lengths);
-                let (before, after) = lengths.fold((0, 0), |sum, step| (sum.0 + step.0, sum.1 + step.1));
-                push(&mut out, HUNK, "@@", &format!(" -{old},{before} +{new},{after} @@{}", self.note(hunk)));
-                hunk.iter().for_each(|step| self.step(step, &mut out));
+        let (mut old, mut new, mut at) = (0, 0, 0);
+        while at < steps.len() {
+            if !is_shown(steps, at) {
+                let (before, after) = steps[at].lengths();
+                (old, new, at) = (old + before, new + after, at + 1);
+                continue;
             }
-            let (before, after) = step.lengths();
-            (old, new) = (old + before, new + after);
+            let end = (at..steps.len()).find(|at| !is_shown(steps, *at)).unwrap_or(steps.len());
+            let hunk = &steps[at..end];
+            let (before, after) = lengths_of(hunk);
+            push(&mut out, HUNK, "@@", &format!(" -{old},{before} +{new},{after} @@{}", self.note(hunk)));
+            for step in hunk {
+                self.step(step, &mut out);
+            }
+            (old, new, at) = (old + before, new + after, end);
         }
         out
     }
+}
+
+/// Whether a step is a part of a hunk: it is near a change, or about a pinned message.
+fn is_shown(steps: &[DiffStep], at: usize) -> bool {
+    let around = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(steps.len());
+    matches!(steps[at], DiffStep::Pinned(_)) || steps[around].iter().any(DiffStep::is_change)
+}
+
+/// The number of messages before and after some steps.
+fn lengths_of(steps: &[DiffStep]) -> (usize, usize) {
+    let (mut before, mut after) = (0, 0);
+    for step in steps {
+        let (old, new) = step.lengths();
+        before += old;
+        after += new;
+    }
+    (before, after)
 }
 
 /// Draws the header of the conversation `source`.
@@ -162,13 +178,16 @@ impl Diff<'_, '_> {
     fn steps(&self) -> Vec<DiffStep> {
         let Diff { transcript, plan, .. } = self;
         let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
-        let summary = self.summary.map(|summary| match summary {
-            Placed::Messages(entries) => DiffStep::Summary(self.written(entries).len()),
-            Placed::Beside(_) => DiffStep::Summary(0),
-        });
+        let summary = match self.summary {
+            Some(Placed::Messages(entries)) => Some(DiffStep::Summary(self.written(entries).len())),
+            Some(Placed::Beside(_)) => Some(DiffStep::Summary(0)),
+            None => None,
+        };
         let mut steps = Vec::new();
         for (index, message) in transcript.messages.iter().enumerate() {
-            steps.extend(summary.clone().filter(|_| index == next));
+            if index == next {
+                steps.extend(summary.clone());
+            }
             let pinned = plan.pinned.binary_search(&index).is_ok();
             steps.push(match edited(transcript, index, self.edits) {
                 _ if summary.is_some() && index < plan.cutoff && !pinned => DiffStep::Remove(index),
@@ -178,7 +197,9 @@ impl Diff<'_, '_> {
                 _ => DiffStep::Keep(index),
             });
         }
-        steps.extend(summary.filter(|_| next >= transcript.messages.len()));
+        if next >= transcript.messages.len() {
+            steps.extend(summary);
+        }
         steps
     }
 
@@ -211,34 +232,30 @@ impl Diff<'_, '_> {
 
     /// The entries that are messages. Others are for the program of the session.
     fn written(&self, entries: &[Value]) -> Vec<String> {
-        let is_message = |written: &String| read_entry(self.transcript.format, written, |_| ()).is_some();
-        entries.iter().map(ToString::to_string).filter(is_message).collect()
+        let mut written = Vec::new();
+        for entry in entries {
+            let entry = entry.to_string();
+            if read_entry(self.transcript.format, &entry, |_| ()).is_some() {
+                written.push(entry);
+            }
+        }
+        written
     }
 
     fn summary(&self, out: &mut String) {
-        let whole = |text: &str, out: &mut String| {
-            text.lines().for_each(|line| {
-                push(out, ADDED, "+", format!("    {}", sanitize(line)).trim_end());
-            });
-        };
         match self.summary {
             Some(Placed::Messages(entries)) => {
                 for written in self.written(entries) {
                     read_entry(self.transcript.format, &written, |message| {
-                        let tokens = self.tally.message_counter().count(message);
-                        push(
-                            out,
-                            ADDED,
-                            "+",
-                            &format!("[summary] {}, {}", brief::role(message), counted(tokens, "token")),
-                        );
-                        whole(&brief::text(message), out);
+                        let tokens = counted(self.tally.message_counter().count(message), "token");
+                        push(out, ADDED, "+", &format!("[summary] {}, {tokens}", brief::role(message)));
+                        draw_added(&brief::text(message), out);
                     });
                 }
             }
             Some(Placed::Beside(text)) => {
                 push(out, ADDED, "+", "[summary] beside the messages");
-                whole(text, out);
+                draw_added(text, out);
             }
             None => {}
         }
@@ -247,18 +264,17 @@ impl Diff<'_, '_> {
 
 impl Steps for Diff<'_, '_> {
     fn note(&self, hunk: &[DiffStep]) -> String {
-        let removed: Vec<usize> = hunk
-            .iter()
-            .filter_map(|step| if let DiffStep::Remove(index) = step { Some(*index) } else { None })
-            .collect();
-        let tokens: u64 = self.tally.sum(&removed);
-        match removed.len() {
-            0 => String::new(),
-            count => {
-                let messages = counted_and(count as u64, "message", ["goes", "go"]);
-                format!(" {messages} ({})", counted(tokens, "token"))
+        let (mut messages, mut tokens) = (0_u64, 0);
+        for step in hunk {
+            if let DiffStep::Remove(index) = step {
+                messages += 1;
+                tokens += self.tally.message(*index);
             }
         }
+        if messages == 0 {
+            return String::new();
+        }
+        format!(" {} ({})", counted_and(messages, "message", ["goes", "go"]), counted(tokens, "token"))
     }
 
     fn step(&self, step: &DiffStep, out: &mut String) {
@@ -300,6 +316,13 @@ fn draw_message(index: usize, tokens: u64, message: &Message<'_>, look: MessageS
     }
     for other in brief::others(message) {
         add(&format!("    {other}"));
+    }
+}
+
+/// Draws a whole text that is added.
+fn draw_added(text: &str, out: &mut String) {
+    for line in text.lines() {
+        push(out, ADDED, "+", format!("    {}", sanitize(line)).trim_end());
     }
 }
 

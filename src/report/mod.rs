@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod reporter;
+mod shares;
 pub(crate) mod terminal;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,9 @@ use crate::wording::counted;
 
 /// Names secrets by kind: `2 github tokens, 1 password`.
 pub(crate) fn by_kind(counts: &BTreeMap<&'static str, u64>) -> String {
-    let of_kind = |(kind, count): (&&str, &u64)| counted(*count, &kind.replace('-', " "));
-    counts.iter().map(of_kind).collect::<Vec<_>>().join(", ")
+    let mut kinds = Vec::new();
+    for (kind, count) in counts {
+        kinds.push(counted(*count, &kind.replace('-', " ")));
+    }
+    kinds.join(", ")
 }

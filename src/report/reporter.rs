@@ -14,7 +14,7 @@ use crate::llm::limiter::MOST_IN_A_ROW;
 use crate::plan::economy::Billed;
 use crate::prune::RuleSavings;
 use crate::report::by_kind;
-use crate::report::explain::{self, rows};
+use crate::report::explain::{self, savings};
 use crate::report::terminal::{self, with_bar_hidden};
 use crate::rewrite::repair::Repair;
 use crate::sanitize::sanitize_line;
@@ -45,7 +45,7 @@ impl Listener for Reporter {
         match *event {
             Event::Explained { source, plan, earlier, economy } => plans::picture(source, plan, earlier, economy),
             Event::LargestLosses { largest, looked } => {
-                let table = rows::draw_savings(largest, terminal::columns(), looked);
+                let table = savings::draw_savings(largest, terminal::columns(), looked);
                 if !table.is_empty() {
                     terminal::draw(&table);
                 }

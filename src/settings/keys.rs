@@ -2,8 +2,6 @@
 //! origins.
 //!
 //! All of it comes from clap, so that a new flag is a key without more code.
-//!
-//! Also: the formats and models that flags name, and what was probably meant by an unknown name.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -16,11 +14,7 @@ use crate::cli::commands::CommandName;
 use crate::cli::correction::{corrected, diagnostic};
 use crate::diagnostic::{Advice, Diagnostic, nearest, quoted};
 use crate::exit::Failure;
-use crate::llm::providers::{self, Provider};
 use crate::sanitize::is_control;
-use crate::tokens::models::{self, Model};
-use crate::tokens::near::{near, served};
-use crate::transcript::formats::{self, FORMATS, Format};
 
 /// A flag that is gone. Who still sets it must not believe that it acts.
 pub(super) const REPLACED: &str = "clear-tool-results";
@@ -84,12 +78,13 @@ impl SettingKeys {
 
     /// The flags, in the order of the help.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Arg)> {
-        let flags = self.command.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg)));
-        flags.filter(|(_, arg)| !self.is_for_command_line(arg))
+        let settable = self.command.get_arguments().filter(|arg| !self.is_for_command_line(arg));
+        settable.filter_map(|arg| Some((arg.get_long()?, arg)))
     }
 
     pub(super) fn find(&self, name: &str) -> Option<&Arg> {
-        self.all().find(|(long, _)| *long == name).map(|(_, arg)| arg)
+        let (_, arg) = self.all().find(|(long, _)| *long == name)?;
+        Some(arg)
     }
 
     /// The kind of value that a flag takes.
@@ -112,8 +107,10 @@ impl SettingKeys {
         }
         let mut known: Vec<&str> = self.all().map(|(long, _)| long).collect();
         if self.name == CommandName::Compact {
-            for command in CommandName::NAMED.into_iter().filter(|command| command.has_settings()) {
-                known.push(command.word());
+            for command in CommandName::NAMED {
+                if command.has_settings() {
+                    known.push(command.word());
+                }
             }
         }
         let near = nearest(&hyphens, known);
@@ -123,19 +120,20 @@ impl SettingKeys {
 
     /// Whether no layer can give an argument.
     fn is_for_command_line(&self, arg: &Arg) -> bool {
-        let is_word = arg.is_positional();
-        is_word
+        arg.is_positional()
             || arg.get_long().is_some_and(|long| COMMAND_LINE.contains(&long))
             || matches!(arg.get_action(), ArgAction::Help | ArgAction::Version)
     }
 
     /// Whether two flags exclude each other.
     pub(super) fn conflict(&self, one: &str, other: &str) -> bool {
-        let excludes = |one: &str, other: &str| {
-            let conflicting = self.find(one).map(|arg| self.command.get_arg_conflicts_with(arg)).unwrap_or_default();
-            conflicting.iter().any(|arg| arg.get_long() == Some(other))
-        };
-        excludes(one, other) || excludes(other, one)
+        self.excludes(one, other) || self.excludes(other, one)
+    }
+
+    /// Whether a flag itself excludes another one.
+    fn excludes(&self, flag: &str, other: &str) -> bool {
+        let Some(arg) = self.find(flag) else { return false };
+        self.command.get_arg_conflicts_with(arg).iter().any(|arg| arg.get_long() == Some(other))
     }
 
     /// Checks that each flag accepts the value in a layer, and that the layer does not contradict itself.
@@ -158,7 +156,7 @@ impl SettingKeys {
                 }
             }
         }
-        let on: Vec<&SettingValue> = values.iter().filter(|given| given.value != FlagValue::Switch(false)).collect();
+        let on: Vec<&SettingValue> = values.iter().filter(|given| given.is_on()).collect();
         for (at, one) in on.iter().enumerate() {
             if let Some(other) = on[at + 1..].iter().find(|other| self.conflict(&one.flag, &other.flag)) {
                 let (one, other) = (one.name(), other.name());
@@ -205,14 +203,15 @@ pub(super) fn wrong_value(
     });
     let failure = failure.showing(value, diagnostic);
     // A switch takes no value on the command line.
-    let flag_takes = diagnostic.corrected(value).and_then(|text| corrected(name, &format!("--{flag}"), &text));
-    match (origin, flag_takes) {
-        (_, None) => failure,
-        (Origin::Variable(name), Some(corrected)) => {
-            failure.try_next(Advice::variable(format!("{name}={}", quoted(&corrected))))
-        }
-        (_, Some(corrected)) => failure.try_next(Advice::Line(format!("{flag} = {corrected:?}"))),
+    if let Some(text) = diagnostic.corrected(value)
+        && let Some(accepted) = corrected(name, &format!("--{flag}"), &text)
+    {
+        return failure.try_next(match origin {
+            Origin::Variable(name) => Advice::variable(format!("{name}={}", quoted(&accepted))),
+            _ => Advice::Line(format!("{flag} = {accepted:?}")),
+        });
     }
+    failure
 }
 
 /// The origin of a value in a layer.
@@ -271,6 +270,11 @@ impl SettingValue {
         SettingValue { flag: flag.to_owned(), value, source, note: None, unusable: None }
     }
 
+    /// Whether it is more than a switch that is off.
+    pub(super) fn is_on(&self) -> bool {
+        self.value != FlagValue::Switch(false)
+    }
+
     /// The error that the flag of a command rejects a value.
     fn wrong(&self, name: CommandName, value: &str, diagnostic: &Diagnostic) -> Failure {
         wrong_value(name, &self.source, &self.flag, value, diagnostic)
@@ -319,81 +323,4 @@ pub(super) struct ConfigFile {
 pub(super) fn shown(text: &str) -> String {
     let plain = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || is_control(c));
     if plain { text.to_owned() } else { format!("{text:?}") }
-}
-
-/// The format that `--from` names; nothing for `auto`.
-///
-/// # Errors
-/// There is no such format.
-pub(super) fn find_format(name: &str) -> Result<Option<&'static Format>> {
-    if name == "auto" {
-        return Ok(None);
-    }
-    let format = formats::by_name(name).ok_or_else(|| {
-        let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name)).collect();
-        let diagnostic = Diagnostic::new(format!("there is no such format; there are {}", names.join(", ")));
-        wrong_name("from", name, &diagnostic.meant(nearest(name, names)), "formats")
-    })?;
-    Ok(Some(format))
-}
-
-/// The error that a flag names something that is not known. `table` lists the known names, if it is not known what was
-/// meant.
-pub(super) fn wrong_name(flag: &'static str, name: &str, diagnostic: &Diagnostic, table: &str) -> Failure {
-    let meant = diagnostic.corrected(name).map(|meant| Advice::command([format!("--{flag}"), meant]));
-    let failure = Failure::usage(format!("--{flag} {name}: {diagnostic}")).about(flag).showing(name, diagnostic);
-    failure.try_next(meant.unwrap_or_else(|| Advice::command(["list", table])))
-}
-
-/// The model that a flag names: one in the table, or another one of a known provider.
-#[derive(Debug)]
-pub(super) enum NamedModel {
-    /// A model in the table.
-    Listed(Model),
-    /// The provider, and the name of the model there.
-    Unlisted(&'static Provider, String),
-}
-
-/// The model that `--for` or `--model` names: `PROVIDER:MODEL` as it is; a name alone as its maker serves it.
-///
-/// # Errors
-/// There is no such model, and no provider is named.
-pub(super) fn find_model(flag: &'static str, name: &str) -> Result<NamedModel> {
-    if let Some(model) = models::find(&in_table(name)) {
-        return Ok(NamedModel::Listed(model));
-    }
-    let named = name.split_once(':').filter(|(_, model)| !model.is_empty());
-    if let Some((provider, model)) = named.and_then(|(provider, model)| Some((providers::by_name(provider)?, model))) {
-        return Ok(NamedModel::Unlisted(provider, model.to_owned()));
-    }
-    // Who reads the result must be known; who writes the summary need only be reachable.
-    let mut names: Vec<String> = served(name).into_iter().filter(|_| flag == "model").collect();
-    let meant = names.first().cloned().or_else(|| meant(name, near(name)));
-    names.extend(near(name));
-    let near = if names.is_empty() { String::new() } else { format!("; near names are {}", names.join(", ")) };
-    let why = format!("no such model is known{near}; PROVIDER:MODEL names any other");
-    Err(wrong_name(flag, name, &Diagnostic::new(why).meant(meant), "models").into())
-}
-
-/// The name of a model in the table, which has a provider with two APIs once.
-pub(super) fn in_table(name: &str) -> String {
-    name.replacen("openai-responses:", "openai:", 1)
-}
-
-/// The note that a model is not in the table, and its context window is not given.
-pub(super) fn unlisted(name: &str) -> String {
-    // The table has no models of Ollama.
-    let is_local = name.starts_with("ollama:");
-    let near = served(name).or_else(|| meant(name, near(name))).filter(|_| !is_local);
-    let near = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
-    format!(
-        "{name} is not in the table of models{near}: its context window and prices are unknown; --context-window N gives the window"
-    )
-}
-
-/// The nearest name; of the named provider, if it has one of `near`.
-fn meant(name: &str, near: Vec<String>) -> Option<String> {
-    let provider = name.split_once([':', '/']).map(|(provider, _)| provider);
-    let mut full = provider.into_iter().flat_map(|provider| near.iter().map(move |near| format!("{provider}:{near}")));
-    full.find(|name| models::find(name).is_some()).or_else(|| near.into_iter().next())
 }

@@ -3,12 +3,12 @@
 //! A layer is a list of flags with their values. The values that no higher layer overrides are put between the command and
 //! the words that were typed, and clap parses all of it again. So there is one place that gives values their meaning.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, FromArgMatches, Parser};
+use clap::{Arg, ArgMatches, FromArgMatches, Parser};
 
 use crate::cli::commands::{CommandName, HelpArguments};
 use crate::cli::misplaced::resembling;
@@ -17,9 +17,8 @@ use crate::compact::is_no_model;
 use crate::diagnostic::{Advice, Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::presets::PRESETS;
-use crate::settings::keys::{
-    FlagKind, FlagValue, Origin, SettingKeys, SettingValue, kind, shown, wrong_name, wrong_value,
-};
+use crate::settings::keys::{FlagKind, FlagValue, Origin, SettingKeys, SettingValue, kind, shown, wrong_value};
+use crate::settings::names::wrong_name;
 use crate::settings::sources;
 
 /// The flags of a preset: long names and values, one pair for each time a flag is given. They may depend on the higher
@@ -216,43 +215,57 @@ impl CommandLine {
         let mut file = sources::read_file(named.as_deref(), &self.keys, &variable)?;
         self.keys.check(&environment)?;
         self.keys.check(&file.values)?;
-        let typed: Vec<String> = self.typed();
-        let is_given =
-            |flag: &str| typed.iter().any(|typed| typed == flag) || environment.iter().any(|given| given.flag == flag);
+        let typed = self.typed();
+        let is_triggered = typed.iter().any(|flag| flag == "trigger") || value_of(&environment, "trigger").is_some();
         if file.disabled.is_some() {
             file.values.clear();
             file.summary_prompt = None;
-        } else if let Some(never) = file.never.take().filter(|_| !is_given("trigger")) {
+        } else if let Some(never) = file.never.take()
+            && !is_triggered
+        {
             file.disabled = Some(never);
             file.summary_prompt = None;
             // The rest still determines how tokens are counted. A summarizer that cannot be used does no harm.
             file.values.retain(|given| given.unusable.is_none());
-            file.values.iter_mut().for_each(|given| given.note = None);
+            for given in &mut file.values {
+                given.note = None;
+            }
         }
-        let summary_prompt = file.summary_prompt.take().filter(|_| !is_given("prompt-file"));
+        if typed.iter().any(|flag| flag == "prompt-file") || value_of(&environment, "prompt-file").is_some() {
+            file.summary_prompt = None;
+        }
         let above = self.merge(&typed, vec![environment.clone(), file.values.clone()]);
         let preset = self.preset(presets, &above)?;
         self.keys.check(&preset)?;
         let given = self.merge(&typed, vec![environment, file.values, preset]);
-        if let Some((given, why)) = given.iter().find_map(|given| Some((given, given.unusable.as_ref()?))) {
-            return Err(Failure::usage(format!("{}: {why}", given.source)).into());
+        for given in &given {
+            if let Some(why) = &given.unusable {
+                return Err(Failure::usage(format!("{}: {why}", given.source)).into());
+            }
         }
         // No output may replace the user's own file either, which is read where no other is named.
         let config = named.or_else(|| sources::users_own(&variable));
-        self.combine(given, summary_prompt, file.disabled, config)
+        self.combine(given, file.summary_prompt, file.disabled, config)
     }
 
     /// The flags on the command line.
     fn typed(&self) -> Vec<String> {
-        let typed = self.keys.all().filter(|(_, arg)| self.is_typed(arg.get_id().as_str()));
-        typed.map(|(name, _)| name.to_owned()).collect()
+        let mut typed = Vec::new();
+        for (name, arg) in self.keys.all() {
+            if self.is_typed(arg.get_id().as_str()) {
+                typed.push(name.to_owned());
+            }
+        }
+        typed
     }
 
     /// The first value of a flag on the command line.
     fn typed_value(&self, flag: &str) -> Option<String> {
         let id = self.keys.find(flag)?.get_id().as_str();
-        let typed = Some(id).filter(|id| self.is_typed(id))?;
-        self.matches.get_raw(typed)?.next()?.to_str().map(str::to_owned)
+        if !self.is_typed(id) {
+            return None;
+        }
+        self.matches.get_raw(id)?.next()?.to_str().map(str::to_owned)
     }
 
     fn is_typed(&self, id: &str) -> bool {
@@ -262,54 +275,71 @@ impl CommandLine {
     /// The flags of the preset that the highest layer names. `above` are the values of the layers between it and the
     /// command line.
     fn preset(&self, presets: Presets<'_>, above: &[SettingValue]) -> Result<Vec<SettingValue>> {
-        let below = above.iter().find(|given| given.flag == "preset");
+        let below = value_of(above, "preset");
         let typed = self.typed_value("preset");
-        let name = typed.as_ref().or(below.and_then(|given| given.value.texts().first()));
-        let Some(name) = name else { return Ok(vec![]) };
-        let value = |flag: &str| match self.typed_value(flag) {
-            None => above.iter().find(|given| given.flag == flag)?.value.texts().first().cloned(),
-            typed => typed,
+        let name = match (&typed, below) {
+            (Some(name), _) => name,
+            (None, Some(given)) => match given.value.texts().first() {
+                Some(name) => name,
+                None => return Ok(vec![]),
+            },
+            (None, None) => return Ok(vec![]),
         };
-        let Some(rows) = presets(name, &value) else {
+        let Some(rows) = presets(name, &|flag| self.first_text(flag, above)) else {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let why = format!("there is no such preset; there are {}", names.join(", "));
             let diagnostic = Diagnostic::new(why).meant(nearest(name, names));
-            return Err(match below.filter(|_| typed.is_none()) {
-                None => wrong_name("preset", name, &diagnostic, "presets"),
-                Some(given) => wrong_value(self.name, &given.source, "preset", name, &diagnostic),
+            return Err(match (&typed, below) {
+                (None, Some(given)) => wrong_value(self.name, &given.source, "preset", name, &diagnostic),
+                _ => wrong_name("preset", name, &diagnostic, "presets"),
             }
             .into());
         };
         let mut values: Vec<SettingValue> = Vec::new();
-        // A command has only some of the flags.
-        for (flag, text) in rows.into_iter().filter(|(flag, _)| self.keys.find(flag).is_some()) {
-            match values.iter_mut().find(|given| given.flag == flag).map(|given| &mut given.value) {
-                Some(FlagValue::Texts(texts)) => texts.push(text),
+        for (flag, text) in rows {
+            if self.keys.find(flag).is_none() {
+                // A command has only some of the flags.
+                continue;
+            }
+            match values.iter_mut().find(|given| given.flag == flag) {
+                Some(SettingValue { value: FlagValue::Texts(texts), .. }) => texts.push(text),
                 _ => values.push(SettingValue::new(flag, FlagValue::Texts(vec![text]), Origin::Preset(name.clone()))),
             }
         }
         Ok(values)
     }
 
+    /// The first value of a flag: on the command line, or else in the layers below it.
+    fn first_text(&self, flag: &str, below: &[SettingValue]) -> Option<String> {
+        if let Some(typed) = self.typed_value(flag) {
+            return Some(typed);
+        }
+        value_of(below, flag)?.value.texts().first().cloned()
+    }
+
     /// Merges layers, the highest first, below the flags on the command line.
     fn merge(&self, typed: &[String], layers: Vec<Vec<SettingValue>>) -> Vec<SettingValue> {
-        let names_who = |flags: &[String]| flags.iter().any(|flag| NAMES_SUMMARIZER.contains(&flag.as_str()));
+        // The flags that a higher layer gives, and those of them that are not switched off.
         let (mut above, mut on) = (typed.to_vec(), typed.to_vec());
         let mut merged: Vec<SettingValue> = Vec::new();
         for layer in layers {
-            let own: Vec<String> = layer.iter().map(|given| given.flag.clone()).collect();
-            let for_another = names_who(&above) && names_who(&own);
-            let set_aside = |given: &SettingValue| {
-                above.contains(&given.flag)
+            let flags_of_layer: Vec<String> = layer.iter().map(|given| given.flag.clone()).collect();
+            let is_for_another = names_summarizer(&above) && names_summarizer(&flags_of_layer);
+            let mut on_in_layer = Vec::new();
+            for given in layer {
+                let is_overridden = above.contains(&given.flag)
                     || on.iter().any(|higher| self.keys.conflict(higher, &given.flag))
-                    || for_another && SUMMARIZER.contains(&given.flag.as_str())
-            };
-            let layer: Vec<SettingValue> = layer.into_iter().filter(|given| !set_aside(given)).collect();
-            on.extend(
-                layer.iter().filter(|given| given.value != FlagValue::Switch(false)).map(|given| given.flag.clone()),
-            );
-            above.extend(own);
-            merged.extend(layer);
+                    || is_for_another && SUMMARIZER.contains(&given.flag.as_str());
+                if is_overridden {
+                    continue;
+                }
+                if given.is_on() {
+                    on_in_layer.push(given.flag.clone());
+                }
+                merged.push(given);
+            }
+            on.extend(on_in_layer);
+            above.extend(flags_of_layer);
         }
         self.without_inapplicable(merged)
     }
@@ -320,21 +350,22 @@ impl CommandLine {
         if self.name != CommandName::Compact {
             return merged;
         }
-        let is_on = |flag: &str| {
-            let of_layer = merged.iter().any(|given| given.flag == flag && given.value != FlagValue::Switch(false));
-            self.is_typed(&flag.replace('-', "_")) || of_layer
+        let prints = self.is_on("dry-run", &merged) || self.typed_value("emit").as_deref() == Some("summary");
+        let asks_endpoint = match self.first_text("model", &merged) {
+            Some(model) => !is_no_model(&model) && !self.is_on("summarizer-cmd", &merged),
+            None => false,
         };
-        let prints = is_on("dry-run") || self.typed_value("emit").as_deref() == Some("summary");
-        let typed = self.typed_value("model");
-        let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
-        let model = typed.as_ref().or(below);
-        let endpoint = !is_on("summarizer-cmd") && model.is_some_and(|model| !is_no_model(model));
         merged.retain(|given| match given.flag.as_str() {
             "json" => prints,
-            "base-url" | "api-key-env" | "request-json" => endpoint,
+            "base-url" | "api-key-env" | "request-json" => asks_endpoint,
             _ => true,
         });
         merged
+    }
+
+    /// Whether a flag is on: on the command line, or in the layers below it.
+    fn is_on(&self, flag: &str, below: &[SettingValue]) -> bool {
+        self.is_typed(&flag.replace('-', "_")) || below.iter().any(|given| given.flag == flag && given.is_on())
     }
 
     fn combine<A: FromArgMatches>(
@@ -346,22 +377,30 @@ impl CommandLine {
     ) -> Result<Resolved<A>> {
         if !given.is_empty() {
             let (program, rest) = self.words.split_at(self.words.len().min(1));
-            let below = given.iter().flat_map(SettingValue::words);
-            let words = program.iter().cloned().chain(below).chain(rest.iter().cloned());
+            let mut words = program.to_vec();
+            words.extend(given.iter().flat_map(SettingValue::words));
+            words.extend_from_slice(rest);
             self.matches = self.keys.command.try_get_matches_from_mut(words)?;
         }
         let arguments = self.arguments()?;
-        let (mut notices, mut origins) = (Vec::new(), Vec::new());
-        if self.matches.get_flag("verbose") {
+        let mut rules = rules(&self.keys, &self.matches);
+        let mut origins = Vec::new();
+        let is_verbose = self.matches.get_flag("verbose");
+        if is_verbose {
             origins = origins_of(&self.keys, &given, &self.matches);
-            origins.extend(summary_prompt.iter().map(|(_, name)| format!("the prompt is {name}")));
         }
-        let (is_quiet, colour) = (self.matches.get_flag("quiet"), self.colour());
+        if let Some((text, name)) = &summary_prompt {
+            rules.push_str(text);
+            if is_verbose {
+                origins.push(format!("the prompt is {name}"));
+            }
+        }
+        let mut notices = Vec::new();
+        let is_quiet = self.matches.get_flag("quiet");
         if !is_quiet {
             notices.extend(given.iter().filter_map(|given| given.note.clone()));
         }
-        let mut rules = rules(&self.keys, &self.matches);
-        rules.extend(summary_prompt.iter().map(|(text, _)| text.as_str()));
+        let colour = self.colour();
         let chosen = self.typed();
         Ok(Resolved {
             arguments,
@@ -377,6 +416,16 @@ impl CommandLine {
             colour,
         })
     }
+}
+
+/// The value that the first of some layers has for a flag.
+fn value_of<'v>(values: &'v [SettingValue], flag: &str) -> Option<&'v SettingValue> {
+    values.iter().find(|given| given.flag == flag)
+}
+
+/// Whether flags name a summarizer.
+fn names_summarizer(flags: &[String]) -> bool {
+    flags.iter().any(|flag| NAMES_SUMMARIZER.contains(&flag.as_str()))
 }
 
 /// The command that `help` is asked about.
@@ -403,9 +452,11 @@ fn rules(keys: &SettingKeys, matches: &ArgMatches) -> String {
     if keys.name != CommandName::Compact {
         rules.push_str(&format!("{}\n", keys.name.word()));
     }
-    for (name, arg) in keys.all().filter(|(name, _)| !ASIDE.contains(name)) {
-        let values: Vec<_> = matches.get_raw(arg.get_id().as_str()).into_iter().flatten().collect();
-        rules.push_str(&format!("{name} = {values:?}\n"));
+    for (name, arg) in keys.all() {
+        if !ASIDE.contains(&name) {
+            let values: Vec<_> = matches.get_raw(arg.get_id().as_str()).into_iter().flatten().collect();
+            rules.push_str(&format!("{name} = {values:?}\n"));
+        }
     }
     rules
 }
@@ -413,35 +464,42 @@ fn rules(keys: &SettingKeys, matches: &ArgMatches) -> String {
 /// A line for each value that is not a default.
 fn origins_of(keys: &SettingKeys, given: &[SettingValue], matches: &ArgMatches) -> Vec<String> {
     let mut lines = Vec::new();
-    for (name, arg) in keys.all().filter(|(name, _)| *name != "verbose") {
-        let id = arg.get_id().as_str();
-        let switch = kind(arg) == FlagKind::Switch;
-        let texts = || {
-            let raw = matches.get_raw(id).into_iter().flatten();
-            // A flag alone reads as a file would give it.
-            let text = |text: &OsStr| if text == NO_SUFFIX { "true".into() } else { shown(&text.to_string_lossy()) };
-            raw.map(text).collect::<Vec<_>>().join(" ")
-        };
-        match (given.iter().find(|given| given.flag == name), matches.value_source(id)) {
-            (Some(given), _) => lines.push(given.line()),
-            (None, Some(ValueSource::CommandLine)) => {
-                let value = if switch { "true".to_owned() } else { texts() };
-                lines.push(format!("{name} = {value} (from --{name})"));
-            }
-            _ => {}
+    for (name, arg) in keys.all() {
+        if name == "verbose" {
+            continue;
+        }
+        if let Some(given) = value_of(given, name) {
+            lines.push(given.line());
+        } else if matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine) {
+            lines.push(format!("{name} = {} (from --{name})", typed_values(arg, matches)));
         }
     }
     lines
 }
 
+/// The values of a flag on the command line, as a file would give them.
+fn typed_values(arg: &Arg, matches: &ArgMatches) -> String {
+    if kind(arg) == FlagKind::Switch {
+        return "true".to_owned();
+    }
+    let mut texts = Vec::new();
+    for text in matches.get_raw(arg.get_id().as_str()).into_iter().flatten() {
+        // A flag alone reads as a file would give it.
+        texts.push(if text == NO_SUFFIX { "true".to_owned() } else { shown(&text.to_string_lossy()) });
+    }
+    texts.join(" ")
+}
+
 /// Adds the origin to an error about a flag that a layer gave.
 pub(super) fn with_origin(given: &[SettingValue], error: anyhow::Error) -> anyhow::Error {
-    let of_layer = |flag: &str| given.iter().find(|given| given.flag == flag);
-    match error.downcast::<Failure>() {
-        Ok(failure) => match failure.flag.and_then(of_layer) {
-            Some(given) => failure.of(&given.source).into(),
-            None => failure.into(),
-        },
-        Err(error) => error,
+    let failure = match error.downcast::<Failure>() {
+        Ok(failure) => failure,
+        Err(error) => return error,
+    };
+    if let Some(flag) = failure.flag
+        && let Some(given) = value_of(given, flag)
+    {
+        return failure.of(&given.source).into();
     }
+    failure.into()
 }

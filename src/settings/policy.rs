@@ -27,7 +27,7 @@ use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 use crate::wording::reason;
 
-use crate::settings::keys::{NamedModel, find_model, in_table};
+use crate::settings::names::{NamedModel, find_model, in_table};
 use crate::settings::summarizer::{summarizer_kind, summarizer_model, summarizer_name, writer_provider};
 
 /// The policy of some arguments with a preset. `given` has the names of the flags that any layer gives.
@@ -46,8 +46,8 @@ pub(super) fn policy(
     let mut triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
     let mut fit = arguments.fit;
     // A known window gives the defaults.
-    let has_no_sizes = !["keep", "fit", "trigger"].iter().any(|flag| is_chosen(flag)) && preset.name.is_empty();
-    let is_by_window = context_window.is_some() && has_no_sizes;
+    let has_sizes = is_chosen("keep") || is_chosen("fit") || is_chosen("trigger") || !preset.name.is_empty();
+    let is_by_window = context_window.is_some() && !has_sizes;
     if is_by_window {
         (triggers, fit) = (vec![vec![Size::Fraction(0.85)]], Some(Size::Fraction(0.5)));
     }
@@ -60,23 +60,34 @@ pub(super) fn policy(
         None => counter(arguments, &models, preset),
     };
     let summary = summary_policy(arguments, preset, &models, counter, summary_prompt)?;
-    let archive = arguments.archive.clone();
     let archive_note = archive_note(arguments, preset)?;
+    let archive = match &arguments.archive {
+        Some(archive) => Some(archive.clone()),
+        None if preset.habits.files => Some(archive_of(first_path(arguments))),
+        None => None,
+    };
+    let budget = match context_window {
+        Some(window) if preset.habits.files => Some(presets::input_budget(window)),
+        _ => None,
+    };
+    // The systems of the presets count only messages, and a text for a paste is sent without the rest.
+    let sends_only_messages = !preset.name.is_empty() || arguments.emit == Emit::Handoff;
+    let mut pins = vec![Pin::System];
+    pins.extend(arguments.pins.iter().cloned());
     Ok(CompactionPolicy {
         cut: CutPolicy {
             triggers,
-            budget: context_window.filter(|_| preset.habits.files).map(presets::input_budget),
+            budget,
             keep: arguments.keep,
-            pins: [Pin::System].into_iter().chain(arguments.pins.clone()).collect(),
+            pins,
             typed: Vec::new(),
             pairs: arguments.pairs,
             context_window,
-            // The systems of the presets count only messages, and a text for a paste is sent without the rest.
-            overhead_tokens: arguments
-                .counting
-                .overhead_tokens
-                .or((!preset.name.is_empty() || arguments.emit == Emit::Handoff).then_some(0)),
-            // Who names a counter counts by it, and the systems of the presets compare by their own rules.
+            overhead_tokens: match arguments.counting.overhead_tokens {
+                None if sends_only_messages => Some(0),
+                given => given,
+            },
+            // Someone who names a counter counts by it, and the systems of the presets compare by their own rules.
             recorded: preset.name.is_empty()
                 && arguments.counting.counter_cmd.is_none()
                 && matches!(arguments.counting.counter, None | Some(Counter::Recorded(_))),
@@ -86,7 +97,7 @@ pub(super) fn policy(
         },
         counter,
         reader: models.reader,
-        unlisted_reader: arguments.for_model.clone().filter(|_| models.reader.is_none()),
+        unlisted_reader: if models.reader.is_none() { arguments.for_model.clone() } else { None },
         truncation: truncation(arguments.truncate_args, preset, context_window)?,
         pruning,
         fit,
@@ -95,7 +106,7 @@ pub(super) fn policy(
         thinking: arguments.thinking,
         summary,
         redact: arguments.redact.unwrap_or(Redaction::Off),
-        archive: archive.or_else(|| preset.habits.files.then(|| archive_of(first_path(arguments)))),
+        archive,
         archive_note,
         // A user who writes the words around a summary writes all of them.
         habits: SystemHabits {
@@ -121,23 +132,38 @@ struct Models {
 
 impl Models {
     fn new(arguments: &CompactArguments, preset: &Preset) -> Result<Self> {
-        let named = arguments.for_model.as_deref().map(|name| find_model("for", name)).transpose()?;
-        let (reader, unlisted) = match named {
-            Some(NamedModel::Listed(model)) => (Some(model), None),
-            Some(NamedModel::Unlisted(provider, name)) => {
-                (None, Some((provider.name, models::counter_of(provider.name, &name))))
+        let (mut reader, mut unlisted) = (None, None);
+        if let Some(name) = &arguments.for_model {
+            match find_model("for", name)? {
+                NamedModel::Listed(model) => reader = Some(model),
+                NamedModel::Unlisted(provider, name) => {
+                    unlisted = Some((provider.name, models::counter_of(provider.name, &name)));
+                }
             }
-            None => (None, None),
+        }
+        let writer = match &arguments.model {
+            Some(name) => models::find(&in_table(name)),
+            None => None,
         };
-        let writer = arguments.model.as_deref().and_then(|name| models::find(&in_table(name)));
         // The systems of the presets have one model, which reads the result and summarizes.
-        let known = reader.or(writer.filter(|_| preset.habits.langchain));
+        let known = if preset.habits.langchain { reader.or(writer) } else { reader };
         Ok(Models { reader, unlisted, writer, known })
     }
 
     /// The provider of the model whose window and counter apply.
     fn provider(&self) -> Option<&'static str> {
-        self.unlisted.map(|(provider, _)| provider).or(self.known.map(|model| model.provider))
+        match (self.unlisted, self.known) {
+            (Some((provider, _)), _) => Some(provider),
+            (None, known) => Some(known?.provider),
+        }
+    }
+
+    /// The counter of that model.
+    fn counter(&self) -> Option<Counter> {
+        match (self.unlisted, self.known) {
+            (Some((_, counter)), _) => Some(counter),
+            (None, known) => Some(known?.counter()),
+        }
     }
 }
 
@@ -185,9 +211,7 @@ fn summary_policy(
 /// The counter: the user's, or that of the model that reads the result. The systems of the presets estimate by
 /// characters, whichever model they have.
 fn counter(arguments: &CompactArguments, models: &Models, preset: &Preset) -> Counter {
-    let of_listed = models.known.map(|model| model.counter());
-    let of_model = models.unlisted.map(|(_, counter)| counter).or(of_listed);
-    let counter = match (arguments.counting.counter, of_model) {
+    let counter = match (arguments.counting.counter, models.counter()) {
         // The factor is that of the model, wherever it is known.
         (Some(Counter::Estimate(_)), Some(estimate @ Counter::Estimate(_))) => estimate,
         (Some(given), _) => given,
@@ -229,10 +253,12 @@ fn pruning(arguments: &CompactArguments, fit: Option<Size>, context_window: Opti
         choices.push(Choice::All);
     }
     let rules = chosen(&choices);
-    match rules.iter().find(|rule| rule.needs_window() && context_window.is_none()) {
-        Some(rule) => Err(unknown_window("prune", &rule.to_string())),
-        None => Ok(Pruning { rules, except: arguments.prune_except.clone() }),
+    if context_window.is_none()
+        && let Some(rule) = rules.iter().find(|rule| rule.needs_window())
+    {
+        return Err(unknown_window("prune", &rule.to_string()));
     }
+    Ok(Pruning { rules, except: arguments.prune_except.clone() })
 }
 
 /// When `DeepAgents` cuts the arguments of tools. It has its own sizes for that, and cuts those of two tools only.
@@ -288,10 +314,12 @@ fn archive_of(path: Option<&Path>) -> PathBuf {
 
 /// Where it would keep the history of one of several inputs, whose names may differ only in their folders.
 pub(crate) fn archive_among(path: &Path) -> PathBuf {
-    let folders = path.parent().into_iter().flat_map(Path::components);
-    let named: PathBuf = folders.filter(|part| matches!(part, Component::Normal(_))).collect();
+    let mut folders = PathBuf::new();
+    if let Some(parent) = path.parent() {
+        folders.extend(parent.components().filter(|part| matches!(part, Component::Normal(_))));
+    }
     let file = archive_of(Some(path));
-    file.parent().unwrap_or(Path::new("")).join(named).join(file.file_name().unwrap_or_default())
+    file.parent().unwrap_or(Path::new("")).join(folders).join(file.file_name().unwrap_or_default())
 }
 
 fn check_fractions(
@@ -300,18 +328,28 @@ fn check_fractions(
     fit: Option<Size>,
     context_window: Option<u64>,
 ) -> Result<()> {
-    let of_trigger = triggers.iter().flatten().map(|size| ("trigger", *size));
-    let others = [("keep", arguments.keep)].into_iter().chain(fit.map(|size| ("fit", size)));
-    let of_pins = arguments.pins.iter().filter_map(|pin| match pin {
-        Pin::User(size) => size.map(|size| ("pin", size)),
-        _ => None,
-    });
-    let fraction = of_trigger.chain(others).chain(of_pins).find(|(_, size)| matches!(size, Size::Fraction(_)));
-    match (fraction, context_window) {
-        (Some(("pin", size)), None) => Err(unknown_window("pin", &format!("user:{size}"))),
-        (Some((flag, size)), None) => Err(unknown_window(flag, &size.to_string())),
-        _ => Ok(()),
+    if context_window.is_some() {
+        return Ok(());
     }
+    let mut sizes: Vec<(&str, Size)> = Vec::new();
+    for size in triggers.iter().flatten() {
+        sizes.push(("trigger", *size));
+    }
+    sizes.push(("keep", arguments.keep));
+    if let Some(size) = fit {
+        sizes.push(("fit", size));
+    }
+    for (flag, size) in sizes {
+        if matches!(size, Size::Fraction(_)) {
+            return Err(unknown_window(flag, &size.to_string()));
+        }
+    }
+    for pin in &arguments.pins {
+        if let Pin::User(Some(size @ Size::Fraction(_))) = pin {
+            return Err(unknown_window("pin", &format!("user:{size}")));
+        }
+    }
+    Ok(())
 }
 
 /// The error that a fraction needs a known context window.
@@ -341,28 +379,50 @@ fn template(
         let why = "--focus: --model none writes no summary; leave one of them out";
         return Err(Failure::usage(why).about("focus").into());
     }
-    let parsed = |name: &str, text: &str| {
-        let parse = |focus| Template::parse(text, recipe.template, focus);
-        let template = parse(focus).map_err(|what| Failure::usage(format!("{name} {what}")))?;
-        // A model is told of it in the prompt alone.
-        let is_told = summarizer_kind(arguments) == SummarizerKind::Embedded
-            || focus.is_none()
-            || parse(None).is_ok_and(|other| other.around() != template.around());
-        let why = format!("--focus: {name} has no {{focus}}, which is where it goes; leave one of them out");
-        if is_told { Ok(template) } else { Err(Failure::usage(why)) }
-    };
+    let is_embedded = summarizer_kind(arguments) == SummarizerKind::Embedded;
     if let Some((text, name)) = summary_prompt {
-        return Ok((parsed(&name, &text)?, Some("summary_prompt")));
+        let template = checked_template(&name, &text, recipe, focus, is_embedded)?;
+        return Ok((template, Some("summary_prompt")));
     }
     let Some(path) = &arguments.prompt_file else {
         return Ok((Template::built_in(recipe.built_in, asked_tokens, focus), None));
     };
-    let text = fs::read_to_string(path).map_err(|error| {
-        let message = format!("--prompt-file {} cannot be read: {}", path.display(), reason(&error));
-        Failure::usage(message).about("prompt-file")
-    })?;
     let name = format!("--prompt-file {}", path.display());
-    let template =
-        parsed(&name, text.trim_start_matches('\u{feff}')).map_err(|failure| failure.about("prompt-file"))?;
-    Ok((template, Some("--prompt-file")))
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            let message = format!("{name} cannot be read: {}", reason(&error));
+            return Err(Failure::usage(message).about("prompt-file").into());
+        }
+    };
+    let text = text.trim_start_matches('\u{feff}');
+    match checked_template(&name, text, recipe, focus, is_embedded) {
+        Ok(template) => Ok((template, Some("--prompt-file"))),
+        Err(failure) => Err(failure.about("prompt-file").into()),
+    }
+}
+
+/// The template in a text. `name` names the text for errors.
+fn checked_template(
+    name: &str,
+    text: &str,
+    recipe: &Recipe,
+    focus: Option<&str>,
+    is_embedded: bool,
+) -> Result<Template, Failure> {
+    let template = match Template::parse(text, recipe.template, focus) {
+        Ok(template) => template,
+        Err(what) => return Err(Failure::usage(format!("{name} {what}"))),
+    };
+    // The embedded summarizer knows the focus without a prompt, a model only by it.
+    if focus.is_none() || is_embedded {
+        return Ok(template);
+    }
+    match Template::parse(text, recipe.template, None) {
+        Ok(unfocused) if unfocused.around() != template.around() => Ok(template),
+        _ => {
+            let why = format!("--focus: {name} has no {{focus}}, which is where it goes; leave one of them out");
+            Err(Failure::usage(why))
+        }
+    }
 }

@@ -15,8 +15,8 @@ use crate::files::agent_homes::head_of;
 use crate::files::input;
 use crate::files::open_files::OpenFiles;
 use crate::plan::size::whole;
-use crate::settings::keys::find_format;
 use crate::settings::layers::CommandLine;
+use crate::settings::names::find_format;
 use crate::tokens::models;
 use crate::transcript::framing;
 use crate::transcript::named_models::model_of;
@@ -69,20 +69,20 @@ struct NewestSession {
 
 /// Finds the newest session of an agent. Those of its sub-agents do not count.
 fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> Result<NewestSession> {
-    let files = find_format(agent)?.and_then(|format| format.session_files.as_ref());
-    let folder = files.zip(files.and_then(|files| folder_of(files, variable)));
-    let Some((files, folder)) = folder else {
-        let why = format!("--latest {agent}: nobody says where your folder is; set HOME");
-        return Err(Failure::unreadable(why).into());
+    let Some(files) = find_format(agent)?.and_then(|format| format.session_files.as_ref()) else {
+        return Err(unknown_folder(agent).into());
     };
+    let Some(folder) = folder_of(files, &variable) else { return Err(unknown_folder(agent).into()) };
     let mut sessions: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in WalkDir::new(&folder).into_iter().flatten() {
         let is_named = entry.file_name().to_str().is_some_and(files.is_session);
-        let is_session = entry.file_type().is_file() && is_named && is_in_folder(entry.path(), files.parent);
-        let Some(metadata) = entry.metadata().ok().filter(|metadata| is_session && metadata.len() > 0) else {
+        if !entry.file_type().is_file() || !is_named || !is_in_folder(entry.path(), files.parent) {
             continue;
-        };
-        sessions.push((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), entry.into_path()));
+        }
+        let Ok(metadata) = entry.metadata() else { continue };
+        if metadata.len() > 0 {
+            sessions.push((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), entry.into_path()));
+        }
     }
     sessions.sort();
     let open_files = OpenFiles::default();
@@ -110,6 +110,10 @@ fn newest_session(agent: &str, variable: impl Fn(&str) -> Option<OsString>) -> R
     Err(Failure::unreadable(why).into())
 }
 
+fn unknown_folder(agent: &str) -> Failure {
+    Failure::unreadable(format!("--latest {agent}: nobody says where your folder is; set HOME"))
+}
+
 /// Whether a file is in a folder of this name, if there is one.
 fn is_in_folder(file: &Path, name: Option<&str>) -> bool {
     let Some(name) = name else { return true };
@@ -117,15 +121,23 @@ fn is_in_folder(file: &Path, name: Option<&str>) -> bool {
 }
 
 /// The folder of an agent's sessions.
-fn folder_of(files: &SessionFiles, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let named = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+fn folder_of(files: &SessionFiles, variable: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     if !files.variable.is_empty()
-        && let Some(own) = named(files.variable)
+        && let Some(home_of_agent) = path_in(variable(files.variable))
     {
-        return Some(own.join(files.folder));
+        return Some(home_of_agent.join(files.folder));
     }
-    let home = named("HOME").or_else(|| named("USERPROFILE"))?;
+    let home = match path_in(variable("HOME")) {
+        Some(home) => home,
+        None => path_in(variable("USERPROFILE"))?,
+    };
     Some(home.join(files.home).join(files.folder))
+}
+
+/// The path in the value of a variable. An empty variable counts as not set.
+fn path_in(value: Option<OsString>) -> Option<PathBuf> {
+    let value = value?;
+    if value.is_empty() { None } else { Some(value.into()) }
 }
 
 /// The flags that `--rescue` stands for, without those that were given, and a sentence about the size that it chose.
@@ -185,15 +197,17 @@ fn free_suffix(path: &Path) -> String {
 
 /// Half of the context window of the model that reads a session, and what it is half of.
 fn rescued_tokens(command_line: &CommandLine, path: &Path) -> (u64, String) {
-    if let Some(window) = command_line.typed_text("context-window").and_then(|tokens| whole(&tokens).ok()) {
+    if let Some(tokens) = command_line.typed_text("context-window")
+        && let Ok(window) = whole(&tokens)
+    {
         return (window / 2, "half of the window".to_owned());
     }
-    let model = command_line.typed_text("for").or_else(|| model_of_session(path));
-    let known = model.as_ref().and_then(|model| models::find(model));
-    match (model, known) {
-        (Some(model), Some(known)) => (known.context_window / 2, format!("half of the window of {model}")),
-        (Some(model), None) => (RESCUED_TOKENS, format!("as the window of {model} is not known")),
-        (None, _) => (RESCUED_TOKENS, "as the session names no model".to_owned()),
+    let Some(model) = command_line.typed_text("for").or_else(|| model_of_session(path)) else {
+        return (RESCUED_TOKENS, "as the session names no model".to_owned());
+    };
+    match models::find(&model) {
+        Some(known) => (known.context_window / 2, format!("half of the window of {model}")),
+        None => (RESCUED_TOKENS, format!("as the window of {model} is not known")),
     }
 }
 

@@ -1,6 +1,5 @@
 //! The settings of `slim`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -11,7 +10,7 @@ use crate::compact::CompactionPolicy;
 use crate::diagnostic::Advice;
 use crate::exit::Failure;
 use crate::plan::size::Size;
-use crate::settings::keys::find_format;
+use crate::settings::names::find_format;
 use crate::settings::{InputSettings, LargeFiles, Volume, volume};
 
 /// The settings of `slim`.
@@ -37,8 +36,7 @@ impl SlimSettings {
     /// No path is named, or the format is not known.
     pub(super) fn new(arguments: SlimArguments, typed: Typed) -> Result<Self> {
         let SlimArguments { paths, dry_run, older, no_archive, force, reading, general } = arguments;
-        let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
-        if paths.is_empty() || paths.iter().any(is_stdin) {
+        if paths.is_empty() || paths.iter().any(|path| path.as_os_str() == "-") {
             let mut words = typed.words.get(1..).unwrap_or_default().to_vec();
             words.retain(|word| word != "-");
             words.push(".".to_owned());

@@ -45,7 +45,9 @@ pub(super) fn read_environment(
     for (flag, arg) in keys.all() {
         for name in variables_of(keys, flag) {
             let Some(text) = variable(&name) else { continue };
-            let text = text.into_string().map_err(|_| Failure::usage(format!("{name}: the variable is not UTF-8")))?;
+            let Ok(text) = text.into_string() else {
+                return Err(Failure::usage(format!("{name}: the variable is not UTF-8")).into());
+            };
             if text.trim().is_empty() {
                 continue;
             }
@@ -77,14 +79,14 @@ fn value_of_variable(
     text: String,
     source: &Origin,
 ) -> Result<FlagValue, Failure> {
-    Ok(match kind(arg) {
-        FlagKind::Switch => {
-            let on = switch(&text).map_err(|why| wrong_value(name, source, flag, &text, &Diagnostic::new(why)))?;
-            FlagValue::Switch(on)
+    Ok(match (kind(arg), switch(&text)) {
+        (FlagKind::Switch | FlagKind::Optional, Some(on)) => FlagValue::Switch(on),
+        (FlagKind::Switch, None) => {
+            let diagnostic = Diagnostic::new("expected 1, true or yes, or 0, false or no");
+            return Err(wrong_value(name, source, flag, &text, &diagnostic));
         }
-        FlagKind::Optional => switch(&text).map_or_else(|_| FlagValue::Texts(vec![text]), FlagValue::Switch),
-        FlagKind::One | FlagKind::Object => FlagValue::Texts(vec![text]),
-        FlagKind::Many => FlagValue::Texts(rules(name, flag, &text)),
+        (FlagKind::Optional, None) | (FlagKind::One | FlagKind::Object, _) => FlagValue::Texts(vec![text]),
+        (FlagKind::Many, _) => FlagValue::Texts(rules(name, flag, &text)),
     })
 }
 
@@ -95,9 +97,10 @@ const OTHERS: [&str; 3] = ["BIN", "NO_ARCHIVE", "PYTHON"];
 pub(super) fn misspelled(variables: impl Iterator<Item = OsString>) -> Vec<String> {
     let mut notes = Vec::new();
     let mut known: Option<Vec<String>> = None;
-    for name in variables.filter_map(|name| name.into_string().ok()) {
-        let Some(rest) = name.strip_prefix(PREFIX).filter(|rest| !rest.is_empty()) else { continue };
-        if OTHERS.contains(&rest) {
+    for name in variables {
+        let Ok(name) = name.into_string() else { continue };
+        let Some(rest) = name.strip_prefix(PREFIX) else { continue };
+        if rest.is_empty() || OTHERS.contains(&rest) {
             continue;
         }
         let known = known.get_or_insert_with(known_variables);
@@ -114,11 +117,14 @@ pub(super) fn misspelled(variables: impl Iterator<Item = OsString>) -> Vec<Strin
 
 /// The variables of all commands.
 fn known_variables() -> Vec<String> {
+    let mut commands = vec![CommandName::Compact];
+    commands.extend(CommandName::NAMED.into_iter().filter(|name| name.has_settings()));
     let mut known = Vec::new();
-    let named = CommandName::NAMED.into_iter().filter(|name| name.has_settings());
-    for keys in [CommandName::Compact].into_iter().chain(named).map(SettingKeys::of) {
-        let flags = keys.all().map(|(flag, _)| flag);
-        known.extend(flags.filter_map(|flag| variables_of(&keys, flag).into_iter().next()));
+    for command in commands {
+        let keys = SettingKeys::of(command);
+        for (flag, _) in keys.all() {
+            known.extend(variables_of(&keys, flag).into_iter().next());
+        }
     }
     known
 }
@@ -131,10 +137,15 @@ fn variable_of(flag: &str) -> String {
 /// Splits the rules of a variable. Of several lines, one with a pattern is one rule, white space included.
 fn rules(name: CommandName, flag: &str, text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let is_one = |line: &str| lines.len() > 1 && line.starts_with("match:");
-    let rules =
-        lines.iter().map(|line| if is_one(line) { vec![(*line).to_owned()] } else { rules_of_line(name, flag, line) });
-    rules.flatten().collect()
+    let mut rules = Vec::new();
+    for line in &lines {
+        if lines.len() > 1 && line.starts_with("match:") {
+            rules.push((*line).to_owned());
+        } else {
+            rules.extend(rules_of_line(name, flag, line));
+        }
+    }
+    rules
 }
 
 /// Splits the rules of a line at white space. A word that is not a rule belongs to the rule before it where that takes
@@ -148,23 +159,24 @@ fn rules_of_line(name: CommandName, flag: &str, text: &str) -> Vec<String> {
         end = start + word.len();
         // A word that is nearly a rule is an error, which is reported.
         let is_rule = corrected(name, &flag, word).is_some();
-        let is_accepted = |rule: &str| corrected(name, &flag, rule).as_deref() == Some(rule);
-        match rules.last_mut() {
-            Some(rule) if !is_rule && is_accepted(&text[rule.start..end]) => rule.end = end,
-            _ => rules.push(start..end),
+        if !is_rule && let Some(rule) = rules.last_mut() {
+            let joined = &text[rule.start..end];
+            if corrected(name, &flag, joined).as_deref() == Some(joined) {
+                rule.end = end;
+                continue;
+            }
         }
+        rules.push(start..end);
     }
     rules.into_iter().map(|rule| text[rule].to_owned()).collect()
 }
 
-fn switch(text: &str) -> Result<bool, &'static str> {
-    let is_one_of = |words: [&str; 3]| words.iter().any(|word| word.eq_ignore_ascii_case(text.trim()));
-    if is_one_of(["1", "true", "yes"]) {
-        Ok(true)
-    } else if is_one_of(["0", "false", "no"]) {
-        Ok(false)
-    } else {
-        Err("expected 1, true or yes, or 0, false or no")
+/// Whether a text switches a flag on or off; nothing where it says neither.
+fn switch(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" => Some(true),
+        "0" | "false" | "no" => Some(false),
+        _ => None,
     }
 }
 
@@ -186,30 +198,40 @@ pub(super) fn read_file(
         return Ok(ConfigFile::default());
     };
     let name = path.display().to_string();
-    let wrong = |what: String| Failure::usage(format!("{name}: {what}"));
-    let text = match text(&path) {
-        Ok(text) => text,
+    let bytes = match beginning_of(&path) {
+        Ok(bytes) => bytes,
         Err(error) if named.is_none() && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(ConfigFile::default());
         }
         Err(error) => return Err(Failure::usage(format!("--config {name} cannot be read: {}", reason(&error))).into()),
     };
-    let text = text.map_err(wrong)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        let what = format!("this is not a config file: it has more than {MOST_BYTES} bytes");
+        return Err(wrong_file(&name, &what).into());
+    }
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(wrong_file(&name, "this is not a config file: it is not UTF-8").into());
+    };
     let text = text.trim_start_matches('\u{feff}');
     let is_yaml =
         path.extension().is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"));
     if !is_yaml {
-        return Ok(settings(&name, toml(text, wrong)?, keys)?);
+        return Ok(settings(&name, toml(&name, text)?, keys)?);
     }
-    match yaml(text).map_err(wrong)? {
+    match yaml(text).map_err(|what| wrong_file(&name, &what))? {
         Json::Null => Ok(ConfigFile::default()),
         Json::Object(map) => match map.get(deerflow::SECTION) {
             Some(Json::Object(section)) => Ok(of_deerflow(&name, section, map.get(deerflow::MODELS), keys, &variable)?),
             Some(Json::Null) => Ok(of_deerflow(&name, &Map::new(), None, keys, &variable)?),
             _ => Ok(settings(&name, map, keys)?),
         },
-        _ => Err(wrong("expected settings, one a line, as in `keep: messages:6`".to_owned()).into()),
+        _ => Err(wrong_file(&name, "expected settings, one a line, as in `keep: messages:6`").into()),
     }
+}
+
+/// The error that something in a config file is wrong.
+fn wrong_file(name: &str, what: &str) -> Failure {
+    Failure::usage(format!("{name}: {what}"))
 }
 
 /// The settings of `DeerFlow`'s file. A command has those of its flags, whether or not the file compacts.
@@ -223,48 +245,56 @@ fn of_deerflow(
     let is_provider = |name: &str| providers::by_name(name).is_some();
     let deerflow::Config { flags, summary_prompt, disabled, never } =
         deerflow::read(&deerflow::ConfigSection { file, keys: section, models, variable, is_provider })?;
-    let values = flags.into_iter().map(|deerflow::FlagOfConfig { flag, values, note, unusable }| SettingValue {
-        note,
-        unusable,
-        ..SettingValue::new(flag, FlagValue::Texts(values), Origin::File(file.to_owned()))
-    });
+    let mut values = Vec::new();
+    for deerflow::FlagOfConfig { flag, values: texts, note, unusable } in flags {
+        if keys.name == CommandName::Compact || keys.inherits(flag) {
+            let value = SettingValue::new(flag, FlagValue::Texts(texts), Origin::File(file.to_owned()));
+            values.push(SettingValue { note, unusable, ..value });
+        }
+    }
     if keys.name != CommandName::Compact {
-        let values = values.filter(|given| keys.inherits(&given.flag)).collect();
         return Ok(ConfigFile { values, ..ConfigFile::default() });
     }
-    Ok(ConfigFile { values: values.collect(), summary_prompt, disabled, never })
+    Ok(ConfigFile { values, summary_prompt, disabled, never })
 }
 
 /// The path of the user's own file.
 pub(super) fn users_own(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let config = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))?;
+    let config = match folder_in(variable("XDG_CONFIG_HOME")) {
+        Some(config) => config,
+        None => folder_in(variable("HOME"))?.join(".config"),
+    };
     Some(config.join("tcompact").join("config.toml"))
 }
 
-/// The text of a file, or why it is not a config file.
-fn text(path: &Path) -> std::io::Result<Result<String, String>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Ok(Err(format!("this is not a config file: it has more than {MOST_BYTES} bytes")));
-    }
-    Ok(String::from_utf8(bytes).map_err(|_| "this is not a config file: it is not UTF-8".to_owned()))
+/// The folder in the value of a variable, which counts only if its path is absolute.
+fn folder_in(value: Option<OsString>) -> Option<PathBuf> {
+    let folder = PathBuf::from(value?);
+    if folder.is_absolute() { Some(folder) } else { None }
 }
 
-/// Parses TOML. `wrong` adds the name of the file to an error, which shows the line if it is known.
-fn toml(text: &str, wrong: impl Fn(String) -> Failure) -> Result<Map<String, Json>, Failure> {
-    toml::from_str(text).map_err(|error| {
-        let what = format!("not TOML: {}", one_line(error.message()));
-        let Some((span, before)) = error.span().and_then(|span| Some((span.clone(), text.get(..span.start)?))) else {
-            return wrong(what);
-        };
-        let start = before.rfind('\n').map_or(0, |at| at + 1);
-        let (number, column) = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
-        let line = text[start..].lines().next().unwrap_or_default();
-        let at = (span.start - start).min(line.len())..(span.end - start).min(line.len());
-        wrong(format!("{what} (line {number} column {column})")).showing(line, &Diagnostic::new("").at(at))
-    })
+/// The bytes of a file, up to one more than a config file can have.
+fn beginning_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Parses TOML. An error shows the line if it is known.
+fn toml(name: &str, text: &str) -> Result<Map<String, Json>, Failure> {
+    let error = match toml::from_str(text) {
+        Ok(map) => return Ok(map),
+        Err(error) => error,
+    };
+    let what = format!("not TOML: {}", one_line(error.message()));
+    let Some(span) = error.span() else { return Err(wrong_file(name, &what)) };
+    let Some(before) = text.get(..span.start) else { return Err(wrong_file(name, &what)) };
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let (number, column) = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let at = (span.start - start).min(line.len())..(span.end - start).min(line.len());
+    let failure = wrong_file(name, &format!("{what} (line {number} column {column})"));
+    Err(failure.showing(line, &Diagnostic::new("").at(at)))
 }
 
 fn yaml(text: &str) -> Result<Json, String> {
@@ -275,10 +305,11 @@ fn yaml(text: &str) -> Result<Json, String> {
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_REPLAYED },
         with_snippet: false,
     };
-    serde_saphyr::from_str_with_options(text, options)
-        // What its reader could be told is of no use to the user.
-        .map_err(|error| error.to_string().replace(", set DuplicateKeyPolicy in Options if acceptable", ""))
-        .map_err(|error| format!("not YAML that can be read: {}", one_line(&error)))
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        // The library's advice to its callers is of no use to the user.
+        let what = error.to_string().replace(", set DuplicateKeyPolicy in Options if acceptable", "");
+        format!("not YAML that can be read: {}", one_line(&what))
+    })
 }
 
 /// The settings of a file for a command. Its keys are the flags of compaction, and commands with their flags below them.
@@ -286,15 +317,16 @@ fn settings(file: &str, map: Map<String, Json>, keys: &SettingKeys) -> Result<Co
     let mut of_command = Vec::new();
     let mut settings = Map::new();
     for (key, json) in map {
-        let command = CommandName::of_word(key.as_ref()).filter(|command| command.has_settings());
-        match (command, json) {
-            (Some(command), Json::Object(table)) => {
+        match (CommandName::of_word(key.as_ref()), json) {
+            (Some(command), Json::Object(table)) if command.has_settings() => {
                 let values = values_of_table(&format!("{file} [{key}]"), table, &SettingKeys::of(command))?;
                 if command == keys.name {
                     of_command = values;
                 }
             }
-            (_, json) => drop(settings.insert(key, json)),
+            (_, json) => {
+                settings.insert(key, json);
+            }
         }
     }
     let mut values = values_of_table(file, settings, &SettingKeys::of(CommandName::Compact))?;
@@ -309,22 +341,38 @@ fn settings(file: &str, map: Map<String, Json>, keys: &SettingKeys) -> Result<Co
 fn values_of_table(place: &str, table: Map<String, Json>, keys: &SettingKeys) -> Result<Vec<SettingValue>, Failure> {
     let mut values = Vec::new();
     for (key, json) in table {
-        let wrong = |what: String| Failure::usage(format!("{place}: {what}"));
-        let kind = keys.kind_of(&key).map_err(|diagnostic| wrong(diagnostic.to_string()).showing(&key, &diagnostic))?;
-        let value =
-            value(kind, json).map_err(|(found, wanted)| wrong(format!("{key} = {found}: expected {wanted}")))?;
+        let kind = match keys.kind_of(&key) {
+            Ok(kind) => kind,
+            Err(diagnostic) => return Err(wrong_file(place, &diagnostic.to_string()).showing(&key, &diagnostic)),
+        };
+        let value = match value(kind, json) {
+            Ok(value) => value,
+            Err(Unexpected { found, wanted }) => {
+                return Err(wrong_file(place, &format!("{key} = {found}: expected {wanted}")));
+            }
+        };
         values.push(SettingValue::new(&key, value, Origin::File(place.to_owned())));
     }
     Ok(values)
 }
 
-/// The value of a key, or what was found and what is expected.
-fn value(kind: FlagKind, json: Json) -> Result<FlagValue, (String, &'static str)> {
-    let scalar = |json: Json| match json {
+/// A value that a key cannot have.
+struct Unexpected {
+    found: String,
+    wanted: &'static str,
+}
+
+/// The text of a string or a number.
+fn scalar(json: Json, wanted: &'static str) -> Result<String, Unexpected> {
+    match json {
         Json::String(text) => Ok(text),
         Json::Number(number) => Ok(number.to_string()),
-        other => Err(found(&other)),
-    };
+        other => Err(Unexpected { found: found(&other), wanted }),
+    }
+}
+
+/// The value of a key.
+fn value(kind: FlagKind, json: Json) -> Result<FlagValue, Unexpected> {
     let wanted = match kind {
         FlagKind::Switch => "true or false",
         FlagKind::Many => "a string, a number or a list of them that is not empty",
@@ -335,12 +383,17 @@ fn value(kind: FlagKind, json: Json) -> Result<FlagValue, (String, &'static str)
     let texts = match (kind, json) {
         (FlagKind::Switch | FlagKind::Optional, Json::Bool(on)) => return Ok(FlagValue::Switch(on)),
         (FlagKind::Many, Json::Array(items)) if !items.is_empty() => {
-            let texts: Result<Vec<String>, String> = items.into_iter().map(scalar).collect();
-            texts.map_err(|found| (found, "a string or number in each place of the list"))?
+            let mut texts = Vec::new();
+            for item in items {
+                texts.push(scalar(item, "a string or number in each place of the list")?);
+            }
+            texts
         }
         (FlagKind::Object, table @ Json::Object(_)) => vec![table.to_string()],
-        (FlagKind::Switch, other) | (FlagKind::Object, other @ Json::Number(_)) => return Err((found(&other), wanted)),
-        (_, other) => vec![scalar(other).map_err(|found| (found, wanted))?],
+        (FlagKind::Switch, other) | (FlagKind::Object, other @ Json::Number(_)) => {
+            return Err(Unexpected { found: found(&other), wanted });
+        }
+        (_, other) => vec![scalar(other, wanted)?],
     };
     Ok(FlagValue::Texts(texts))
 }

@@ -1,12 +1,10 @@
 //! The summarizer: the embedded one, a command, or a model at an endpoint with its key.
-//!
-//! Also checks which members `--request-json` may change.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use reqwest::Url;
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use crate::cli::{CompactArguments, is_variable_name};
 use crate::compact::{EXTRACTIVE, NOBODY, SUMMARY_TOKENS, SummarizerKind, SummarizerModel, is_no_model};
@@ -20,8 +18,9 @@ use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
 use crate::llm::retry::RetryPolicy;
 use crate::llm::secret::Secret;
 use crate::presets::recipe::Recipe;
-use crate::redact::is_secret_name;
-use crate::settings::keys::{SettingValue, find_model, in_table, wrong_name};
+use crate::settings::keys::SettingValue;
+use crate::settings::names::{find_model, in_table, wrong_name};
+use crate::settings::request_json::check_request_json;
 use crate::summary::exchange::THOUGHTS;
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
@@ -41,22 +40,17 @@ pub(super) fn summarizer(
         let advice = Advice::command(["--api-key-env", "OPENAI_API_KEY"]);
         return Err(Failure::usage(message).about("api-key-env").try_next(advice).into());
     }
-    let of_endpoint = [
-        ("base-url", arguments.base_url.is_some()),
-        ("api-key-env", arguments.api_key_env.is_some()),
-        ("request-json", arguments.request_json.is_some()),
-    ];
-    let of_endpoint = of_endpoint.iter().find_map(|(flag, is_given)| is_given.then_some(flag));
-    if let (Some(_), Some(flag)) = (&arguments.summarizer_cmd, of_endpoint) {
-        let message = format!("--{flag}: --summarizer-cmd uses no address; leave one of them out");
-        return Err(Failure::usage(message).about(flag).into());
-    }
+    let endpoint_flag = endpoint_flag(arguments);
     if let Some(command) = &arguments.summarizer_cmd {
+        if let Some(flag) = endpoint_flag {
+            let message = format!("--{flag}: --summarizer-cmd uses no address; leave one of them out");
+            return Err(Failure::usage(message).about(flag).into());
+        }
         return Ok(Summarizer::Command(command.clone(), timeout, Limiter::new(arguments.rate)));
     }
     let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
     if is_no_model(name) {
-        if let Some(flag) = of_endpoint {
+        if let Some(flag) = endpoint_flag {
             let who = if name == NOBODY { "--model none" } else { "the embedded summarizer" };
             let message = format!("--{flag}: {who} sends no requests; name a model with --model");
             return Err(Failure::usage(message).about(flag).into());
@@ -66,12 +60,28 @@ pub(super) fn summarizer(
     let (provider, model) = provider_and_model(name)?;
     let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url), provider)?;
     let key = key(arguments, asks, provider, variable)?;
-    let request_json = arguments.request_json.clone().map(|given| given.0).unwrap_or_default();
+    let request_json = match &arguments.request_json {
+        Some(given) => given.0.clone(),
+        None => Map::new(),
+    };
     check_request_json(&request_json)?;
     let patience = RetryPolicy { retries: arguments.retries, persistence: recipe.patience };
     let client = HttpClient::new(timeout, patience, arguments.rate);
     let endpoint = Endpoint { provider, model: model.to_owned(), base_url, key, request_json };
     Ok(Summarizer::Endpoint(endpoint, Box::new(client)))
+}
+
+/// The first flag that only a model at an endpoint can use.
+fn endpoint_flag(arguments: &CompactArguments) -> Option<&'static str> {
+    if arguments.base_url.is_some() {
+        Some("base-url")
+    } else if arguments.api_key_env.is_some() {
+        Some("api-key-env")
+    } else if arguments.request_json.is_some() {
+        Some("request-json")
+    } else {
+        None
+    }
 }
 
 /// The kind of summarizer, on which the compaction depends.
@@ -99,26 +109,34 @@ pub(super) fn summarizer_name(arguments: &CompactArguments) -> String {
 
 /// Checks that an address can be followed by a path, and holds no secret: messages show it.
 fn base_url(text: &str, provider: &Provider) -> Result<String> {
-    let wrong = |what: &str| {
-        let failure = Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1")).about("base-url");
-        let address = with_scheme(text, provider).unwrap_or_else(|| "http://localhost:8080/v1".to_owned());
-        failure.try_next(Advice::command(["--base-url", &address]))
+    let url = match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.host().is_some() => url,
+        _ => {
+            let why = "an address begins with http:// or https:// and has a host";
+            return Err(wrong_base_url(text, provider, why).into());
+        }
     };
-    let is_address = |url: &Url| matches!(url.scheme(), "http" | "https") && url.host().is_some();
-    let url = Url::parse(text).ok().filter(is_address);
-    let url = url.ok_or_else(|| wrong("an address begins with http:// or https:// and has a host"))?;
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
         let why = "an address has no user, password, query or fragment; the key comes from the environment";
-        return Err(wrong(why).into());
+        return Err(wrong_base_url(text, provider, why).into());
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// The error that an address cannot be used, with one to try.
+fn wrong_base_url(text: &str, provider: &Provider, why: &str) -> Failure {
+    let failure = Failure::usage(format!("--base-url: {why}, as in https://api.example.com/v1")).about("base-url");
+    let address = with_scheme(text, provider).unwrap_or_else(|| "http://localhost:8080/v1".to_owned());
+    failure.try_next(Advice::command(["--base-url", &address]))
 }
 
 /// Completes an address without a scheme, with the provider's path if it has none.
 fn with_scheme(text: &str, provider: &Provider) -> Option<String> {
     // The result is shown, so it must hold no secret.
-    let bare = Some(text).filter(|text| !text.contains("://") && !text.contains(['@', '?', '#', ' ']))?;
-    let mut url = Url::parse(&format!("http://{bare}")).ok()?;
+    if text.contains("://") || text.contains(['@', '?', '#', ' ']) {
+        return None;
+    }
+    let mut url = Url::parse(&format!("http://{text}")).ok()?;
     if url.path() == "/" {
         url.set_path(Url::parse(provider.base_url).ok()?.path());
     }
@@ -127,43 +145,61 @@ fn with_scheme(text: &str, provider: &Provider) -> Option<String> {
 
 /// The name of a model with its maker as the provider, if it has none.
 pub(super) fn with_provider(name: &str) -> Option<String> {
-    let is_bare = !is_no_model(name) && name.split_once(':').is_none_or(|(provider, _)| provider.is_empty());
-    let model = models::find(name.trim_start_matches(':')).filter(|_| is_bare)?;
+    if is_no_model(name) || name.split_once(':').is_some_and(|(provider, _)| !provider.is_empty()) {
+        return None;
+    }
+    let model = models::find(name.trim_start_matches(':'))?;
     Some(format!("{}:{}", model.provider, model.name))
 }
 
 fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
-    let wrong = |diagnostic: Diagnostic| wrong_name("model", name, &diagnostic, "providers").into();
-    let nameless = |provider: &str| {
-        let what = format!("the name of the model is missing, as in {provider}:NAME");
-        wrong_name("model", name, &Diagnostic::new(what), "models").into()
-    };
-    let Some((provider, model)) = name.split_once(':') else {
-        if let Some(known) = providers::by_name(name).filter(|_| served(name).is_none()) {
-            return Err(nameless(known.name));
-        }
-        if let Some(meant) = nearest(name, [EXTRACTIVE, NOBODY]) {
-            let what = format!("expected {EXTRACTIVE}, {NOBODY}, a model of `tcompact list models` or PROVIDER:MODEL");
-            return Err(wrong(Diagnostic::new(what).meant(Some(meant))));
-        }
-        return Err(find_model("model", name).err().unwrap_or_else(|| wrong(Diagnostic::new("no such model"))));
-    };
+    let Some((provider, model)) = name.split_once(':') else { return Err(without_provider(name)) };
     match providers::by_name(provider) {
-        Some(_) if model.is_empty() => Err(nameless(provider)),
+        Some(_) if model.is_empty() => Err(nameless_model(name, provider).into()),
         Some(row) => Ok((row, model)),
-        None if provider.is_empty() => Err(wrong(Diagnostic::new("the provider is missing, as in openai:gpt-4o-mini"))),
-        None => {
-            let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
-            let list = names.join(", ");
-            let diagnostic = Diagnostic::new(format!(
-                "there is no provider {provider}; there are {list}; openai: with --base-url works with every compatible server"
-            ));
-            Err(wrong(match served(name) {
-                Some(served) => diagnostic.meant(Some(served)),
-                None => diagnostic.at(0..provider.len()).meant(nearest(provider, names)),
-            }))
-        }
+        None => Err(unknown_provider(name, provider).into()),
     }
+}
+
+/// The error that a word which is neither a model nor a summarizer has no provider before it.
+fn without_provider(name: &str) -> anyhow::Error {
+    if let Some(known) = providers::by_name(name)
+        && served(name).is_none()
+    {
+        return nameless_model(name, known.name).into();
+    }
+    if let Some(meant) = nearest(name, [EXTRACTIVE, NOBODY]) {
+        let what = format!("expected {EXTRACTIVE}, {NOBODY}, a model of `tcompact list models` or PROVIDER:MODEL");
+        return wrong_name("model", name, &Diagnostic::new(what).meant(Some(meant)), "providers").into();
+    }
+    match find_model("model", name) {
+        Err(error) => error,
+        Ok(_) => wrong_name("model", name, &Diagnostic::new("no such model"), "providers").into(),
+    }
+}
+
+/// The error that only a provider is named.
+fn nameless_model(name: &str, provider: &str) -> Failure {
+    let what = format!("the name of the model is missing, as in {provider}:NAME");
+    wrong_name("model", name, &Diagnostic::new(what), "models")
+}
+
+/// The error that the provider before a model is not known, or missing.
+fn unknown_provider(name: &str, provider: &str) -> Failure {
+    if provider.is_empty() {
+        let what = "the provider is missing, as in openai:gpt-4o-mini";
+        return wrong_name("model", name, &Diagnostic::new(what), "providers");
+    }
+    let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
+    let list = names.join(", ");
+    let diagnostic = Diagnostic::new(format!(
+        "there is no provider {provider}; there are {list}; openai: with --base-url works with every compatible server"
+    ));
+    let diagnostic = match served(name) {
+        Some(served) => diagnostic.meant(Some(served)),
+        None => diagnostic.at(0..provider.len()).meant(nearest(provider, names)),
+    };
+    wrong_name("model", name, &diagnostic, "providers")
 }
 
 /// The key from the environment. The provider's own address needs one; another may do without, like many local servers.
@@ -173,216 +209,115 @@ fn key(
     provider: &Provider,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Secret>> {
-    let names = arguments.api_key_env.as_deref().map_or(provider.key_variables.to_vec(), |name| vec![name]);
-    let value = |name: &&str| variable(name).filter(|key| !key.trim().is_empty());
-    let found = names.iter().find_map(|name| Some((name, value(name)?)));
-    match found {
-        Some((name, key)) => match Secret::new(&key) {
-            Some(secret) => Ok(Some(secret)),
-            None => Err(Failure::usage(format!("the variable {name} holds characters that no key can have")).into()),
-        },
-        None if arguments.api_key_env.is_none() && (provider.open || arguments.base_url.is_some()) => Ok(None),
-        // No request is sent.
-        None if !asks => Ok(None),
-        None => Err(Failure::usage(format!(
-            "the variable {}, which should hold the key for {}, is not set; set it or name another with --api-key-env",
-            names.join(" or "),
-            provider.name
-        ))
-        .try_next(Advice::Line(format!("export {}=…", names.first().unwrap_or(&"NAME"))))
-        .into()),
+    let names = match &arguments.api_key_env {
+        Some(name) => vec![name.as_str()],
+        None => provider.key_variables.to_vec(),
+    };
+    for name in &names {
+        if let Some(key) = variable(name)
+            && !key.trim().is_empty()
+        {
+            return match Secret::new(&key) {
+                Some(secret) => Ok(Some(secret)),
+                None => {
+                    Err(Failure::usage(format!("the variable {name} holds characters that no key can have")).into())
+                }
+            };
+        }
     }
+    let needs_none = arguments.api_key_env.is_none() && (provider.open || arguments.base_url.is_some());
+    // Without a request, no key is sent.
+    if needs_none || !asks {
+        return Ok(None);
+    }
+    let failure = Failure::usage(format!(
+        "the variable {}, which should hold the key for {}, is not set; set it or name another with --api-key-env",
+        names.join(" or "),
+        provider.name
+    ));
+    Err(failure.try_next(Advice::Line(format!("export {}=…", names.first().unwrap_or(&"NAME")))).into())
 }
 
 /// The host that gets a key without encryption.
 pub(super) fn unencrypted_host(summarizer: &Summarizer) -> Option<String> {
     let Summarizer::Endpoint(endpoint, _) = summarizer else { return None };
-    let url = Url::parse(&endpoint.base_url).ok().filter(|url| url.scheme() == "http" && endpoint.key.is_some())?;
-    url.host_str().filter(|_| !is_loopback(&url)).map(str::to_owned)
+    let url = Url::parse(&endpoint.base_url).ok()?;
+    if endpoint.key.is_none() || url.scheme() != "http" || is_loopback(&url) {
+        return None;
+    }
+    Some(url.host_str()?.to_owned())
 }
 
 /// The provider of the summarizer, which need not be in the table.
 pub(super) fn writer_provider(arguments: &CompactArguments) -> Option<&'static str> {
     let name = in_table(arguments.model.as_deref()?);
-    providers::by_name(name.split_once(':')?.0).map(|provider| provider.name)
+    let (provider, _) = name.split_once(':')?;
+    Some(providers::by_name(provider)?.name)
 }
 
 /// The limits of the summarizer from the table, or else from the flags. `reader` is the counter of the reader.
 /// `--context-window` is the reader's if `--for` names one; a command has no window.
 pub(super) fn summarizer_model(arguments: &CompactArguments, model: Option<Model>, reader: Counter) -> SummarizerModel {
-    let its_own = arguments.for_model.is_none() && arguments.summarizer_cmd.is_none();
-    let window = model.map(|model| model.context_window).or(arguments.counting.context_window.filter(|_| its_own));
+    let is_of_model = arguments.for_model.is_none() && arguments.summarizer_cmd.is_none();
+    let window = match model {
+        Some(model) => Some(model.context_window),
+        None if is_of_model => arguments.counting.context_window,
+        None => None,
+    };
     let most_tokens = model.and_then(|model| model.max_output);
     // A small window must leave room for the history.
-    let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
-    let asked_tokens =
-        arguments.summary_tokens.unwrap_or(SUMMARY_TOKENS).min(most_tokens.unwrap_or(u64::MAX)).min(quarter);
-    let named = arguments.model.as_deref().and_then(|name| name.split_once(':'));
-    let wants = named.and_then(|(provider, model)| providers::by_name(provider)?.parameters.of(model));
-    let thought_tokens = if wants.is_some_and(|wants| wants.thinks) { THOUGHTS } else { 0 };
+    let quarter = match window {
+        Some(window) => (window / 4).max(1),
+        None => u64::MAX,
+    };
+    let mut asked_tokens = arguments.summary_tokens.unwrap_or(SUMMARY_TOKENS).min(quarter);
+    let mut thought_tokens = if model_thinks(arguments) { THOUGHTS.min(quarter) } else { 0 };
+    if let Some(most) = most_tokens {
+        asked_tokens = asked_tokens.min(most);
+        thought_tokens = thought_tokens.min(most - asked_tokens);
+    }
     SummarizerModel {
         window,
         counter: model.map_or(reader, |model| model.counter()),
         asked_tokens,
-        thought_tokens: thought_tokens.min(quarter).min(most_tokens.map_or(u64::MAX, |most| most - asked_tokens)),
+        thought_tokens,
         most_tokens,
         prices: model.and_then(|model| model.input_price.zip(model.output_price)),
     }
 }
 
+/// Whether the model that is named reasons although it is asked not to.
+fn model_thinks(arguments: &CompactArguments) -> bool {
+    let Some(name) = &arguments.model else { return false };
+    let Some((provider, model)) = name.split_once(':') else { return false };
+    let Some(provider) = providers::by_name(provider) else { return false };
+    provider.parameters.of(model).is_some_and(|wants| wants.thinks)
+}
+
 /// Whether a dry run shows the summary: `--dry-run`, `--cache` and a summarizer are on the command line. A layer alone
 /// must not make a dry run send requests.
 pub(super) fn is_preview(arguments: &CompactArguments, given: &[SettingValue]) -> bool {
-    let typed = |flag: &str, is_on: bool| is_on && given.iter().all(|given| given.flag != flag);
-    let names_who =
-        typed("model", arguments.model.is_some()) || typed("summarizer-cmd", arguments.summarizer_cmd.is_some());
-    typed("dry-run", arguments.dry_run) && typed("cache", arguments.cache.is_some()) && names_who
+    let of_layer = |flag: &str| given.iter().any(|given| given.flag == flag);
+    let names_summarizer = arguments.model.is_some() && !of_layer("model")
+        || arguments.summarizer_cmd.is_some() && !of_layer("summarizer-cmd");
+    let is_dry_run = arguments.dry_run && !of_layer("dry-run");
+    let has_cache = arguments.cache.is_some() && !of_layer("cache");
+    is_dry_run && has_cache && names_summarizer
 }
 
 /// Opens the cache, so that it fails before a summary is paid for.
 pub(super) fn open_cache(arguments: &CompactArguments, asks: bool) -> Result<Option<Cache>> {
-    let is_used = asks && is_of_others(arguments);
-    let Some(folder) = arguments.cache.as_ref().filter(|_| is_used) else { return Ok(None) };
-    let cache = Cache::open(folder, false).map_err(|error| {
-        let name = folder.display();
-        let message =
-            format!("--cache {name} cannot be used: {}; name a directory that can be written to", reason(&error));
-        Failure::unreadable(message).about("cache")
-    })?;
-    Ok(Some(cache))
-}
-
-/// The members that tcompact sets in every request, and what to use instead.
-const OWN: [(&str, &str); 5] = [
-    ("messages", "--prompt-file FILE changes what is asked"),
-    ("input", "--prompt-file FILE changes what is asked"),
-    ("contents", "--prompt-file FILE changes what is asked"),
-    ("model", "--model names the model"),
-    ("stream", "answers are read whole"),
-];
-
-/// Names that hold a key here, and mean less elsewhere.
-const KEYS: [&str; 2] = ["key", "bearer"];
-
-/// Checks that a merge patch does not change tcompact's own members, and holds no key: config files and messages show
-/// it.
-///
-/// # Errors
-/// The first member that it must not have. The message shows no key.
-fn check_request_json(patch: &Map<String, Value>) -> Result<(), Failure> {
-    let own = || patch.keys().find_map(|name| OWN.into_iter().find(|(own, _)| own == name));
-    let (name, what, next) = if let Some(name) = key_in(patch) {
-        let what = "keys come from the environment";
-        (name, what, Advice::command(["--api-key-env", "NAME"]).note("for the variable that holds the key"))
-    } else if let Some((name, instead)) = own() {
-        let rest: Map<String, Value> =
-            patch.clone().into_iter().filter(|(name, _)| OWN.iter().all(|(own, _)| own != name)).collect();
-        let rest = if rest.is_empty() { r#"{"temperature": 0.2}"#.to_owned() } else { Value::Object(rest).to_string() };
-        (name, instead, Advice::command(["--request-json", &rest]))
-    } else {
-        return Ok(());
-    };
-    let mut shown = Value::Object(patch.clone());
-    hide(&mut shown);
-    let shown = shown.to_string();
-    let quoted_name = Value::from(name).to_string();
-    let start = shown.find(&format!("{quoted_name}:")).unwrap_or(0);
-    let diagnostic = Diagnostic::new(format!("{name} cannot be set here: {what}")).at(start..start + quoted_name.len());
-    Err(Failure::usage(format!("--request-json: {diagnostic}"))
-        .about("request-json")
-        .showing(&shown, &diagnostic)
-        .try_next(next))
-}
-
-/// The first name at any depth that holds a key.
-fn key_in(members: &Map<String, Value>) -> Option<&str> {
-    members.iter().find_map(|(name, value)| if holds_key(name) { Some(name.as_str()) } else { key_below(value) })
-}
-
-fn key_below(value: &Value) -> Option<&str> {
-    match value {
-        Value::Object(members) => key_in(members),
-        Value::Array(items) => items.iter().find_map(key_below),
-        _ => None,
+    let Some(folder) = &arguments.cache else { return Ok(None) };
+    if !asks || !is_of_others(arguments) {
+        return Ok(None);
     }
-}
-
-fn holds_key(name: &str) -> bool {
-    is_secret_name(name) || KEYS.iter().any(|key| key.eq_ignore_ascii_case(name))
-}
-
-/// Hides the keys in a value.
-fn hide(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            for (name, value) in members {
-                if holds_key(name) { *value = Value::from("…") } else { hide(value) }
-            }
+    match Cache::open(folder, false) {
+        Ok(cache) => Ok(Some(cache)),
+        Err(error) => {
+            let name = folder.display();
+            let why = reason(&error);
+            let message = format!("--cache {name} cannot be used: {why}; name a directory that can be written to");
+            Err(Failure::unreadable(message).about("cache").into())
         }
-        Value::Array(items) => items.iter_mut().for_each(hide),
-        _ => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn refused(patch: &Value) -> Option<String> {
-        let failure = check_request_json(patch.as_object().expect("an object")).err()?;
-        Some([failure.to_string(), failure.shown().join("\n")].join("\n"))
-    }
-
-    #[test]
-    fn keys_are_refused_wherever_they_stand_and_not_shown() {
-        for name in [
-            "api_key",
-            "apiKey",
-            "x-api-key",
-            "x-goog-api-key",
-            "Authorization",
-            "proxy-authorization",
-            "access_token",
-            "password",
-            "client_secret",
-            "subscription-key",
-            "session_token",
-            "openai_key",
-            "HF_TOKEN",
-            "passwd",
-            "key",
-            "auth",
-        ] {
-            for patch in [json!({name: "sk-1"}), json!({"a": [{"b": {name: {"c": "sk-1"}}}], "temperature": 1})] {
-                let message = refused(&patch).expect("refused");
-                assert!(
-                    !message.contains("sk-1") && message.contains(&format!("--request-json: {name} cannot")),
-                    "{message}"
-                );
-                assert!(message.contains("^^^") && message.contains("--api-key-env"), "{message}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_asked_and_of_whom_is_not_set_here() {
-        for (name, _) in OWN {
-            for value in [json!(null), json!("sk"), json!([])] {
-                let message = refused(&json!({"top_p": 1, name: value})).expect("refused");
-                assert!(
-                    message.contains(&format!("{name} cannot be set here")) && message.contains(r#"'{"top_p":1}'"#),
-                    "{message}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn parameters_are_taken() {
-        let patch = json!({"temperature": 0.2, "max_tokens": 5, "prompt_cache_key": "k", "eos_token": "</s>", "reasoning": {"effort": "high"},
-            "thinking": null, "metadata": {"model": "x", "messages": 2}, "chat_template_kwargs": {"enable_thinking": false}});
-        assert_eq!(refused(&patch), None);
     }
 }

@@ -1,6 +1,5 @@
-//! What is wrong with a text, where in it, and what the user probably meant.
-//!
-//! Also: what to try after an error, as data: the command line completes a command with the flags and files that were typed.
+//! What is wrong with a text, where in it, what the user probably meant, and what to try after an error. The advice is
+//! data: the command line completes a command with the flags and files that were typed.
 
 use std::fmt;
 use std::ops::Range;
@@ -68,43 +67,54 @@ impl Diagnostic {
 
     /// The text as it was probably meant, or else one that would work instead, if either is known.
     pub fn corrected(&self, text: &str) -> Option<String> {
+        let Some(meant) = &self.meant else { return self.example.clone() };
         let Range { start, end } = self.range(text);
-        let meant = self.meant.as_ref().map(|meant| [&text[..start], meant, &text[end..]].concat());
-        meant.or_else(|| self.example.clone())
+        Some([&text[..start], meant, &text[end..]].concat())
     }
 
     /// The text, and a line with carets under the error and what was probably meant. Cuts a long text around
     /// the error.
     pub fn draw(&self, text: &str) -> [String; 2] {
         let Range { start, end } = self.range(text);
-        let wide = |c: char| if is_control(c) { 1 } else { c.width().unwrap_or(1) };
-        let width = |text: &str| text.chars().map(wide).sum::<usize>();
         let mut left = BEFORE;
         let mut first = start;
         for (at, c) in text[..start].char_indices().rev() {
-            if left < wide(c) && width(text) > SHOWN {
+            if left < columns_of_char(c) && columns_of(text) > SHOWN {
                 break;
             }
-            left = left.saturating_sub(wide(c));
+            left = left.saturating_sub(columns_of_char(c));
             first = at;
         }
         let head = if first > 0 { "…" } else { "" };
         let mut shown = head.to_owned();
         let mut columns = 0;
-        for c in text[first..].chars().take_while(|c| {
-            columns += wide(*c);
-            columns <= SHOWN
-        }) {
+        for c in text[first..].chars() {
+            columns += columns_of_char(c);
+            if columns > SHOWN {
+                break;
+            }
             shown.push(if is_control(c) { ' ' } else { c });
         }
         if first + (shown.len() - head.len()) < text.len() {
             shown.push('…');
         }
-        let before = width(&text[first..start]) + head.chars().count();
-        let carets = width(&text[start..end]).clamp(1, SHOWN.saturating_sub(before).max(1));
-        let hint = self.meant.as_ref().map(|meant| format!(" did you mean '{meant}'?")).unwrap_or_default();
+        let before = columns_of(&text[first..start]) + head.chars().count();
+        let carets = columns_of(&text[start..end]).clamp(1, SHOWN.saturating_sub(before).max(1));
+        let hint = match &self.meant {
+            Some(meant) => format!(" did you mean '{meant}'?"),
+            None => String::new(),
+        };
         [format!("  {shown}"), format!("  {}{}{hint}", " ".repeat(before), "^".repeat(carets))]
     }
+}
+
+/// The columns that a text takes where controls are shown as spaces.
+fn columns_of(text: &str) -> usize {
+    text.chars().map(columns_of_char).sum()
+}
+
+fn columns_of_char(c: char) -> usize {
+    if is_control(c) { 1 } else { c.width().unwrap_or(1) }
 }
 
 impl fmt::Display for Diagnostic {
@@ -118,22 +128,42 @@ impl std::error::Error for Diagnostic {}
 /// The name that a word probably misspells.
 pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let word = word.to_lowercase();
-    let scored = names.into_iter().map(|name| (strsim::jaro_winkler(&word, name), name));
-    scored.filter(|(score, _)| *score > NEAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+    let mut best = None;
+    let mut best_score = NEAR;
+    for name in names {
+        let score = strsim::jaro_winkler(&word, name);
+        // Of names that are equally near, the last counts.
+        if score > NEAR && score >= best_score {
+            best = Some(name);
+            best_score = score;
+        }
+    }
+    best
 }
 
 /// The only name that a word abbreviates: both begin alike, and the name has the word's letters in their order.
 pub fn abbreviated<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     const SHORTEST: usize = 3;
-    let is_of = |name: &&str| {
-        let mut letters = name.chars();
-        word.len() >= SHORTEST
-            && name.starts_with(&word[..1])
-            && word.chars().all(|c| letters.any(|letter| letter == c))
-    };
-    let word_is_ascii = word.is_ascii();
-    let mut found = names.into_iter().filter(|name| word_is_ascii && is_of(name));
-    found.next().filter(|_| found.next().is_none())
+    if !word.is_ascii() || word.len() < SHORTEST {
+        return None;
+    }
+    let mut found = None;
+    for name in names {
+        if !abbreviates(word, name) {
+            continue;
+        }
+        if found.is_some() {
+            return None;
+        }
+        found = Some(name);
+    }
+    found
+}
+
+/// Whether a name begins like an ASCII word, and has its letters in their order.
+fn abbreviates(word: &str, name: &str) -> bool {
+    let mut letters = name.chars();
+    name.starts_with(&word[..1]) && word.chars().all(|c| letters.any(|letter| letter == c))
 }
 
 /// Builds a pattern that the user typed, as `build` wants it. An error points to its place.
@@ -141,20 +171,39 @@ pub fn abbreviated<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> 
 /// # Errors
 /// It is not a regular expression.
 pub fn typed_pattern(text: &str, build: impl Fn(&mut RegexBuilder) -> &mut RegexBuilder) -> Result<Regex, Diagnostic> {
-    build(&mut RegexBuilder::new(text)).build().map_err(|error| {
-        // The last line of the library's message says what is wrong, and one before it has carets under the place.
-        let message = error.to_string();
-        let what = message.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
-        let diagnostic = Diagnostic::new(format!("`{text}` is not a regular expression: {what}"));
-        let is_caret_line = |line: &&str| line.contains('^') && line.chars().all(|c| matches!(c, ' ' | '^'));
-        let carets = message.lines().find(is_caret_line).and_then(|line| line.get(INDENT..));
-        let Some(carets) = carets.filter(|_| !text.contains('\n')) else {
-            return diagnostic.example(regex::escape(text));
-        };
-        let place = |column: usize| text.char_indices().nth(column).map_or(text.len(), |(at, _)| at);
+    build(&mut RegexBuilder::new(text)).build().map_err(|error| pattern_diagnostic(text, &error))
+}
+
+/// The diagnostic of a pattern that the library refuses.
+fn pattern_diagnostic(text: &str, error: &regex::Error) -> Diagnostic {
+    // The last line of the library's message says what is wrong, and one before it has carets under the place.
+    let message = error.to_string();
+    let what = message.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
+    let diagnostic = Diagnostic::new(format!("`{text}` is not a regular expression: {what}"));
+    let example = regex::escape(text);
+    // Of a pattern of several lines, the columns of the library are not those of the text.
+    if !text.contains('\n')
+        && let Some(line) = message.lines().find(|line| is_caret_line(line))
+        && let Some(carets) = line.get(INDENT..)
+    {
         let first = carets.find('^').unwrap_or_default();
-        diagnostic.at(place(first)..place(carets.len())).example(regex::escape(text))
-    })
+        let wrong = byte_of_column(text, first)..byte_of_column(text, carets.len());
+        return diagnostic.at(wrong).example(example);
+    }
+    diagnostic.example(example)
+}
+
+/// Whether a line has carets, and nothing else but spaces.
+fn is_caret_line(line: &str) -> bool {
+    line.contains('^') && line.chars().all(|c| matches!(c, ' ' | '^'))
+}
+
+/// The place of the character in a column of a text of one line.
+fn byte_of_column(text: &str, column: usize) -> usize {
+    match text.char_indices().nth(column) {
+        Some((at, _)) => at,
+        None => text.len(),
+    }
 }
 
 /// How far the library's message indents a pattern and the carets under it.
@@ -162,18 +211,31 @@ const INDENT: usize = 4;
 
 /// Quotes a word for a shell. Only some shells know how to write control characters.
 pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=:,./%+@".contains(c);
     if word.chars().any(is_control) {
-        let escaped = |byte: u8| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b' ' => char::from(byte).to_string(),
-            byte => format!("\\{byte:03o}"),
-        };
-        format!("$'{}'", word.bytes().map(escaped).collect::<String>())
-    } else if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+        return quoted_with_escapes(word);
     }
+    if !word.is_empty() && word.chars().all(is_plain_in_shell) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Whether a shell takes a character as it is.
+fn is_plain_in_shell(c: char) -> bool {
+    c.is_alphanumeric() || "-_=:,./%+@".contains(c)
+}
+
+/// Quotes a word with control characters, each byte of which has an octal number.
+fn quoted_with_escapes(word: &str) -> String {
+    let mut quoted = "$'".to_owned();
+    for byte in word.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b' ' => quoted.push(char::from(byte)),
+            byte => quoted.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    quoted.push('\'');
+    quoted
 }
 
 /// The name of the program.
@@ -233,8 +295,11 @@ impl Advice {
         match self {
             Advice::Command { variable, words, note, .. } => {
                 let line = [variable.as_deref().unwrap_or_default(), PROGRAM, &joined(words)].join(" ");
-                let note = note.map(|note| format!("  {note}"));
-                [format!("try: {}", line.trim())].into_iter().chain(note).collect()
+                let mut lines = vec![format!("try: {}", line.trim())];
+                if let Some(note) = note {
+                    lines.push(format!("  {note}"));
+                }
+                lines
             }
             Advice::Line(line) => vec![format!("try: {line}")],
         }

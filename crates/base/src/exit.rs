@@ -144,8 +144,11 @@ impl Failure {
 
     /// Returns the lines below the message, with the advice as `complete` changes it.
     pub fn shown_with(&self, complete: impl Fn(&Advice) -> Advice) -> Vec<String> {
-        let advised = self.advice.iter().flat_map(|advice| complete(advice).lines());
-        self.drawn.iter().cloned().chain(advised).collect()
+        let mut lines = self.drawn.clone();
+        if let Some(advice) = &self.advice {
+            lines.extend(complete(advice).lines());
+        }
+        lines
     }
 
     /// Returns an error about a file that cannot be read or written, or holds no transcript.

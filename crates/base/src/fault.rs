@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::{self, AssertUnwindSafe, Location};
 
 thread_local! {
     /// The place of the last panic of this thread.
@@ -42,20 +42,25 @@ impl fmt::Display for Fault {
             ProgramPart::Input => "this transcript hits a bug in tcompact",
             ProgramPart::Program => "this is a bug in tcompact",
         };
-        let place = self.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
-        write!(f, "{what}{place}, please report it")
+        f.write_str(what)?;
+        if let Some(place) = &self.place {
+            write!(f, " ({place})")?;
+        }
+        f.write_str(", please report it")
     }
 }
 
 /// Keeps panics from printing; [`caught`] reports their place. For the program only: users of the library set their own
 /// hook.
 pub fn install_hook() {
-    panic::set_hook(Box::new(|info| {
-        // The place in another library says little, and shows folders of the machine that built it.
-        let own = info.location().filter(|place| ["src", "crates"].iter().any(|own| place.file().starts_with(own)));
-        let place = own.map(|place| format!("{}:{}", place.file(), place.line()));
-        LAST.with(|last| *last.borrow_mut() = place);
-    }));
+    panic::set_hook(Box::new(|info| LAST.set(info.location().and_then(place_in_tcompact))));
+}
+
+/// The file and the line of a place in tcompact. One in another library says little, and shows folders of the machine
+/// that built it.
+fn place_in_tcompact(place: &Location<'_>) -> Option<String> {
+    let is_own = place.file().starts_with("src") || place.file().starts_with("crates");
+    if is_own { Some(format!("{}:{}", place.file(), place.line())) } else { None }
 }
 
 /// Runs `work`.

@@ -28,8 +28,13 @@ impl Hasher {
     /// The hash of all bytes.
     pub fn end(self) -> String {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xf)]].map(char::from);
-        self.0.finish().as_ref().iter().flat_map(digits).collect()
+        let digest = self.0.finish();
+        let mut hash = String::with_capacity(2 * digest.as_ref().len());
+        for byte in digest.as_ref() {
+            hash.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            hash.push(char::from(DIGITS[usize::from(byte & 0xf)]));
+        }
+        hash
     }
 }
 

@@ -48,12 +48,14 @@ impl Shown {
     /// A text without the sequences that a terminal obeys; nothing if it has none.
     pub fn new(source: &str) -> Option<Self> {
         // Most texts have none, which these tell faster than the pattern.
-        let has = |part: &str| memchr::memmem::find(source.as_bytes(), part.as_bytes()).is_some();
-        if !["\u{1b}", "\u{8}", "\u{9b}", "1b[", "1B[", "033[", "\\e[", "[0m"].iter().any(|part| has(part)) {
+        const PARTS: [&str; 8] = ["\u{1b}", "\u{8}", "\u{9b}", "1b[", "1B[", "033[", "\\e[", "[0m"];
+        if !PARTS.iter().any(|part| memchr::memmem::find(source.as_bytes(), part.as_bytes()).is_some()) {
             return None;
         }
         SEQUENCES.find(source)?;
-        let (mut text, mut removed, mut done) = (String::with_capacity(source.len()), Vec::new(), 0);
+        let mut text = String::with_capacity(source.len());
+        let mut removed = Vec::new();
+        let mut done = 0;
         for sequence in SEQUENCES.find_iter(source) {
             text.push_str(&source[done..sequence.start()]);
             done = sequence.end();
@@ -65,14 +67,17 @@ impl Shown {
 
     /// A range in the source: with the sequences inside it, and without those around it.
     pub fn in_source(&self, range: &Range<usize>) -> Range<usize> {
-        let shift = |sequences: usize| sequences.checked_sub(1).map_or(0, |last| self.removed[last].1);
         let before = self.removed.partition_point(|(at, _)| *at <= range.start);
         let inside = self.removed.partition_point(|(at, _)| *at < range.end);
-        range.start + shift(before)..range.end + shift(inside)
+        range.start + self.shift_after(before)..range.end + self.shift_after(inside)
+    }
+
+    /// By how much the text after the first `sequences` sequences is further behind in the source.
+    fn shift_after(&self, sequences: usize) -> usize {
+        if sequences == 0 { 0 } else { self.removed[sequences - 1].1 }
     }
 }
 
-/// Builds the patterns of this file.
 /// The patterns of this module.
 #[cfg(any(test, feature = "tests"))]
 pub fn patterns() -> Vec<&'static Regex> {
@@ -109,9 +114,16 @@ pub fn reveal(text: &str) -> String {
 /// Spells out the controls in a line that a program or a person reads among lines of tcompact's own, so that none can
 /// begin another line or hide. Tabs stay, and what only joins letters or picks the form of an emoji.
 pub fn reveal_line(line: &str) -> String {
-    let stays = |c: char| matches!(c, '\t' | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}');
-    let spelled = |c: char| if is_control(c) && !stays(c) { c.escape_unicode().to_string() } else { c.to_string() };
-    line.chars().map(spelled).collect()
+    let mut out = String::with_capacity(line.len());
+    for c in line.chars() {
+        let stays = matches!(c, '\t' | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}');
+        if is_control(c) && !stays {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Removes the controls from a text, and puts it on one line. A file name can have line ends, but only tcompact begins
@@ -131,7 +143,9 @@ pub fn sanitize_json(json: &str) -> String {
     for c in json.chars() {
         if is_control(c) && !c.is_ascii_whitespace() {
             // JSON has such characters only in strings.
-            out.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
         } else {
             out.push(c);
         }

@@ -29,7 +29,14 @@ pub fn counted_and<N: Display + PartialEq + From<u8>>(number: N, noun: &str, [on
 /// A number with a comma between thousands: `10,655`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
+    let mut grouped = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 /// A number of bytes for people: `512 bytes`, `645 KB`, `1.58 MB`.
@@ -75,9 +82,15 @@ pub fn one_line(text: &str) -> String {
 /// The message of a system error, without its number.
 pub fn reason(error: &io::Error) -> String {
     let full = error.to_string();
-    let message = full.rsplit_once(" (os error").map_or(full.as_str(), |(message, _)| message);
+    let message = match full.rsplit_once(" (os error") {
+        Some((message, _)) => message,
+        None => &full,
+    };
     let mut chars = message.chars();
-    chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
+    match chars.next() {
+        Some(first) => first.to_lowercase().chain(chars).collect(),
+        None => String::new(),
+    }
 }
 
 /// A value of a config file for an error.

@@ -43,26 +43,19 @@ pub fn is_inside(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
 pub fn composed(between: &str, first: &[Edit], second: &[Edit], mut shift: isize) -> Vec<Edit> {
     let mut composed = Vec::with_capacity(first.len() + second.len());
     let (mut first, mut second) = (first.iter().peekable(), second.iter().peekable());
-    let at = |offset: usize, shift: isize| offset.saturating_add_signed(shift);
-    let moved = |edit: &Edit, shift: isize| {
-        let start = at(edit.range.start, shift);
-        start..start + edit.text.len()
-    };
-    let grown = |edit: &Edit| edit.text.len() as isize - edit.range.len() as isize;
     loop {
         let next = [first.peek().map(|edit| moved(edit, shift)), second.peek().map(|edit| edit.range.clone())];
         let Some(group) = next.into_iter().flatten().min_by_key(|range| (range.start, range.end)) else {
             return composed;
         };
-        let (mut end, before, mut own) = (group.end, shift, Vec::new());
+        let (mut end, shift_before, mut edits_of_group) = (group.end, shift, Vec::new());
         loop {
-            let overlaps = |range: &Range<usize>| range.start < end || *range == group;
-            if let Some(edit) = first.next_if(|edit| overlaps(&moved(edit, shift))) {
+            if let Some(edit) = first.next_if(|edit| touches(&moved(edit, shift), &group, end)) {
                 end = end.max(moved(edit, shift).end);
-                shift += grown(edit);
-            } else if let Some(edit) = second.next_if(|edit| overlaps(&edit.range)) {
+                shift += edit.text.len() as isize - edit.range.len() as isize;
+            } else if let Some(edit) = second.next_if(|edit| touches(&edit.range, &group, end)) {
                 end = end.max(edit.range.end);
-                own.push(Edit {
+                edits_of_group.push(Edit {
                     range: edit.range.start - group.start..edit.range.end - group.start,
                     text: edit.text.clone(),
                 });
@@ -70,9 +63,21 @@ pub fn composed(between: &str, first: &[Edit], second: &[Edit], mut shift: isize
                 break;
             }
         }
-        let range = at(group.start, -before)..at(end, -shift);
-        composed.push(Edit { range, text: apply(&between[group.start..end], &own) });
+        let start = group.start.saturating_add_signed(-shift_before);
+        let range = start..end.saturating_add_signed(-shift);
+        composed.push(Edit { range, text: apply(&between[group.start..end], &edits_of_group) });
     }
+}
+
+/// Where the text of an edit is once earlier edits have moved it.
+fn moved(edit: &Edit, shift: isize) -> Range<usize> {
+    let start = edit.range.start.saturating_add_signed(shift);
+    start..start + edit.text.len()
+}
+
+/// Whether a range belongs to a group that began with the range `group` and has grown to `end`.
+fn touches(range: &Range<usize>, group: &Range<usize>, end: usize) -> bool {
+    range.start < end || range == group
 }
 
 /// Applies `edits`, which are in order and do not overlap.
@@ -134,7 +139,11 @@ pub fn changes(source: &[u8], edits: &[Edit]) -> bool {
     }
     // This visits all pieces, so invalid edits fail here, before anything is written.
     let mut rest = Some(source);
-    pieces(source, edits).for_each(|piece| rest = rest.and_then(|rest| rest.strip_prefix(piece)));
+    for piece in pieces(source, edits) {
+        if let Some(left) = rest {
+            rest = left.strip_prefix(piece);
+        }
+    }
     rest.is_none_or(|rest| !rest.is_empty())
 }
 

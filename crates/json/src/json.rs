@@ -60,9 +60,8 @@ impl JsonKind {
 
 impl<'a> Json<'a> {
     fn new(source: &'a Source<'a>, span: Range<usize>, long_index: u32) -> Self {
-        let with_half = |offset: usize, half: u32| offset as u64 | u64::from(half) << OFFSET;
-        let (start_and_index, end_and_index) =
-            (with_half(span.start, long_index >> 16), with_half(span.end, long_index & 0xffff));
+        let start_and_index = span.start as u64 | u64::from(long_index >> 16) << OFFSET;
+        let end_and_index = span.end as u64 | u64::from(long_index & 0xffff) << OFFSET;
         Json { source, start_and_index, end_and_index }
     }
 

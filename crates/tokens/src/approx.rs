@@ -35,8 +35,17 @@ pub enum Lists {
 pub fn chars_around(message: &Message<'_>) -> usize {
     let RareFields { role_name, name, .. } = message.rare_fields();
     let role = role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
-    let answered = message.results.first().filter(|_| message.role == Role::Tool).and_then(|result| result.id);
-    role + [name, answered].into_iter().flatten().map(|text| text.code_point_count()).sum::<usize>()
+    let mut chars = role;
+    if let Some(name) = name {
+        chars += name.code_point_count();
+    }
+    if message.role == Role::Tool
+        && let Some(result) = message.results.first()
+        && let Some(answered) = result.id
+    {
+        chars += answered.code_point_count();
+    }
+    chars
 }
 
 /// `LangChain`'s own count of a message, with so many characters per token. It leaves out the reasoning beside the
@@ -48,14 +57,19 @@ pub fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> u64 {
         ReadContent::Text(text) => {
             chars += text.code_point_count();
             if message.role == Role::Assistant {
-                chars +=
-                    message.calls.iter().filter(|call| call.place == CallPlace::List).map(call_chars).sum::<usize>();
+                for call in &message.calls {
+                    if call.place == CallPlace::List {
+                        chars += call_chars(call);
+                    }
+                }
             }
         }
         ReadContent::Printed(value) => chars += repr_length(value),
         ReadContent::List(parts) if lists == Lists::Repr => {
-            let separators = LIST_SEPARATOR * parts.len().saturating_sub(1);
-            chars += LIST_BRACKETS + separators + parts.iter().map(|part| repr_length(part.json)).sum::<usize>();
+            chars += LIST_BRACKETS + LIST_SEPARATOR * parts.len().saturating_sub(1);
+            for part in parts {
+                chars += repr_length(part.json);
+            }
         }
         ReadContent::List(parts) => {
             for part in parts {
@@ -135,9 +149,10 @@ pub fn read_content<'m, 'a>(message: &'m Message<'a>) -> ReadContent<'m, 'a> {
 /// other messages it becomes an empty text.
 fn read_empty<'m, 'a>(message: &'m Message<'a>, member: Option<Json<'a>>) -> ReadContent<'m, 'a> {
     let empty = ReadContent::Text(Text::plain(""));
-    let Some(member) = member.filter(|member| member.is_falsy() && message.json.get("role").is_none()) else {
+    let Some(member) = member else { return empty };
+    if !member.is_falsy() || message.json.get("role").is_some() {
         return empty;
-    };
+    }
     match member.kind() {
         JsonKind::Array => ReadContent::List(Vec::new()),
         JsonKind::String => empty,

@@ -38,20 +38,19 @@ impl Categories {
     /// The categories of the messages from `start` on, and of system messages before that.
     pub fn of(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, start: usize) -> Self {
         let messages = &transcript.messages;
-        let found = pairing::results(messages);
-        let name = |call: &Call<'_>| call.name.map(|name| name.decode().into_owned());
-        let answered: HashMap<(usize, usize), String> = found
-            .iter()
-            .filter_map(|found| {
-                Some(((found.result.message, found.result.index), name(found.call?.call_of(messages))?))
-            })
-            .collect();
+        let mut tool_of_result: HashMap<(usize, usize), String> = HashMap::new();
+        for found in pairing::results(messages) {
+            let Some(call) = found.call else { continue };
+            if let Some(name) = call.call_of(messages).name {
+                tool_of_result.insert((found.result.message, found.result.index), name.decode().into_owned());
+            }
+        }
         let mut categories = Categories { overhead: tally.overhead(), ..Categories::default() };
         for (index, message) in messages.iter().enumerate() {
             if index < start && !message.role.is_system() {
                 continue;
             }
-            let tool = |answer: usize| answered.get(&(index, answer)).cloned();
+            let tool = |result: usize| tool_of_result.get(&(index, result)).cloned();
             let mut parts = sized_pieces(message, tally.message_counter(), tool);
             parts.push((Category::Thinking, tally.sealed_thinking(index, message) as f64));
             for (category, tokens) in distribute(tally.message(index), &parts) {
@@ -85,19 +84,33 @@ impl Categories {
 
     /// The tokens of all categories together.
     pub fn total(&self) -> u64 {
-        let roles = self.roles.iter().map(|(_, tokens)| tokens);
-        roles.chain(self.tools.values()).sum::<u64>() + self.thinking + self.media_tokens() + self.overhead
+        let mut total = self.thinking + self.media_tokens() + self.overhead;
+        for (_, tokens) in &self.roles {
+            total += tokens;
+        }
+        for tokens in self.tools.values() {
+            total += tokens;
+        }
+        total
     }
 
     /// Each category with any tokens: the roles, then the tools from the largest down, then thinking, media and
     /// overhead.
     pub fn rows(&self) -> Vec<(String, u64)> {
-        let mut tools: Vec<(String, u64)> = self.tools.iter().map(|(name, tokens)| (name.clone(), *tokens)).collect();
-        tools.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        let roles = self.roles.iter().map(|(role, tokens)| (role.openai_name().to_owned(), *tokens));
-        let others = [("thinking", self.thinking), ("media", self.media_tokens()), ("overhead", self.overhead)]
-            .map(|(name, tokens)| (name.to_owned(), tokens));
-        roles.chain(tools).chain(others).filter(|(_, tokens)| *tokens > 0).collect()
+        let mut rows: Vec<(String, u64)> = Vec::new();
+        for (role, tokens) in &self.roles {
+            rows.push((role.openai_name().to_owned(), *tokens));
+        }
+        let mut tools: Vec<(&String, &u64)> = self.tools.iter().collect();
+        tools.sort_by(|(name, tokens), (other, more)| more.cmp(tokens).then_with(|| name.cmp(other)));
+        for (name, tokens) in tools {
+            rows.push((name.clone(), *tokens));
+        }
+        rows.push(("thinking".to_owned(), self.thinking));
+        rows.push(("media".to_owned(), self.media_tokens()));
+        rows.push(("overhead".to_owned(), self.overhead));
+        rows.retain(|(_, tokens)| *tokens > 0);
+        rows
     }
 
     fn add(&mut self, role: Role, category: &Category, tokens: u64) {
@@ -122,17 +135,16 @@ fn sized_pieces(
     counter: MessageCounter,
     tool: impl Fn(usize) -> Option<String>,
 ) -> Vec<(Category, f64)> {
-    let own_name = || message.rare_fields().name.map(|name| name.decode().into_owned());
-    let named = |result: usize| tool(result).or_else(own_name).map_or(Category::Text, Category::Tool);
     let is_result = !message.results.is_empty() && matches!(message.role, Role::Tool | Role::Function);
-    let own = if is_result { named(0) } else { Category::Text };
+    let category_of_message = if is_result { category_of_result(message, tool(0)) } else { Category::Text };
     let mut pieces = Vec::new();
     message.pieces(&mut |result, piece| {
-        let category = match &piece {
-            Piece::Reasoning(_) => Category::Thinking,
-            Piece::Media(kind, _) => Category::Media(*kind),
-            Piece::Call(call) => Category::Tool(call.name.map(|name| name.decode().into_owned()).unwrap_or_default()),
-            _ => result.map_or_else(|| own.clone(), &named),
+        let category = match (&piece, result) {
+            (Piece::Reasoning(_), _) => Category::Thinking,
+            (Piece::Media(kind, _), _) => Category::Media(*kind),
+            (Piece::Call(call), _) => Category::Tool(name_of(call)),
+            (_, Some(result)) => category_of_result(message, tool(result)),
+            (_, None) => category_of_message.clone(),
         };
         let size = counter.size(&piece);
         if size > 0.0 {
@@ -142,9 +154,26 @@ fn sized_pieces(
     // The first has what a counter adds per message.
     pieces.sort_by_key(|(category, _)| *category == Category::Thinking);
     if pieces.is_empty() {
-        pieces.push((own, 1.0));
+        pieces.push((category_of_message, 1.0));
     }
     pieces
+}
+
+/// The name of the tool that a call calls; empty where it has none.
+fn name_of(call: &Call<'_>) -> String {
+    match call.name {
+        Some(name) => name.decode().into_owned(),
+        None => String::new(),
+    }
+}
+
+/// The category of a result: its tool where that is known, or else the name in its message.
+fn category_of_result(message: &Message<'_>, tool: Option<String>) -> Category {
+    match (tool, message.rare_fields().name) {
+        (Some(tool), _) => Category::Tool(tool),
+        (None, Some(name)) => Category::Tool(name.decode().into_owned()),
+        (None, None) => Category::Text,
+    }
 }
 
 /// Distributes the tokens of a message over its parts. The first part gets the tokens that a counter adds per message.

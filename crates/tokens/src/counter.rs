@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::approx::{self, Lists, MEDIA_TOKENS};
 use crate::bpe::Encoding;
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::family::ModelFamily;
 use crate::media::{self, MediaRates};
 use crate::memo::{self, Memo};
-use crate::scaling::ModelFamily;
 use crate::sync::lock;
 
 use crate::transcript::beside::{Beside, beside};
@@ -220,11 +220,14 @@ impl MessageCounter {
 
     /// The tokens of what a conversation's requests send beside its messages.
     pub fn beside(self, transcript: &Transcript<'_>) -> u64 {
-        let size = |value| match value {
-            Beside::Text(text) => self.counter.text_size(&text.decode()),
-            Beside::Json(json) => self.counter.text_size(&compact(json)),
-        };
-        beside(transcript).into_iter().map(size).sum::<f64>().round() as u64
+        let mut sum = 0.0;
+        for value in beside(transcript) {
+            sum += match value {
+                Beside::Text(text) => self.counter.text_size(&text.decode()),
+                Beside::Json(json) => self.counter.text_size(&compact(json)),
+            };
+        }
+        sum.round() as u64
     }
 
     /// The size of a piece in tokens, before a message rounds its sum.
@@ -280,30 +283,32 @@ impl FromStr for Counter {
     type Err = Diagnostic;
 
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
-        let of_value = |why: String| {
-            let start = text.find(':').map_or(0, |colon| colon + 1);
-            Diagnostic::new(why).at(start..text.len())
+        let (name, value) = match text.split_once(':') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
         };
-        let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
+        let value_start = text.len() - value.map_or(0, str::len);
         match (name, value) {
             ("estimate", None) => Ok(Counter::DEFAULT),
             ("recorded", None) => Ok(Counter::Recorded(ModelFamily::OTHERS)),
             ("approx", None) => Ok(Counter::APPROX),
             ("approx", Some(value)) => match value.parse() {
                 Ok(chars) if (0.1..=1000.0).contains(&chars) => Ok(Counter::Approx(chars)),
-                _ => Err(of_value(format!(
-                    "`{value}` is not a number of characters a token (0.1 to 1000, as in approx:3.3)"
-                ))
-                .example("approx:3.3")),
+                _ => {
+                    let what =
+                        format!("`{value}` is not a number of characters a token (0.1 to 1000, as in approx:3.3)");
+                    Err(Diagnostic::new(what).at(value_start..text.len()).example("approx:3.3"))
+                }
             },
             ("o200k_base", None) => Ok(Counter::Exact(Encoding::O200kBase)),
             ("cl100k_base", None) => Ok(Counter::Exact(Encoding::Cl100kBase)),
             ("bytes", Some(value)) => match value.parse() {
                 Ok(per_token @ 1..) => Ok(Counter::Bytes(per_token)),
-                _ => Err(of_value(format!(
-                    "`{value}` is not a number of bytes a token (a whole number from 1 on, as in bytes:4)"
-                ))
-                .example("bytes:4")),
+                _ => {
+                    let what =
+                        format!("`{value}` is not a number of bytes a token (a whole number from 1 on, as in bytes:4)");
+                    Err(Diagnostic::new(what).at(value_start..text.len()).example("bytes:4"))
+                }
             },
             ("bytes", None) => {
                 Err(Diagnostic::new("bytes needs the number of bytes a token, as in bytes:4").meant(Some("bytes:4")))

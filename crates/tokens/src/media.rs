@@ -6,10 +6,9 @@
 
 use memchr::memmem;
 
-use crate::scaling::claude_version;
+use crate::family::claude_version;
 use crate::transcript::json::Json;
 use crate::transcript::media::{MediaKind, Medium};
-use crate::transcript::text::Text;
 
 /// How a family of models counts media, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,42 +49,14 @@ impl MediaRates {
     /// The rates of the model with this name, however providers spell it.
     pub fn of_model(name: &str) -> Self {
         let name = name.to_ascii_lowercase().replace(['.', '_'], "-");
-        let has = |part: &str| name.contains(part);
-        let squares = |side, thousandths, most| PictureRule::Squares {
-            side,
-            thousandths,
-            longest: UNLIMITED,
-            shrunk_to: UNLIMITED,
-            most,
-        };
-        let openai = |picture, flat| MediaRates { picture, flat, ..OTHERS };
-        if has("claude") {
-            return claude(&name);
-        }
-        if has("gemini") {
-            let is_older = ["gemini-1", "gemini-2", "gemini-pro-vision"].iter().any(|older| has(older));
-            return if is_older {
-                MediaRates { picture: PictureRule::Crops { each: 258 }, flat: 258, page: 258 }
-            } else {
-                MediaRates { picture: PictureRule::Flat, flat: 1_100, page: 560 }
-            };
-        }
-        if has("qwen") || has("qvq") {
-            return MediaRates { picture: squares(28, 1_000, 16_384), flat: 1_200, ..OTHERS };
-        }
-        let is_reasoner = |number: &str| name.split(['/', ':']).any(|part| part.starts_with(number));
-        let gpt5 = has("gpt-5") && !has("gpt-5-5");
-        match () {
-            () if is_reasoner("o4-mini") => openai(squares(32, 1_720, 1_536), 1_700),
-            () if (gpt5 || has("gpt-4-1")) && has("mini") => openai(squares(32, 1_620, 1_536), 1_700),
-            () if (gpt5 || has("gpt-4-1")) && has("nano") => openai(squares(32, 2_460, 1_536), 1_700),
-            () if is_reasoner("o1") || is_reasoner("o3") => openai(PictureRule::Tiles { base: 75, each: 150 }, 765),
-            () if gpt5 => openai(PictureRule::Tiles { base: 70, each: 140 }, 765),
-            () if has("gpt-4") || has("chatgpt-4o") => openai(PictureRule::Tiles { base: 85, each: 170 }, 765),
-            () if has("gpt-5-5") => openai(squares(32, 1_200, 2_442), 1_500),
-            // Up to twelve megapixels are not shrunk.
-            () if has("gpt-") => openai(squares(32, 1_200, 12_000_000 / (32 * 32)), 1_500),
-            () => OTHERS,
+        if name.contains("claude") {
+            claude(&name)
+        } else if name.contains("gemini") {
+            gemini(&name)
+        } else if name.contains("qwen") || name.contains("qvq") {
+            MediaRates { picture: PictureRule::squares(28, 1_000, 16_384), flat: 1_200, ..OTHERS }
+        } else {
+            openai(&name)
         }
     }
 
@@ -107,6 +78,48 @@ impl MediaRates {
     }
 }
 
+/// OpenAI's rates; those of others where the name is not one of OpenAI's.
+fn openai(name: &str) -> MediaRates {
+    let is_gpt5 = name.contains("gpt-5") && !name.contains("gpt-5-5");
+    let is_gpt5_or_gpt4_1 = is_gpt5 || name.contains("gpt-4-1");
+    let (picture, flat) = if is_reasoner(name, "o4-mini") {
+        (PictureRule::squares(32, 1_720, 1_536), 1_700)
+    } else if is_gpt5_or_gpt4_1 && name.contains("mini") {
+        (PictureRule::squares(32, 1_620, 1_536), 1_700)
+    } else if is_gpt5_or_gpt4_1 && name.contains("nano") {
+        (PictureRule::squares(32, 2_460, 1_536), 1_700)
+    } else if is_reasoner(name, "o1") || is_reasoner(name, "o3") {
+        (PictureRule::Tiles { base: 75, each: 150 }, 765)
+    } else if is_gpt5 {
+        (PictureRule::Tiles { base: 70, each: 140 }, 765)
+    } else if name.contains("gpt-4") || name.contains("chatgpt-4o") {
+        (PictureRule::Tiles { base: 85, each: 170 }, 765)
+    } else if name.contains("gpt-5-5") {
+        (PictureRule::squares(32, 1_200, 2_442), 1_500)
+    } else if name.contains("gpt-") {
+        // Up to twelve megapixels are not shrunk.
+        (PictureRule::squares(32, 1_200, 12_000_000 / (32 * 32)), 1_500)
+    } else {
+        return OTHERS;
+    };
+    MediaRates { picture, flat, ..OTHERS }
+}
+
+/// Whether a name, at any provider, is that of a reasoning model like `o3`.
+fn is_reasoner(name: &str, model: &str) -> bool {
+    name.split(['/', ':']).any(|part| part.starts_with(model))
+}
+
+/// Google's rates. Its models from Gemini 3 on count each picture alike.
+fn gemini(name: &str) -> MediaRates {
+    const OLDER: [&str; 3] = ["gemini-1", "gemini-2", "gemini-pro-vision"];
+    if OLDER.iter().any(|older| name.contains(older)) {
+        MediaRates { picture: PictureRule::Crops { each: 258 }, flat: 258, page: 258 }
+    } else {
+        MediaRates { picture: PictureRule::Flat, flat: 1_100, page: 560 }
+    }
+}
+
 /// Claude's rates. Its models from Opus 4.7 on see larger pictures.
 fn claude(name: &str) -> MediaRates {
     let is_older = claude_version(name) < (4, 7);
@@ -118,6 +131,11 @@ fn claude(name: &str) -> MediaRates {
 }
 
 impl PictureRule {
+    /// Squares of a picture that is shrunk to so many of them, and to no edge.
+    fn squares(side: u64, thousandths: u64, most: u64) -> Self {
+        PictureRule::Squares { side, thousandths, longest: UNLIMITED, shrunk_to: UNLIMITED, most }
+    }
+
     fn tokens(self, width: u64, height: u64, flat: u64) -> u64 {
         match self {
             PictureRule::Flat => flat,
@@ -130,8 +148,7 @@ impl PictureRule {
                 let (long, short) = (width.max(height) as f64, width.min(height) as f64);
                 let scale = (2048.0 / long).min(1.0);
                 let scale = scale.min(768.0 / short);
-                let tiles = |edge: f64| (edge * scale / 512.0).ceil().max(1.0) as u64;
-                base + each * tiles(long) * tiles(short)
+                base + each * tiles(long * scale) * tiles(short * scale)
             }
             PictureRule::Crops { each } if width <= 384 && height <= 384 => each,
             PictureRule::Crops { each } => each * width.div_ceil(768) * height.div_ceil(768),
@@ -139,36 +156,53 @@ impl PictureRule {
     }
 }
 
+/// The number of OpenAI's tiles along an edge of a shrunk picture.
+fn tiles(edge: f64) -> u64 {
+    (edge / 512.0).ceil().max(1.0) as u64
+}
+
 /// The number of squares that cover a picture, shrunk until its long edge is `edge` and `most` squares cover it.
 fn squares(width: u64, height: u64, edge: u64, side: u64, most: u64) -> u64 {
     let (long, short) = (width.max(height), width.min(height));
-    let covering = |columns: u64, edge: u64| columns * (edge * short).div_ceil(long * side).max(1);
-    let whole = covering(edge.div_ceil(side), edge);
+    let rows = |edge: u64| (edge * short).div_ceil(long * side).max(1);
+    let whole = edge.div_ceil(side) * rows(edge);
     if whole <= most {
         return whole;
     }
     // The shape of the picture stays, so the columns are about the root of the squares.
     let columns = ((most as f64 * long as f64 / short as f64).sqrt() as u64 + 1).min(edge.div_ceil(side));
-    let mut fitting = (1..=columns).rev().map(|columns| covering(columns, columns * side));
-    fitting.find(|squares| *squares <= most).unwrap_or(most)
+    for columns in (1..=columns).rev() {
+        let squares = columns * rows(columns * side);
+        if squares <= most {
+            return squares;
+        }
+    }
+    most
 }
 
 /// Whether OpenAI is asked to look at a picture coarsely.
 fn is_of_low_detail(json: Json<'_>) -> bool {
-    let is_low = |detail: Option<Text<'_>>| detail.is_some_and(|detail| detail.is("low"));
-    let inner = ["image_url", "vendor_metadata", "imageUrl"].iter().filter_map(|key| json.get(key));
-    let of_sdk = json.at(&["providerOptions", "openai", "imageDetail"]).and_then(|detail| detail.text());
-    is_low(json.get_text("detail")) || is_low(of_sdk) || inner.into_iter().any(|inner| is_low(inner.get_text("detail")))
+    if json.member_is("detail", "low") {
+        return true;
+    }
+    for key in ["image_url", "vendor_metadata", "imageUrl"] {
+        if json.get(key).is_some_and(|inner| inner.member_is("detail", "low")) {
+            return true;
+        }
+    }
+    json.at(&["providerOptions", "openai"]).is_some_and(|options| options.member_is("imageDetail", "low"))
 }
 
 /// The number of pages of a PDF that is not compressed.
 fn pages(bytes: &[u8]) -> u64 {
-    let is_page = |at: usize| {
-        let behind = &bytes[at + b"/Type".len()..];
-        let behind = behind.trim_ascii_start();
-        behind.starts_with(b"/Page") && !behind.starts_with(b"/Pages")
-    };
-    memmem::find_iter(bytes, b"/Type").filter(|at| is_page(*at)).count() as u64
+    let mut pages = 0;
+    for at in memmem::find_iter(bytes, b"/Type") {
+        let behind = bytes[at + b"/Type".len()..].trim_ascii_start();
+        if behind.starts_with(b"/Page") && !behind.starts_with(b"/Pages") {
+            pages += 1;
+        }
+    }
+    pages
 }
 
 #[cfg(test)]

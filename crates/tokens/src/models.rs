@@ -14,7 +14,7 @@ mod reasoning;
 
 use crate::bpe::Encoding;
 use crate::counter::Counter;
-use crate::scaling::ModelFamily;
+use crate::family::ModelFamily;
 
 pub use reasoning::{binds_thinking, maker_of, reasoning_of, wants_signatures};
 
@@ -133,9 +133,12 @@ pub fn approx_of(name: &str) -> Counter {
 /// Whether the model of a line has this name or full name.
 fn has_name(line: &str, name: &str) -> bool {
     let mut fields = line.split('\t');
-    let (Some(provider), Some(own)) = (fields.next(), fields.next()) else { return false };
-    let full = || name.strip_prefix(provider).and_then(|rest| rest.strip_prefix([':', '/']));
-    own == name && is_maker(provider, own) || full() == Some(own)
+    let (Some(provider), Some(model)) = (fields.next(), fields.next()) else { return false };
+    if model == name && is_maker(provider, model) {
+        return true;
+    }
+    let Some(rest) = name.strip_prefix(provider) else { return false };
+    rest.strip_prefix([':', '/']) == Some(model)
 }
 
 /// Whether a provider made the model that it serves.

@@ -42,13 +42,19 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// A tally of a conversation's messages and of what its requests send beside them: `overhead`, or else what its
     /// source has.
     pub fn of(counter: impl Into<MessageCounter>, transcript: &'m Transcript<'a>, overhead: Option<u64>) -> Self {
-        let known = overhead.map_or_else(OnceCell::new, OnceCell::from);
+        let known = match overhead {
+            Some(tokens) => OnceCell::from(tokens),
+            None => OnceCell::new(),
+        };
         Tally { conversation: Some(transcript), overhead: known, ..Tally::new(counter, &transcript.messages) }
     }
 
     /// The tokens that every request sends beside the messages.
     pub fn overhead(&self) -> u64 {
-        *self.overhead.get_or_init(|| self.conversation.map_or(0, |transcript| self.counter.beside(transcript)))
+        *self.overhead.get_or_init(|| match self.conversation {
+            Some(transcript) => self.counter.beside(transcript),
+            None => 0,
+        })
     }
 
     /// The counter of texts.
@@ -80,10 +86,11 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// counts. Providers read the latter again until the user's next message. Counters that imitate another program
     /// leave it out.
     pub fn sealed_thinking(&self, index: usize, message: &Message<'_>) -> u64 {
-        let behind_user = || self.messages.iter().rposition(Message::is_user_turn).map_or(0, |last| last + 1);
         let imitates = matches!(self.counter(), Counter::ApproxContent(_) | Counter::ApproxRepr(_) | Counter::Bytes(_));
-        let is_read = !imitates && index >= *self.last_turn.get_or_init(behind_user);
-        let sealed: u64 = if is_read { sealed(message).into_iter().map(sealed_tokens).sum() } else { 0 };
+        if imitates || index < self.last_turn() {
+            return 0;
+        }
+        let sealed: u64 = sealed(message).into_iter().map(sealed_tokens).sum();
         if sealed == 0 {
             return 0;
         }
@@ -96,6 +103,14 @@ impl<'m, 'a> Tally<'m, 'a> {
         sealed.saturating_sub(text as u64)
     }
 
+    /// The first message behind the last one of the user.
+    fn last_turn(&self) -> usize {
+        *self.last_turn.get_or_init(|| match self.messages.iter().rposition(Message::is_user_turn) {
+            Some(last) => last + 1,
+            None => 0,
+        })
+    }
+
     /// The tokens of some messages together.
     pub fn sum(&self, indices: &[usize]) -> u64 {
         indices.iter().map(|&index| self.message(index)).sum()
@@ -105,31 +120,25 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// needs those counts again, and stops as soon as the answer is certain. Nothing is counted where the lengths of the
     /// messages or their words tell the answer.
     pub fn reaches(&self, indices: &[usize], limit: u64) -> bool {
-        let reaches = |size: &dyn Fn(usize) -> Option<u64>| {
-            let mut sum: u64 = 0;
-            for &index in indices.iter().rev() {
-                if sum >= limit {
-                    break;
-                }
-                sum = sum.saturating_add(size(index)?);
-            }
-            Some(sum >= limit)
-        };
-        let message = |index: usize| &self.messages[index];
-        reaches(&|index| self.counter.most(message(index))) != Some(false)
-            && (reaches(&|index| self.counter.least(message(index))) == Some(true)
-                || reaches(&|index| Some(self.message(index))) == Some(true))
+        let most = sum_reaches(indices, limit, |index| self.counter.most(&self.messages[index]));
+        if most == Some(false) {
+            return false;
+        }
+        let least = sum_reaches(indices, limit, |index| self.counter.least(&self.messages[index]));
+        least == Some(true) || sum_reaches(indices, limit, |index| Some(self.message(index))) == Some(true)
     }
 
     /// The first index from which on the messages have at most `limit` tokens together; the number of messages where
     /// even the last one has more.
     pub fn suffix_within(&self, limit: u64) -> usize {
         let mut sum = 0;
-        let fits = |index: &usize| {
-            sum += self.message(*index);
-            sum <= limit
-        };
-        (0..self.messages.len()).rev().take_while(fits).last().unwrap_or(self.messages.len())
+        for index in (0..self.messages.len()).rev() {
+            sum += self.message(index);
+            if sum > limit {
+                return index + 1;
+            }
+        }
+        0
     }
 
     /// The number of messages counted so far.
@@ -137,6 +146,19 @@ impl<'m, 'a> Tally<'m, 'a> {
     fn counted(&self) -> usize {
         self.known.iter().filter(|known| known.get() != UNKNOWN).count()
     }
+}
+
+/// Whether some messages together have at least `limit` tokens by the size of each, from the last one on; nothing where
+/// a size is not known.
+fn sum_reaches(indices: &[usize], limit: u64, size: impl Fn(usize) -> Option<u64>) -> Option<bool> {
+    let mut sum: u64 = 0;
+    for &index in indices.iter().rev() {
+        if sum >= limit {
+            break;
+        }
+        sum = sum.saturating_add(size(index)?);
+    }
+    Some(sum >= limit)
 }
 
 /// The tokens of thinking that only the provider can read, estimated from its length. The factors are those of five

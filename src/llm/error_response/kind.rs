@@ -5,6 +5,7 @@ use reqwest::StatusCode;
 use crate::llm::error_response::{contains_any, error_in, google_retry_delay, is_page, root};
 use crate::presets::recipe::Persistence;
 use crate::summary::exchange::FailureKind;
+use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 
 /// The words by which `LangChain` recognizes a request that is longer than the model's window.
@@ -130,29 +131,41 @@ pub(in crate::llm) fn kind_of_answer(body: &str, persistence: Persistence) -> Fa
         // The address is one for people.
         return FailureKind::NotFound;
     }
-    let answer = Source::of(body).ok();
-    let stop = answer.as_ref().and_then(|answer| root(answer)?.get_text("stop_reason"));
-    if stop.is_some_and(|stop| stop.is(FULL_WINDOW)) {
+    let Ok(source) = Source::of(body) else { return FailureKind::Odd };
+    let Some(answer) = root(&source) else { return FailureKind::Odd };
+    if answer.member_is("stop_reason", FULL_WINDOW) {
         return FailureKind::TooLong;
     }
-    let Some(error) = answer.as_ref().and_then(|answer| error_in(root(answer)?)) else { return FailureKind::Odd };
-    let code = error.get("code").or_else(|| error.get("status"));
-    let status = code.and_then(|code| code.raw().trim_matches('"').parse().ok());
-    let status = status.and_then(|code| StatusCode::from_u16(code).ok()).filter(|status| !status.is_success());
-    let named = |name: &str| ["type", "code"].iter().any(|key| error.get_text(key).is_some_and(|text| text.is(name)));
-    if named("rate_limit_error") {
+    let Some(error) = error_in(answer) else { return FailureKind::Odd };
+    if is_called(error, "rate_limit_error") {
         return FailureKind::RateLimited;
     }
-    if ["overloaded_error", "api_error", "server_error"].into_iter().any(named) {
+    if ["overloaded_error", "api_error", "server_error"].iter().any(|name| is_called(error, name)) {
         return FailureKind::Trouble;
     }
-    let text = body.to_lowercase();
-    match status {
-        Some(status) => failure_kind(status, body, persistence),
-        None if is_used_up(&text, body) => FailureKind::Quota,
-        None if is_too_long(&text) && persistence == Persistence::Own => FailureKind::TooLong,
-        None => FailureKind::Odd,
+    if let Some(status) = status_in(error) {
+        return failure_kind(status, body, persistence);
     }
+    let text = body.to_lowercase();
+    if is_used_up(&text, body) {
+        FailureKind::Quota
+    } else if is_too_long(&text) && persistence == Persistence::Own {
+        FailureKind::TooLong
+    } else {
+        FailureKind::Odd
+    }
+}
+
+/// Whether an error has this type or code.
+fn is_called(error: Json<'_>, name: &str) -> bool {
+    error.member_is("type", name) || error.member_is("code", name)
+}
+
+/// The status of a failure that an error names.
+fn status_in(error: Json<'_>) -> Option<StatusCode> {
+    let code = error.get("code").or_else(|| error.get("status"))?;
+    let status = StatusCode::from_u16(code.raw().trim_matches('"').parse().ok()?).ok()?;
+    if status.is_success() { None } else { Some(status) }
 }
 
 fn is_too_long(text: &str) -> bool {
@@ -162,24 +175,36 @@ fn is_too_long(text: &str) -> bool {
 
 /// Whether a budget or quota is used up. Google uses the same words for the quota of a minute, but then names a delay.
 fn is_used_up(text: &str, body: &str) -> bool {
-    let has_code = || {
-        let answer = Source::of(body).ok();
-        let code = answer.as_ref().and_then(|answer| error_in(root(answer)?)?.get("code"));
-        code.is_some_and(|code| code.raw().trim_matches('"') == USED_UP_CODE)
-    };
-    let is_unpaid =
-        || text.contains("quota exceeded") && ["billing", "payment", "credit"].iter().any(|word| text.contains(word));
-    (contains_any(text, &USED_UP) || is_unpaid() || has_code()) && google_retry_delay(body).is_none()
+    let is_unpaid = text.contains("quota exceeded") && contains_any(text, &["billing", "payment", "credit"]);
+    let is_used_up = is_unpaid || contains_any(text, &USED_UP) || has_code_of_used_up(body);
+    is_used_up && google_retry_delay(body).is_none()
+}
+
+/// Whether the error in a body has z.ai's code for a quota that is used up.
+fn has_code_of_used_up(body: &str) -> bool {
+    let Ok(source) = Source::of(body) else { return false };
+    let Some(error) = root(&source).and_then(error_in) else { return false };
+    error.get("code").is_some_and(|code| code.raw().trim_matches('"') == USED_UP_CODE)
 }
 
 /// Whether a request that was too large for the rest of a minute fits a whole minute, by `Limit` and `Requested`.
 fn fits_a_minute(text: &str) -> bool {
-    let number = |word: &str| {
-        text.match_indices(word).find_map(|(at, _)| {
-            text[at + word.len()..].trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok()
-        })
-    };
-    number("limit").zip(number("requested")).is_some_and(|(limit, requested)| requested <= limit)
+    match (number_behind(text, "limit"), number_behind(text, "requested")) {
+        (Some(limit), Some(requested)) => requested <= limit,
+        _ => false,
+    }
+}
+
+/// The first number that follows a word.
+fn number_behind(text: &str, word: &str) -> Option<u64> {
+    for (at, _) in text.match_indices(word) {
+        let behind = text[at + word.len()..].trim_start();
+        let end = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+        if let Ok(number) = behind[..end].parse() {
+            return Some(number);
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -152,7 +152,9 @@ impl Endpoint {
             Least::Effort(effort) => put(&mut body, parameters.effort, json!(effort)),
             Least::Members(members) => merge(&mut body, parsed_members(members)),
         }
-        changes.iter().for_each(|change| change.apply(&mut body, request));
+        for change in changes {
+            change.apply(&mut body, request);
+        }
         merge(&mut body, Value::Object(self.request_json.clone()));
         body
     }
@@ -161,9 +163,8 @@ impl Endpoint {
     fn is_own_address(&self) -> bool {
         /// Microsoft serves OpenAI's models here, under custom names.
         const AZURE: [&str; 3] = [".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"];
-        let host = |url: &str| Url::parse(url).ok()?.host_str().map(str::to_owned);
-        let here = host(&self.base_url);
-        here == host(self.provider.base_url) || here.is_some_and(|host| AZURE.iter().any(|end| host.ends_with(end)))
+        let here = host_of(&self.base_url);
+        here == host_of(self.provider.base_url) || here.is_some_and(|host| AZURE.iter().any(|end| host.ends_with(end)))
     }
 
     /// Parses an answer. Its text can be cut in the middle of a surrogate pair, as in a transcript.
@@ -191,6 +192,11 @@ impl Endpoint {
     }
 }
 
+/// The host of an address.
+fn host_of(url: &str) -> Option<String> {
+    Some(Url::parse(url).ok()?.host_str()?.to_owned())
+}
+
 /// Parses a merge patch of the tables. A test parses all of them.
 fn parsed_members(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
@@ -203,8 +209,12 @@ fn items<'j>(json: Json<'j>, key: &str) -> impl Iterator<Item = Json<'j>> {
 
 /// A request as messages with roles.
 fn messages(request: &Request) -> Vec<Value> {
-    let system = request.system.map(|text| json!({"role": "system", "content": text}));
-    system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect()
+    let mut messages = Vec::new();
+    if let Some(text) = request.system {
+        messages.push(json!({"role": "system", "content": text}));
+    }
+    messages.push(json!({"role": "user", "content": request.prompt}));
+    messages
 }
 
 /// A field that is a string, decoded.

@@ -37,8 +37,16 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
 
 /// The text of an answer. Most servers send a string, some a list of parts.
 fn text(content: Json<'_>) -> String {
-    let parts = content.items().filter_map(|part| part.text().or_else(|| part.get_text("text")));
-    content.text().into_iter().chain(parts).map(|text| text.decode()).collect()
+    if let Some(text) = content.text() {
+        return text.decode().into_owned();
+    }
+    let mut texts = String::new();
+    for part in content.items() {
+        if let Some(text) = part.text().or_else(|| part.get_text("text")) {
+            texts.push_str(&text.decode());
+        }
+    }
+    texts
 }
 
 /// Parses the usage, where both numbers are there. `OpenRouter` also sends the cost.

@@ -21,16 +21,23 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
     if answer.get("output").is_none_or(|output| output.kind() != JsonKind::Array) {
         return Err("the answer is not a response".to_owned());
     }
-    let messages = items(answer, "output").filter(|item| item.get_text("type").is_some_and(|kind| kind.is("message")));
-    let parts: Vec<Json<'_>> = messages.flat_map(|message| items(message, "content")).collect();
-    let refused = parts.iter().any(|part| part.get_text("type").is_some_and(|kind| kind.is("refusal")));
+    let mut text = String::new();
+    let mut refused = false;
+    for message in items(answer, "output").filter(|item| item.member_is("type", "message")) {
+        for part in items(message, "content") {
+            refused |= part.member_is("type", "refusal");
+            if let Some(text_of_part) = part.get_text("text") {
+                text.push_str(&text_of_part.decode());
+            }
+        }
+    }
     let status = string(answer, "status").unwrap_or_default();
     if matches!(status.as_str(), "failed" | "cancelled" | "queued" | "in_progress") {
         return Err(format!("the response is {}", status.replace('_', " ")));
     }
     let reason = answer.get("incomplete_details").and_then(|details| string(details, "reason")).unwrap_or_default();
     Ok(Reply {
-        text: parts.into_iter().filter_map(|part| string(part, "text")).collect(),
+        text,
         stop: match (status.as_str(), reason.as_str()) {
             ("incomplete", "content_filter") => Stop::Refused,
             ("incomplete", _) => Stop::Length,

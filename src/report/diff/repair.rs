@@ -22,11 +22,13 @@ pub(crate) struct RepairDiff<'d, 'a, 'b> {
 impl RepairDiff<'_, '_, '_> {
     /// Draws the diff, with its colours; nothing where nothing was changed.
     pub(crate) fn draw(&self) -> String {
-        let raw = |transcript: &Transcript<'_>| -> Vec<String> {
-            transcript.messages.iter().map(|message| message.json.raw().to_owned()).collect()
-        };
-        self.draw_steps(self.source, "repaired", &steps(&raw(self.before), &raw(self.after)))
+        self.draw_steps(self.source, "repaired", &steps(&raw_messages(self.before), &raw_messages(self.after)))
     }
+}
+
+/// The messages of a conversation as the source spells them.
+fn raw_messages(transcript: &Transcript<'_>) -> Vec<String> {
+    transcript.messages.iter().map(|message| message.json.raw().to_owned()).collect()
 }
 
 impl Steps for RepairDiff<'_, '_, '_> {
@@ -44,45 +46,62 @@ impl Steps for RepairDiff<'_, '_, '_> {
             // A repair writes no summary.
             DiffStep::Summary(_) => return,
         };
-        let masked = self.masked.map(|(before, after)| if is_new { after } else { before });
         let message = if is_new { &self.after.messages[index] } else { &self.before.messages[index] };
-        let shown = masked.map_or(message, |masked| &masked.messages[index]);
-        draw_message(index, self.counter.count(message), shown, look, out);
+        let tokens = self.counter.count(message);
+        match self.masked {
+            Some((_, after)) if is_new => draw_message(index, tokens, &after.messages[index], look, out),
+            Some((before, _)) => draw_message(index, tokens, &before.messages[index], look, out),
+            None => draw_message(index, tokens, message, look, out),
+        }
     }
 }
 
 /// The steps from some texts to others. A text that moved is removed at its old place and added at its new one.
 fn steps(before: &[String], after: &[String]) -> Vec<DiffStep> {
-    // How often each text is still to come.
-    let count = |texts: &[String]| {
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        texts.iter().for_each(|text| *counts.entry(text.clone()).or_default() += 1);
-        counts
-    };
-    let (mut old_left, mut new_left) = (count(before), count(after));
-    let take = |left: &mut HashMap<String, usize>, text: &String| {
-        left.entry(text.clone()).and_modify(|count| *count = count.saturating_sub(1));
-    };
-    let comes = |left: &HashMap<String, usize>, text: &String| left.get(text).is_some_and(|count| *count > 0);
+    let mut old_left = ComingTexts::new(before);
+    let mut new_left = ComingTexts::new(after);
     let (mut old, mut new, mut steps) = (0, 0, Vec::new());
     while old < before.len() || new < after.len() {
         let step = match (before.get(old), after.get(new)) {
             (Some(one), Some(other)) if one == other => DiffStep::Keep(old),
-            (Some(one), Some(other)) if comes(&new_left, one) && !comes(&old_left, other) => DiffStep::Add(new),
+            (Some(one), Some(other)) if new_left.has(one) && !old_left.has(other) => DiffStep::Add(new),
             (Some(_), _) => DiffStep::Remove(old),
             (None, _) => DiffStep::Add(new),
         };
         if step.lengths().0 == 1 {
-            take(&mut old_left, &before[old]);
+            old_left.take(&before[old]);
             old += 1;
         }
         if step.lengths().1 == 1 {
-            take(&mut new_left, &after[new]);
+            new_left.take(&after[new]);
             new += 1;
         }
         steps.push(step);
     }
     steps
+}
+
+/// How often each of some texts is still to come.
+struct ComingTexts<'t>(HashMap<&'t str, usize>);
+
+impl<'t> ComingTexts<'t> {
+    fn new(texts: &'t [String]) -> Self {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for text in texts {
+            *counts.entry(text).or_default() += 1;
+        }
+        ComingTexts(counts)
+    }
+
+    fn has(&self, text: &str) -> bool {
+        self.0.get(text).is_some_and(|count| *count > 0)
+    }
+
+    fn take(&mut self, text: &str) {
+        if let Some(count) = self.0.get_mut(text) {
+            *count = count.saturating_sub(1);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,10 @@
 //!
 //! It shows the decisions of the planner, and makes none. Without colours, its signs show the same.
 
-pub(super) mod rows;
+mod legend;
+mod rows;
+pub(super) mod savings;
+mod status;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,15 +19,15 @@ use crate::plan::size::Size;
 use crate::plan::{CutPolicy, Plan, total};
 use crate::sanitize::sanitize;
 use crate::tokens::{Categories, Tally};
+use crate::transcript::Transcript;
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::{Message, Transcript};
 use crate::wording::{counted, readable_source, self_recorded};
 
 use crate::report::brief;
 use crate::report::columns::{StyledLine, fitted, fitted_end, width, wrapped};
 
-pub(super) use rows::MessageStatus;
-pub(crate) use rows::categories;
+pub(crate) use legend::categories;
+pub(super) use status::MessageStatus;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -185,7 +188,9 @@ impl Picture<'_, '_> {
             wrapped(&self_recorded(size.record.tokens, size.beside(transcript, tally)), columns, out);
         }
         wrapped(&sanitize(&self.decision()), columns, out);
-        self.earlier.iter().for_each(|earlier| wrapped(&earlier.sentence(), columns, out));
+        for earlier in self.earlier {
+            wrapped(&earlier.sentence(), columns, out);
+        }
         if let Some(compaction) = self.compaction() {
             wrapped(&compaction, columns, out);
         }
@@ -197,21 +202,21 @@ impl Picture<'_, '_> {
     /// Describes what happens to the provider's own compactions, where there are any.
     pub(crate) fn compaction(&self) -> Option<String> {
         let Picture { transcript, plan, .. } = self;
-        let is_carried = |index: usize| self.earlier.iter().any(|earlier| earlier.index == Some(index));
-        let stays = |index: &usize| *index >= plan.cutoff || plan.pinned.binary_search(index).is_ok();
-        let compactions = transcript.compactions.iter().filter(|&&index| index >= plan.start && !is_carried(index));
-        let clauses = compactions.map(|index| {
-            let message = &transcript.messages[*index];
-            let what = match message.compaction() {
-                Some(ProviderCompaction::Readable(_)) if stays(index) => "stays",
+        let mut clauses = Vec::new();
+        for &index in &transcript.compactions {
+            if index < plan.start || self.earlier.iter().any(|earlier| earlier.index == Some(index)) {
+                continue;
+            }
+            let stays = index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok();
+            let what = match transcript.messages[index].compaction() {
+                Some(ProviderCompaction::Readable(_)) if stays => "stays",
                 Some(ProviderCompaction::Readable(_)) => "is an earlier summary",
                 Some(ProviderCompaction::Failed) => "failed, and stays as it is",
                 _ => "can only be read by its provider, and stays as it is",
             };
-            format!("the compaction in message {index} {what}")
-        });
-        let clauses: Vec<String> = clauses.collect();
-        (!clauses.is_empty()).then(|| clauses.join("; "))
+            clauses.push(format!("the compaction in message {index} {what}"));
+        }
+        if clauses.is_empty() { None } else { Some(clauses.join("; ")) }
     }
 
     /// Describes the decision, and why it was made.
@@ -258,8 +263,7 @@ impl Picture<'_, '_> {
             sizes[self.status(index) as usize] += self.tally.message(index);
         }
         let role = brief::role(&self.transcript.messages[first]);
-        let is_same = |message: &Message<'_>| brief::role(message) == role;
-        let same = self.transcript.messages[messages.clone()].iter().all(is_same);
+        let same = self.transcript.messages[messages.clone()].iter().all(|message| brief::role(message) == role);
         PictureRow {
             index: if first == last { first.to_string() } else { format!("{first}-{last}") },
             tie: self.tie(&messages, whole),
@@ -295,12 +299,15 @@ impl Picture<'_, '_> {
 
     /// The sums of each status that a message has.
     pub(super) fn sums(&self) -> Vec<StatusSum> {
-        let of_status = |status: MessageStatus| {
+        let mut sums = Vec::new();
+        for status in MessageStatus::ALL {
             let all = 0..self.transcript.messages.len();
             let indices: Vec<usize> = all.filter(|&index| self.status(index) == status).collect();
-            StatusSum { status, messages: indices.len(), tokens: self.tally.sum(&indices) }
-        };
-        MessageStatus::ALL.into_iter().map(of_status).filter(|sum| sum.messages > 0).collect()
+            if !indices.is_empty() {
+                sums.push(StatusSum { status, messages: indices.len(), tokens: self.tally.sum(&indices) });
+            }
+        }
+        sums
     }
 
     fn message_row(&self, row: &PictureRow, layout: &PictureLayout, out: &mut String) {
@@ -371,9 +378,9 @@ fn numbers(names: impl Iterator<Item = String>) -> Vec<String> {
 impl PictureLayout {
     fn of(rows: &[PictureRow], columns: usize) -> Self {
         const BAR: Range<usize> = 6..60;
-        let widest = |cell: fn(&PictureRow) -> usize| rows.iter().map(cell).max().unwrap_or(0);
         let longest = rows.iter().map(|row| row.sizes.iter().sum()).max().unwrap_or(0);
-        let (index, tokens) = (widest(|row| row.index.len()), widest(|row| row.tokens.len()));
+        let index = rows.iter().map(|row| row.index.len()).max().unwrap_or(0);
+        let tokens = rows.iter().map(|row| row.tokens.len()).max().unwrap_or(0);
         let mut layout = PictureLayout { columns, index, tokens, bar: 0, longest };
         let left = columns.saturating_sub(layout.taken());
         layout.bar = (left * 2 / 5).clamp(BAR.start, BAR.end);
@@ -387,17 +394,20 @@ impl PictureLayout {
 
     /// The cells of a bar for each size. Every size above 0 has at least one cell, if there is room.
     fn cells(&self, sizes: &[u64; MessageStatus::ALL.len()]) -> [usize; MessageStatus::ALL.len()] {
+        let mut left = self.scaled(sizes.iter().sum());
+        let mut cells = [0; MessageStatus::ALL.len()];
+        for (cells, tokens) in cells.iter_mut().zip(sizes) {
+            *cells = self.scaled(*tokens).min(left);
+            left -= *cells;
+        }
+        cells
+    }
+
+    /// The cells of so many tokens.
+    fn scaled(&self, tokens: u64) -> usize {
         let longest = u128::from(self.longest.max(1));
-        let scaled = |tokens: u64| {
-            let cells = (u128::from(tokens) * self.bar as u128).div_ceil(longest);
-            usize::try_from(cells).unwrap_or(self.bar)
-        };
-        let mut left = scaled(sizes.iter().sum());
-        sizes.map(|tokens| {
-            let cells = scaled(tokens).min(left);
-            left -= cells;
-            cells
-        })
+        let cells = (u128::from(tokens) * self.bar as u128).div_ceil(longest);
+        usize::try_from(cells).unwrap_or(self.bar)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::events::{Drawn, Status};
 
-use crate::report::columns::Shares;
 use crate::report::html::escape::{block, escaped};
 use crate::report::html::{Page, PageRow, PricedModel};
+use crate::report::shares::Shares;
 use crate::wording::{counted, grouped, grouped_and_counted};
 
 /// The most characters of a summary.

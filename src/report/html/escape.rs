@@ -42,10 +42,9 @@ fn joins(c: char) -> bool {
 
 /// Draws a text as a block. Of a text with more than `most` characters, it shows the beginning and the end.
 pub(super) fn block(text: &str, most: usize) -> String {
-    let block = |text: &str| format!("<pre dir=\"auto\">{}</pre>\n", escaped(text));
     let characters = text.chars().count();
     if characters <= most {
-        return block(text);
+        return whole_block(text);
     }
     let at = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(at, _)| at);
     let (head, tail) = (most - most / 4, most / 4);
@@ -54,9 +53,14 @@ pub(super) fn block(text: &str, most: usize) -> String {
     let left_out = grouped_and_counted(left_out, "character");
     format!(
         "{}<p class=\"left-out\">… {left_out} {are} left out here …</p>\n{}",
-        block(&text[..cut_before(text, at(head))]),
-        block(&text[cut_behind(text, at(characters - tail))..])
+        whole_block(&text[..cut_before(text, at(head))]),
+        whole_block(&text[cut_behind(text, at(characters - tail))..])
     )
+}
+
+/// A whole text as a block.
+fn whole_block(text: &str) -> String {
+    format!("<pre dir=\"auto\">{}</pre>\n", escaped(text))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //!
 //! What is deliberately absent: the tokens themselves. Only their number is needed.
 
+mod classes;
 mod merge;
 mod split;
 mod table;

@@ -4,10 +4,8 @@
 //! and no stack, and find each piece in one or two passes. The tests compare them with the expressions.
 //!
 //! All functions take valid UTF-8 from the start of a character on.
-//!
-//! Also: the character classes in the patterns of the vocabularies, as a table that is read in place.
-//!
-//! The test `generated_tables` generates it, `classes.table`, from the tables of the `regex` crate.
+
+use crate::bpe::classes::{Classes, class};
 
 const LETTER: Classes = Classes::UPPER.or(Classes::LOWER).or(Classes::CASELESS);
 /// The classes of the upper part of a word, and of the lower one.
@@ -28,15 +26,17 @@ pub(super) fn cl100k(text: &[u8]) -> usize {
     if letters_to > letters_from {
         return letters_to;
     }
-    let space = |text: &[u8]| {
-        let space = run(text, 0, SPACE);
-        if space == text.len() {
-            space
-        } else {
-            through_last_newline(text, space).unwrap_or_else(|| all_but_last(text, space))
-        }
-    };
-    number_or_symbols_or(text, b"\r\n", space)
+    if let Some(end) = number_or_symbols(text, b"\r\n") {
+        return end;
+    }
+    let space = run(text, 0, SPACE);
+    if space == text.len() {
+        return space;
+    }
+    match through_last_newline(text, space) {
+        Some(end) => end,
+        None => all_but_last(text, space),
+    }
 }
 
 /// The length in bytes of the first piece of `text` (not empty) in `o200k_base`: words by their case with their
@@ -46,33 +46,33 @@ pub(super) fn o200k(text: &[u8]) -> usize {
     if word > 0 {
         return word + contraction(text, word);
     }
-    let space = |text: &[u8]| {
-        let space = run(text, 0, SPACE);
-        match through_last_newline(text, space) {
-            Some(end) => end,
-            None if space == text.len() => space,
-            None => all_but_last(text, space),
-        }
-    };
-    number_or_symbols_or(text, b"\r\n/", space)
+    if let Some(end) = number_or_symbols(text, b"\r\n/") {
+        return end;
+    }
+    let space = run(text, 0, SPACE);
+    match through_last_newline(text, space) {
+        Some(end) => end,
+        None if space == text.len() => space,
+        None => all_but_last(text, space),
+    }
 }
 
-/// Matches the alternatives of both patterns: `\p{N}{1,3}`, ` ?[^\s\p{L}\p{N}]+` with its trailing characters, else
-/// white space.
+/// Matches the alternatives of both patterns: `\p{N}{1,3}`, ` ?[^\s\p{L}\p{N}]+` with its trailing characters. Nothing
+/// matches where the text begins with other white space.
 #[inline]
-fn number_or_symbols_or(text: &[u8], trailing: &[u8], space: impl Fn(&[u8]) -> usize) -> usize {
+fn number_or_symbols(text: &[u8], trailing: &[u8]) -> Option<usize> {
     if class(text, 0).0 == Classes::NUMBER {
-        return number(text);
+        return Some(number(text));
     }
     let from = usize::from(text[0] == b' ');
     let mut end = run(text, from, SYMBOL);
     if end == from {
-        return space(text);
+        return None;
     }
     while text.get(end).is_some_and(|byte| trailing.contains(byte)) {
         end += 1;
     }
-    end
+    Some(end)
 }
 
 /// Matches the first two alternatives of `o200k_base`: a word with one sign before it, without its contraction. Returns
@@ -139,7 +139,8 @@ fn number(text: &[u8]) -> usize {
 
 /// `\s*[\r\n]+`: the white space up to and with its last line end.
 fn through_last_newline(text: &[u8], space: usize) -> Option<usize> {
-    text[..space].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')).map(|at| at + 1)
+    let last = text[..space].iter().rposition(|byte| matches!(byte, b'\r' | b'\n'))?;
+    Some(last + 1)
 }
 
 /// `\s+(?!\S)|\s`: white space without its last character where other text follows, but at least one character.
@@ -159,14 +160,19 @@ fn contraction(text: &[u8], at: usize) -> usize {
     if text.get(at) != Some(&b'\'') {
         return 0;
     }
-    let letter = |at: usize| text.get(at).map_or(0, u8::to_ascii_lowercase);
-    match (letter(at + 1), letter(at + 2)) {
+    match (lower_letter(text, at + 1), lower_letter(text, at + 2)) {
         (b's' | b't' | b'm' | b'd', _) => 2,
         // The long s folds to s.
         (0xC5, 0xBF) => 3,
         (b'r' | b'v', b'e') | (b'l', b'l') => 3,
         _ => 0,
     }
+}
+
+/// The byte at a place in lower case; 0 behind the end.
+#[inline]
+fn lower_letter(text: &[u8], at: usize) -> u8 {
+    text.get(at).map_or(0, u8::to_ascii_lowercase)
 }
 
 /// The end of the characters of `classes` from `from` on.
@@ -180,66 +186,4 @@ fn run(text: &[u8], from: usize, classes: Classes) -> usize {
         }
         end += length;
     }
-}
-
-/// A set of character classes, as the patterns of the vocabularies use them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Classes(pub(super) u8);
-
-impl Classes {
-    /// No class: that of the end of a text.
-    pub(super) const NONE: Classes = Classes(0);
-    /// Punctuation, symbols, controls: neither letter, number nor space.
-    pub(super) const OTHER: Classes = Classes(1);
-    /// Letters in upper or title case.
-    pub(super) const UPPER: Classes = Classes(1 << 1);
-    /// Letters in lower case.
-    pub(super) const LOWER: Classes = Classes(1 << 2);
-    /// Letters without case, and modifiers.
-    pub(super) const CASELESS: Classes = Classes(1 << 3);
-    /// Combining marks.
-    pub(super) const MARK: Classes = Classes(1 << 4);
-    /// Numbers of any kind.
-    pub(super) const NUMBER: Classes = Classes(1 << 5);
-    /// White space that does not end a line.
-    pub(super) const SPACE: Classes = Classes(1 << 6);
-    /// Carriage return and line feed.
-    pub(super) const NEWLINE: Classes = Classes(1 << 7);
-
-    pub(super) const fn or(self, other: Classes) -> Classes {
-        Classes(self.0 | other.0)
-    }
-
-    /// Whether the sets share a class.
-    pub(super) fn meet(self, other: Classes) -> bool {
-        self.0 & other.0 != 0
-    }
-}
-
-/// 4,352 numbers of blocks, then blocks of 256 sets of one class each.
-static CLASSES: &[u8; 40_192] = include_bytes!("classes.table");
-pub(super) const BLOCKS: usize = 0x11_0000 / 256;
-
-/// The class of the character at `at` in `text`, and its length in bytes.
-#[inline(always)]
-pub(super) fn class(text: &[u8], at: usize) -> (Classes, usize) {
-    match text.get(at) {
-        None => (Classes::NONE, 0),
-        // The first block has the first characters.
-        Some(&byte) if byte < 0x80 => (Classes(CLASSES[BLOCKS + byte as usize]), 1),
-        Some(&byte) => class_beyond_ascii(byte, &text[at..]),
-    }
-}
-
-/// The class and the length of a character of several bytes, of which the first is given.
-fn class_beyond_ascii(first: u8, text: &[u8]) -> (Classes, usize) {
-    let next = |at: usize| (text[at] & 0x3F) as usize;
-    let first = first as usize;
-    let (code, length) = match first {
-        ..0xE0 => ((first & 0x1F) << 6 | next(1), 2),
-        0xE0..0xF0 => ((first & 0xF) << 12 | next(1) << 6 | next(2), 3),
-        _ => ((first & 7) << 18 | next(1) << 12 | next(2) << 6 | next(3), 4),
-    };
-    let block = CLASSES[code >> 8] as usize;
-    (Classes(CLASSES[BLOCKS + block * 256 + (code & 0xFF)]), length)
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::bpe::Encoding;
-use crate::bpe::split::{BLOCKS, Classes};
+use crate::bpe::classes::{BLOCKS, Classes};
 use crate::bpe::table::{
     BUCKETS, LENGTH_BITS, LONG_BUCKET_BITS, NO_RANK, OFFSET_BITS, PLACE_BITS, RANK_BITS, SHORT, SHORT_BUCKET_BITS,
     TokenTable, long_hash, short_hash,

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::models::{Model, Reasoning, all};
+use crate::models::{Reasoning, all};
 
 /// A name of the table without its provider and its maker.
 struct ReasoningRow {
@@ -14,71 +14,105 @@ struct ReasoningRow {
 pub fn reasoning_of(name: &str) -> Reasoning {
     let rows = rows();
     // A provider comes before the name (`together:moonshotai/`), a variant after it (`:free`).
-    let parts = name.split(['/', ':', '@']).flat_map(|part| [Some(part), part.split_once('.').map(|(_, rest)| rest)]);
-    parts.flatten().map(normalized).find_map(|part| wanted_in(rows, &part)).unwrap_or(Reasoning::Free)
+    for part in name.split(['/', ':', '@']) {
+        if let Some(wants) = wanted_in(rows, &normalized(part)) {
+            return wants;
+        }
+        if let Some((_, rest)) = part.split_once('.')
+            && let Some(wants) = wanted_in(rows, &normalized(rest))
+        {
+            return wants;
+        }
+    }
+    Reasoning::Free
 }
 
 /// Every name of the table that begins like one that wants its reasoning.
 fn rows() -> &'static [ReasoningRow] {
     static ROWS: OnceLock<Vec<ReasoningRow>> = OnceLock::new();
     ROWS.get_or_init(|| {
-        let row = |model: Model| {
+        let mut rows = Vec::new();
+        let mut stems = Vec::new();
+        for model in all() {
             let name = model.name.rsplit('/').next().unwrap_or_default();
             let name = normalized(name.split(':').next().unwrap_or_default());
-            ReasoningRow { name, wants: model.reasoning }
-        };
-        let all: Vec<ReasoningRow> = all().map(row).collect();
-        let stems: Vec<String> = all
-            .iter()
-            .filter(|row| row.wants != Reasoning::Free)
-            .map(|row| split_version(&row.name).0.to_owned())
-            .collect();
-        all.into_iter().filter(|row| stems.iter().any(|stem| row.name.starts_with(stem))).collect()
+            if model.reasoning != Reasoning::Free {
+                stems.push(VersionedName::new(&name).stem.to_owned());
+            }
+            rows.push(ReasoningRow { name, wants: model.reasoning });
+        }
+        rows.retain(|row| stems.iter().any(|stem| row.name.starts_with(stem)));
+        rows
     })
 }
 
 /// What a model wants; `None` if the table does not know its family.
 fn wanted_in(rows: &[ReasoningRow], name: &str) -> Option<Reasoning> {
-    let begins = |row: &&ReasoningRow| {
-        name.strip_prefix(&row.name).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '.'))
-    };
-    if let Some(row) = rows.iter().filter(begins).max_by_key(|row| row.name.len()) {
+    if let Some(row) = rows.iter().filter(|row| begins_with_model(name, &row.name)).max_by_key(|row| row.name.len()) {
         return Some(row.wants);
     }
-    // A version that the table lacks is like the one before it.
-    let (stem, version, rest) = split_version(name);
-    let version = version?;
-    let is_before = |row: &&ReasoningRow| {
-        let (own_stem, own_version, _) = split_version(&row.name);
-        own_stem == stem && own_version.is_some_and(|own| own <= version)
-    };
-    let last = rows
-        .iter()
-        .filter(is_before)
-        .max_by_key(|row| (split_version(&row.name).1, split_version(&row.name).2 == rest));
-    last.map(|row| row.wants)
+    // A version that the table lacks is like the one before it, where there is one with the same ending.
+    let asked = VersionedName::new(name);
+    let asked_version = asked.version?;
+    let mut best = None;
+    for row in rows {
+        let known = VersionedName::new(&row.name);
+        let Some(version) = known.version else { continue };
+        if known.stem != asked.stem || version > asked_version {
+            continue;
+        }
+        let rank = (version, known.rest == asked.rest);
+        if best.is_none_or(|(best_rank, _)| rank >= best_rank) {
+            best = Some((rank, row.wants));
+        }
+    }
+    let (_, wants) = best?;
+    Some(wants)
 }
 
-/// Splits a name at its version: `kimi-k2.5-turbo` is `kimi-k`, 2.5 and `-turbo`.
-fn split_version(name: &str) -> (&str, Option<(u32, u32)>, &str) {
-    let Some(start) = name.find(|c: char| c.is_ascii_digit()) else { return (name, None, "") };
-    let length = name[start..].find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(name.len() - start);
-    let (version, rest) = name[start..].split_at(length);
-    let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
-    (&name[..start], Some((numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))), rest)
+/// Whether a name is that of a model, with a variant behind it or not.
+fn begins_with_model(name: &str, model: &str) -> bool {
+    name.strip_prefix(model).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '.'))
+}
+
+/// A name, split at its version: `kimi-k2.5-turbo` is `kimi-k`, 2.5 and `-turbo`.
+struct VersionedName<'n> {
+    stem: &'n str,
+    version: Option<(u32, u32)>,
+    rest: &'n str,
+}
+
+impl<'n> VersionedName<'n> {
+    fn new(name: &'n str) -> Self {
+        let Some(start) = name.find(|c: char| c.is_ascii_digit()) else {
+            return VersionedName { stem: name, version: None, rest: "" };
+        };
+        let (stem, numbered) = name.split_at(start);
+        let length = numbered.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(numbered.len());
+        let (version, rest) = numbered.split_at(length);
+        let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
+        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        VersionedName { stem, version: Some(version), rest }
+    }
 }
 
 /// Spells a name as the table does: in lower case, with a dot in its version (`glm-4p7`, `glm-4-7`, `GLM_4.7`).
 fn normalized(name: &str) -> String {
     let name = name.trim_start_matches('~').to_ascii_lowercase().replace('_', "-");
-    let bytes = name.as_bytes();
-    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let is_point = |at: usize| {
-        let is_alone = !bytes.get(at + 2).is_some_and(u8::is_ascii_alphanumeric);
-        at > 0 && is_digit(at - 1) && is_digit(at + 1) && is_alone
-    };
-    let point = |(at, c): (usize, char)| if matches!(c, '-' | 'p') && is_point(at) { '.' } else { c };
-    name.char_indices().map(point).collect()
+    let mut normalized = String::with_capacity(name.len());
+    for (at, c) in name.char_indices() {
+        let is_point = matches!(c, '-' | 'p') && stands_between_digits(name.as_bytes(), at);
+        normalized.push(if is_point { '.' } else { c });
+    }
+    normalized
+}
+
+/// Whether a digit stands before a place, and a single one behind it.
+fn stands_between_digits(name: &[u8], at: usize) -> bool {
+    at > 0
+        && name[at - 1].is_ascii_digit()
+        && name.get(at + 1).is_some_and(u8::is_ascii_digit)
+        && !name.get(at + 2).is_some_and(u8::is_ascii_alphanumeric)
 }
 
 /// The base names of these models. Providers put prefixes before them (`anthropic/`, `us.anthropic.`) and dates and
@@ -96,12 +130,15 @@ const BINDING: [&str; 7] = [
 /// Whether the model with this name, at any provider, binds its thinking to the messages before it.
 pub fn binds_thinking(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['.', '_'], "-");
-    BINDING.iter().any(|model| {
-        name.match_indices(model).any(|(at, _)| {
+    for model in BINDING {
+        for (at, _) in name.match_indices(model) {
             let (before, behind) = (&name[..at], &name[at + model.len()..]);
-            !before.ends_with(char::is_alphanumeric) && !behind.starts_with(char::is_alphanumeric)
-        })
-    })
+            if !before.ends_with(char::is_alphanumeric) && !behind.starts_with(char::is_alphanumeric) {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// The names of makers, and what their models' names contain.
@@ -122,11 +159,17 @@ const MAKERS: [(&str, &[&str]); 10] = [
 pub fn maker_of(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     let model = name.rsplit(['/', ':']).next().unwrap_or_default();
-    let is_numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
-    if model.strip_prefix('o').is_some_and(is_numbered) {
+    if let Some(rest) = model.strip_prefix('o')
+        && rest.starts_with(|c: char| c.is_ascii_digit())
+    {
         return Some("openai");
     }
-    MAKERS.iter().find(|(_, words)| words.iter().any(|word| name.contains(word))).map(|(maker, _)| *maker)
+    for (maker, words) in MAKERS {
+        if words.iter().any(|word| name.contains(word)) {
+            return Some(maker);
+        }
+    }
+    None
 }
 
 /// Whether the model with this name, at any provider, is a Gemini of the third generation or later. These refuse a call of
@@ -134,10 +177,13 @@ pub fn maker_of(name: &str) -> Option<&'static str> {
 pub fn wants_signatures(name: &str) -> bool {
     const STEM: &str = "gemini-";
     let name = name.to_ascii_lowercase().replace('_', "-");
-    name.match_indices(STEM).any(|(at, _)| {
+    for (at, _) in name.match_indices(STEM) {
         let behind = &name[at + STEM.len()..];
         let digits = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
         let generation: u32 = behind[..digits].parse().unwrap_or(0);
-        !name[..at].ends_with(char::is_alphanumeric) && (3..100).contains(&generation)
-    })
+        if !name[..at].ends_with(char::is_alphanumeric) && (3..100).contains(&generation) {
+            return true;
+        }
+    }
+    false
 }
