@@ -134,6 +134,11 @@ impl Rounds {
         self.last.as_ref().is_some_and(|last| last.text_line == record.line && last.file == record.file())
     }
 
+    /// Whether the record of the last one that was put back names this line of the text.
+    pub(super) fn was_last_on_line(&self, line: usize) -> bool {
+        self.last.as_ref().is_some_and(|last| last.text_line == Some(line))
+    }
+
     /// The number of the step that is still to be put back of the run that was put back last.
     pub(super) fn step_left(&self) -> Option<usize> {
         let [step, _] = self.last.as_ref()?.steps?;

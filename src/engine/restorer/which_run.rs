@@ -11,6 +11,7 @@ use crate::transcript::source::Source;
 
 use super::Restorer;
 use super::rounds::{Rounds, run_of};
+use crate::engine::records::RecordPlace;
 use crate::events::RunOnOtherFile;
 
 /// The most runs of which each is compared with each.
@@ -53,7 +54,10 @@ impl Restorer<'_, '_> {
     ) -> Result<Option<Record>> {
         let line = read.line;
         let (mut fitting, mut of_other_files) = (Vec::new(), Vec::new());
-        for places in self.archive.that_left(&read.lists.at(pointer).hashes) {
+        for mut places in self.archive.that_left(&read.lists.at(pointer).hashes) {
+            if !read.all.is_empty() {
+                places.retain(|place| !self.is_of_other_line(*place, line, rounds));
+            }
             for record in self.archive.read(&places)? {
                 let is_of_list = record.changed.as_ref().is_some_and(|changed| changed.list.as_deref() == pointer);
                 // A document on one line is a line, until it is spread over several. A run that only removed something
@@ -62,6 +66,7 @@ impl Restorer<'_, '_> {
                 let may_be = record.line.is_some() && (record.wrote_entry() || is_of_line);
                 let is_candidate = is_of_list && (line.is_none() || may_be) && self.is_open(&record, rounds);
                 if is_candidate && !is_of_line && is_of_its_line(&record, read.all) {
+                    self.lines_of_records.extend(record.line.map(|line| (record.number, line)));
                     continue;
                 }
                 // Something else than a system message can stand in front.
@@ -94,6 +99,13 @@ impl Restorer<'_, '_> {
             None => note_run_on_other_file(of_other_files.first(), rounds),
         }
         Ok(last)
+    }
+
+    /// Whether a record is known to be of another line than this one, and of another than the last one that was put back. Many lines
+    /// can begin alike, and reading all records for each of them would take long.
+    fn is_of_other_line(&self, place: RecordPlace, line: Option<usize>, rounds: &Rounds) -> bool {
+        let Some(&named) = self.lines_of_records.get(&place.line) else { return false };
+        line != Some(named) && !rounds.was_last_on_line(named)
     }
 
     /// Notes a run on another file that was after the last run on the text, if there is one: the file can have been the same one
