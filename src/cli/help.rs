@@ -182,7 +182,7 @@ Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
 
   count, check, repair, redact  tokens; rules of the provider; secrets
   search PATTERN, show INDEXES  find messages and print them
-  restore ARCHIVE PATH          put back what was cut away
+  restore ARCHIVE PATH, slim    put back what was cut; remove what is not sent
   list, completions, man        tables, completions of a shell, the manual page
 
       --keep SIZE             how much of the end stays [default: messages:20]
