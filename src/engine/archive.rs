@@ -295,6 +295,12 @@ impl<'p> Archive<'p> {
         (!is_there).then(|| id.to_owned())
     }
 
+    /// The last line of the archive that has a record with a list.
+    pub(super) fn last_line(&self) -> usize {
+        let places = self.by_file.values().flat_map(BTreeMap::values).flatten();
+        places.map(|place| place.line).max().unwrap_or_default()
+    }
+
     /// The last records with a list, at most `most`, in the order of the archive.
     pub(super) fn last(&self, most: usize) -> Vec<RecordPlace> {
         let mut places: Vec<RecordPlace> =

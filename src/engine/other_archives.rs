@@ -69,6 +69,50 @@ pub(super) fn archive_of_run_before(
     None
 }
 
+/// A run between two rounds that were put back, which only another archive has.
+pub(super) struct RunBetween {
+    /// The number of rounds that were put back behind it.
+    pub(super) rounds: usize,
+    pub(super) archive: PathBuf,
+}
+
+/// The last run between the rounds of an archive on a text: what it left is no growth behind an earlier one of them, and can be
+/// the reason why an earlier one is refused. It is looked for in the same places. `done` is what was put back, and `is_refused`
+/// says that the rounds before that cannot be.
+///
+/// # Errors
+/// The archive cannot be read again.
+pub(super) fn run_between(
+    path: Option<&Path>,
+    archive: &mut Archive<'_>,
+    name: &str,
+    text: &[u8],
+    done: &RestoredRounds,
+    is_refused: bool,
+) -> Result<Option<RunBetween>> {
+    let others = other_archives(path, archive.path, done);
+    if others.is_empty() || done.grown == 0 && !is_refused {
+        return Ok(None);
+    }
+    let end = done.rounds + usize::from(is_refused);
+    for rounds in 1..end {
+        let Ok(Some(mut later)) = Restorer::new(archive, name, name, Some(rounds)).restore_if_any(text) else { break };
+        later.join();
+        let mut next = Restorer::new(archive, name, name, Some(1));
+        let is_proved = next.restore_if_any(&later.text).is_ok_and(|restored| restored.is_some());
+        let next_done = next.done;
+        if is_proved && next_done.grown == 0 {
+            continue;
+        }
+        for OtherArchive { file, archive: other } in &others {
+            if has_later_run(other, file, GivenText::InMemory(&later.text), &next_done)? {
+                return Ok(Some(RunBetween { rounds, archive: other.clone() }));
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// An archive that a file may have.
 struct OtherArchive {
     file: PathBuf,

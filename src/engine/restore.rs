@@ -29,7 +29,7 @@ use crate::engine::archive::Archive;
 use crate::engine::inputs::copy_of;
 use crate::engine::large_text::{LargeText, Unfinished, copy};
 use crate::engine::lookup::files;
-use crate::engine::other_archives::{GivenText, archive_of_run_before, refuse_before_later_archive};
+use crate::engine::other_archives::{GivenText, archive_of_run_before, refuse_before_later_archive, run_between};
 use crate::engine::records::is_archive;
 use crate::engine::restore_ranges::RangeRestorer;
 use crate::engine::restorer::{Restored, Restorer, lines_that_set_all_messages};
@@ -182,13 +182,21 @@ fn restore_text(
     let input = input::read(path)?;
     let name = readable_source(&input.name);
     let mut restorer = Restorer::new(archive, &input.name, &name, settings.rounds);
-    let restored = restorer.restore_all(input.bytes());
+    let mut restored = restorer.restore_all(input.bytes());
     let mut done = restorer.done;
     if restored.is_err() || done.grown > 0 || done.unproved.is_some() {
         refuse_before_later_archive(path, archive.path, GivenText::InMemory(input.bytes()), &done)?;
     }
+    let between = run_between(path, archive, &input.name, input.bytes(), &done, restored.is_err())?;
+    if let Some(between) = &between {
+        let mut restorer = Restorer::new(archive, &input.name, &name, Some(between.rounds));
+        restored = restorer.restore_all(input.bytes());
+        done = restorer.done;
+    }
     let mut restored = restored?;
-    if let Some(why) = done.unproved.take() {
+    if let Some(between) = between {
+        done.goes_on_in = Some(between.archive);
+    } else if let Some(why) = done.unproved.take() {
         done.goes_on_in = archive_of_run_before(path, archive.path, &mut restored, &done);
         done.missing = None;
         if done.goes_on_in.is_none() {

@@ -218,7 +218,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         let hash = open[0].result_sha256.clone();
         let records = self.that_may_be_put_back(open, &hash, None, rounds)?;
         restored.join();
-        if records.is_empty() || !self.is_last_run(&restored.text, None, &records, rounds)? {
+        if records.is_empty() || !self.is_last_run_on_beginning(&restored.text, &records, rounds)? {
             return Ok(false);
         }
         self.refuse_broken_run(&restored.text, None, &records[0], rounds)?;

@@ -280,3 +280,57 @@ fn a_document_of_several_lines_and_conversations_comes_back() {
     let back = with(&["restore", "-i", &archive, folder.path().to_str().expect("UTF-8")]);
     assert!(back.code == 0 && back.stderr.contains("1 file put back"), "{back:?}");
 }
+
+/// Half of a surrogate pair and the character that a repair puts in its place are not equal.
+#[test]
+fn a_repaired_half_of_a_character_comes_back() {
+    let half = r#"{"role":"user","content":"label: tulips \ud83c"}"#;
+    let (cut_off, more) =
+        (r#"{"role":"assistant","content":"It is cut off."}"#, r#"{"role":"user","content":"Thanks."}"#);
+    for (whole, between) in [
+        (format!("[{half},{cut_off}]"), ","),
+        (format!("[{half},{cut_off}]\n[{cut_off}]\n"), ","),
+        (format!("{half}\n{cut_off}\n"), "\n"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [archive, file] = ["h.jsonl", "s.jsonl"].map(|name| path(folder.path(), name));
+        fs::write(&file, &whole).expect("written");
+        let left = compacted(&archive, &["--repair", "drop", "--keep", "messages:99"], &file);
+        assert!(!left.contains("ud83c"), "{left}");
+        let grow = |text: &str| text.replacen(cut_off, &format!("{cut_off}{between}{more}"), 1);
+        let back = restore(&archive, &grow(&left));
+        assert_eq!((back.code, back.stdout), (0, grow(&whole)), "{whole}: {}", back.stderr);
+    }
+}
+
+/// A client can write all lines anew, the first of them as a run left them, and those behind not as a later run did.
+#[test]
+fn lines_that_an_earlier_run_left_are_not_the_last_ones() {
+    let spread = |messages: &[Value]| -> String {
+        messages
+            .iter()
+            .map(|message| message.to_string().replace("\":", "\": ").replace(",\"", ", \"") + "\n")
+            .collect()
+    };
+    let dense = |messages: &[Value]| -> String { messages.iter().map(|message| message.to_string() + "\n").collect() };
+    let lines = |text: &str| -> Vec<Value> { text.lines().map(value).collect() };
+    let first = with_long_result(1);
+    for (second, last) in [
+        (
+            [with_long_result(2), vec![orphan("nobody asked")]].concat(),
+            &["--repair", "drop", "--keep", "messages:99"][..],
+        ),
+        (with_long_result(2), &["--prune", "cap:200", "-m", "none", "--keep", "messages:1"]),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [archive, file] = ["h.jsonl", "s.jsonl"].map(|name| path(folder.path(), name));
+        fs::write(&file, spread(&first)).expect("written");
+        run_on(&archive, &file, &["--prune", "cap:200", "-m", "none", "--keep", "messages:1"]);
+        let left = fs::read_to_string(&file).expect("a file");
+        fs::write(&file, left + &dense(&second)).expect("written");
+        run_on(&archive, &file, last);
+        let left = lines(&fs::read_to_string(&file).expect("a file"));
+        let back = restore(&archive, &spread(&left));
+        assert_eq!((back.code, lines(&back.stdout)), (0, [first.clone(), second].concat()), "{}", back.stderr);
+    }
+}

@@ -349,6 +349,38 @@ fn runs_of_two_archives_come_back_newest_first() {
     }
 }
 
+/// A run of `slim` between two compactions has an archive of its own. What it left is no growth behind the first one.
+#[test]
+fn a_run_between_two_compactions_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, of_compactions) = (folder.path().join("s.jsonl"), path(folder.path(), "s.jsonl.cut.jsonl"));
+    let whole = fs::read_to_string(fixture("claude-code.jsonl")).expect("a fixture");
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let (first, second) = lines.split_at(lines.len() / 3);
+    fs::write(&file, first.concat()).expect("written");
+    let compact = || {
+        let arguments = ["--keep", "messages:2", "-i", "--accept", "any", "--archive", &of_compactions];
+        let run = run(tcompact().args(arguments).arg(&file), b"");
+        assert_eq!(run.code, 0, "{run:?}");
+    };
+    compact();
+    let once = fs::read_to_string(&file).expect("a file") + &second.concat();
+    fs::write(&file, &once).expect("written");
+    assert_eq!(slim(&[], &file).code, 0);
+    let slimmed = fs::read_to_string(&file).expect("a file");
+    assert_ne!(slimmed, once);
+    compact();
+    let of_slim = archive_of(&file).display().to_string();
+    for (archive, expected, next) in
+        [(&of_compactions, slimmed, true), (&of_slim, once, false), (&of_compactions, whole.clone(), false)]
+    {
+        let back = run(tcompact().args(["restore", "-i", archive]).arg(&file), b"");
+        assert_eq!((back.code, fs::read_to_string(&file).expect("a file")), (0, expected), "{back:?}");
+        let sentence = format!("the run before is in {of_slim}; restore by that archive next");
+        assert_eq!(back.stderr.contains(&sentence), next, "{back:?}");
+    }
+}
+
 #[test]
 fn a_file_that_would_not_be_read_any_more_stays() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -225,6 +225,31 @@ impl Restorer<'_, '_> {
         if is_told || records.iter().any(|record| self.is_of_file(record, rounds)) {
             return Ok(true);
         }
+        self.is_last_run_by_lists(text, line, records, rounds)
+    }
+
+    /// Whether records that name a beginning of a text as their result are of the last run on it. A client that wrote all lines
+    /// anew can have spelled the first of them as an earlier run left them, and no others as a later run did.
+    pub(super) fn is_last_run_on_beginning(
+        &mut self,
+        text: &[u8],
+        records: &[Record],
+        rounds: &mut Rounds,
+    ) -> Result<bool> {
+        let last_of_these = records.iter().map(|record| record.number).max().unwrap_or_default();
+        if self.archive.last_line() <= last_of_these.max(rounds.last_line) {
+            return self.is_last_run(text, None, records, rounds);
+        }
+        self.is_last_run_by_lists(text, None, records, rounds)
+    }
+
+    fn is_last_run_by_lists(
+        &mut self,
+        text: &[u8],
+        line: Option<usize>,
+        records: &[Record],
+        rounds: &mut Rounds,
+    ) -> Result<bool> {
         let Ok(text) = str::from_utf8(text) else { return Ok(true) };
         let Ok(source) = Source::of_file(text) else { return Ok(true) };
         let mut lists = TextLists::new(text, &source);

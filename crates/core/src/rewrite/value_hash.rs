@@ -1,8 +1,11 @@
 //! The hash of a JSON value, whatever its layout: a client that writes a document anew may order the members of an object
 //! in another way, escape other characters and spell numbers in another way.
 
+use std::borrow::Cow;
+
 use crate::hash::{Hasher, sha256};
 use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::text::{Text, TextPiece};
 
 /// The digits of a short hash, which tells entries of one list apart.
 pub const SHORT: usize = 16;
@@ -21,7 +24,7 @@ fn write(value: Json<'_>, out: &mut Vec<u8>) {
         JsonKind::Number => write_number(value.raw(), out),
         JsonKind::String => {
             if let Some(text) = value.text() {
-                write_text(&text.decode(), out);
+                write_text(&decoded(&text), out);
             }
         }
         JsonKind::Array => {
@@ -33,7 +36,7 @@ fn write(value: Json<'_>, out: &mut Vec<u8>) {
             out.push(b']');
         }
         JsonKind::Object => {
-            let mut members: Vec<_> = value.entries().map(|(key, value)| (key.decode(), value)).collect();
+            let mut members: Vec<_> = value.entries().map(|(key, value)| (decoded(&key), value)).collect();
             members.sort_by(|(one, _), (other, _)| one.cmp(other));
             out.push(b'{');
             for (at, (key, value)) in members.iter().enumerate() {
@@ -55,14 +58,33 @@ fn write_number(raw: &str, out: &mut Vec<u8>) {
         // There are two zeros.
         Ok(0.0) => out.extend(0f64.to_be_bytes()),
         Ok(number) => out.extend(number.to_be_bytes()),
-        Err(_) => write_text(raw, out),
+        Err(_) => write_text(raw.as_bytes(), out),
     }
 }
 
-fn write_text(text: &str, out: &mut Vec<u8>) {
+/// The bytes of a string. Half of a surrogate pair has bytes that no text has: a repair replaces it by a character, and that is
+/// a change.
+fn decoded<'a>(text: &Text<'a>) -> Cow<'a, [u8]> {
+    if !text.is_escaped() {
+        return Cow::Borrowed(text.raw().as_bytes());
+    }
+    let mut bytes = Vec::with_capacity(text.raw().len());
+    for piece in text.pieces() {
+        match piece {
+            TextPiece::Plain(plain) => bytes.extend(plain.as_bytes()),
+            TextPiece::Escape(point) => match char::from_u32(point) {
+                Some(char) => bytes.extend(char.encode_utf8(&mut [0; 4]).as_bytes()),
+                None => bytes.extend([0xff, (point >> 8) as u8, point as u8]),
+            },
+        }
+    }
+    Cow::Owned(bytes)
+}
+
+fn write_text(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     out.extend((text.len() as u64).to_be_bytes());
-    out.extend(text.as_bytes());
+    out.extend(text);
 }
 
 /// The running hash of the entries of a list.
@@ -107,6 +129,8 @@ mod tests {
         for (one, other) in [
             (r#"{"a": 1, "b": [true, null]}"#, r#"{ "b":[true,null] ,"a":1.0}"#),
             (r#""é\n/""#, r#""\u00e9\u000A\/""#),
+            (r#""\ud83c!""#, r#""\uD83C\u0021""#),
+            (r#""\ud83c\udf37""#, r#""🌷""#),
             (r#"{"a": 1, "a": 2}"#, r#"{"a": 2}"#),
             ("1e2", "100"),
             ("-0.0", "0"),
@@ -140,6 +164,11 @@ mod tests {
             "[1,2]",
             "[12]",
             "[2,1]",
+            r#""\ud83c""#,
+            r#""\ud83d""#,
+            r#""\ufffd""#,
+            r#"{"\ud83c":0}"#,
+            r#"{"\ufffd":0}"#,
         ];
         for (at, one) in values.iter().enumerate() {
             for other in &values[at + 1..] {
