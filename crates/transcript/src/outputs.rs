@@ -266,7 +266,10 @@ pub fn hosted_result(block: Json<'_>) -> Option<HostedResult<'_>> {
     let value = HOLDERS.iter().filter_map(|key| block.get(key)).find(|value| !value.is_falsy());
     let value = value.or_else(|| block.at(&["action", "sources"]));
     let output = match kind {
-        GENERATED => CallOutput::of(value.map(|_| block), OutputShape::Texts)?,
+        GENERATED => {
+            value?;
+            CallOutput::of(Some(block), OutputShape::Texts)?
+        }
         "mcp_tool_result" => CallOutput::in_content(block, "text")?,
         _ => CallOutput::of(value, OutputShape::Texts)?,
     };

@@ -95,7 +95,9 @@ impl<'a> Unsent<'a> {
         let mut unsent = Unsent::default();
         for (index, value) in values.iter().enumerate().skip(first) {
             // A marker in front of the summary has no effect behind it.
-            if let Some(marker) = tags.marker_of(value).filter(|marker| *marker >= first) {
+            if let Some(marker) = tags.marker_of(value)
+                && marker >= first
+            {
                 unsent.stays_with.insert(index, marker);
             }
         }
