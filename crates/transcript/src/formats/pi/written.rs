@@ -23,7 +23,10 @@ pub(super) fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_
     let links = at.links(KEYS);
     let removed = (at.removed)();
     let gone = at.transcript.messages.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
-    let place = gone.map_or(0, |message| message.span().start);
+    let place = match gone {
+        Some(message) => message.span().start,
+        None => 0,
+    };
     let (before, behind) = links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < place));
     let behind_ids: HashSet<_> = behind.iter().filter_map(|entry| links.id(*entry)).collect();
     let gaps: Vec<Cow<'_, str>> = behind.iter().filter_map(|entry| links.removed_parent(*entry)).collect();
@@ -97,8 +100,8 @@ pub(super) fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -
 /// Whether messages stay before a place.
 fn follows_message(at: &InsertionPoint<'_, '_>) -> bool {
     let removed = (at.removed)();
-    let is_kept = |message: &Message<'_>| removed.binary_search(&message.span().start).is_err();
-    at.transcript.messages[..at.cutoff].iter().any(is_kept)
+    let before = &at.transcript.messages[..at.cutoff];
+    before.iter().any(|message| removed.binary_search(&message.span().start).is_err())
 }
 
 /// The latest time that entries have, in milliseconds.
@@ -120,7 +123,9 @@ fn tokens_before(messages: &[Message<'_>]) -> u64 {
 /// The size that the usage of an answer records, unless it is 0.
 fn recorded_size(message: &Message<'_>) -> Option<u64> {
     let usage = message.json.at(&["message", "usage"])?;
-    if let Some(total) = count(usage, "totalTokens").filter(|total| *total > 0) {
+    if let Some(total) = count(usage, "totalTokens")
+        && total > 0
+    {
         return Some(total);
     }
     let mut sum: u64 = 0;
