@@ -97,7 +97,11 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     let summary = messages.iter().rposition(|message| message.earlier);
     let mut groups = of_one_answer(messages, |message| message.json.at(&["data", "apiCallId"])?.text());
-    groups.extend(summary.filter(|at| *at > 0).map(|at| (0, at)));
+    if let Some(summary) = summary
+        && summary > 0
+    {
+        groups.push((0, summary));
+    }
     groups
 }
 
