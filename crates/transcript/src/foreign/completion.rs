@@ -262,8 +262,7 @@ fn complete_parts(message: &mut Message<'_>, finder: TextFinder) {
             continue;
         }
         part.kind = if is_result && named.contains(&place) {
-            let texts = texts.map(|json| Part { json, kind: self::part(json) });
-            PartKind::Result(Content::Parts(texts.collect()))
+            PartKind::Result(Content::Parts(texts.map(|json| Part { json, kind: self::part(json) }).collect()))
         } else {
             self::part(part.json)
         };

@@ -45,7 +45,7 @@ pub(super) const MISREAD_PROGRAMS: [Program; 16] = [
         name: "a thread of Amp",
         next: "with --from anthropic tcompact counts it, but does not write what Amp reads",
         is_of: |thread| {
-            has_all(thread, &["v", "messages"]) && thread.get_text("id").is_some_and(|id| id.decode().starts_with("T-"))
+            has_all(thread, &["v", "messages"]) && thread.get_text("id").is_some_and(|id| id.starts_with("T-"))
         },
     },
     Program {

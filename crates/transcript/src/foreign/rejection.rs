@@ -120,10 +120,10 @@ impl UnknownPart {
 
     fn of<'a>(transcript: &Transcript<'a>, message: usize, part: Json<'a>, share: Option<ForeignShare>) -> Self {
         let whole = transcript.messages[message].json;
-        let kind = part.get_text("type").map(|kind| kind.decode()).filter(|kind| kind.chars().count() < 60);
+        let kind = part.get_text("type").map(|kind| kind.decode());
         let what = match kind {
-            Some(kind) => format!("a part of the type `{}`", kind.escape_debug()),
-            None => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name),
+            Some(kind) if kind.chars().count() < 60 => format!("a part of the type `{}`", kind.escape_debug()),
+            _ => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name),
         };
         let (start, format) = (part.span().start, transcript.format.name);
         UnknownPart { message, start, what: what.into(), format, program: unread_program(whole), share }

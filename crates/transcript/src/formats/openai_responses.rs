@@ -231,7 +231,11 @@ fn score_of_message(message: &Object<'_>) -> MatchScore {
 fn has_orphans(messages: &[Message<'_>]) -> bool {
     let mut called = HashSet::new();
     for message in messages {
-        called.extend(message.calls.iter().filter_map(|call| call.id).map(|id| id.decode()));
+        for call in &message.calls {
+            if let Some(id) = call.id {
+                called.insert(id.decode());
+            }
+        }
         for result in &*message.results {
             if let Some(id) = result.id
                 && !called.contains(&id.decode())

@@ -151,8 +151,9 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     let before = &at.transcript.messages[..at.cutoff.min(at.transcript.messages.len())];
     let removed = (at.removed)();
     let last_removed = before.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
-    let replaced = last_removed.or(before.last()).and_then(|message| action(message.json));
-    copy_member(replaced, "id", &mut event);
+    if let Some(replaced) = last_removed.or(before.last()) {
+        copy_member(action(replaced.json), "id", &mut event);
+    }
     copy_member(neighbour.and_then(action), "timestamp", &mut event);
     event.insert("source".to_owned(), json!("user"));
     event.insert("message".to_owned(), json!(summary.text));
@@ -296,7 +297,8 @@ fn is_condensation(event: &Object<'_>) -> bool {
 }
 
 fn argument<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
-    event.get("args")?.get(key).filter(|value| value.kind() != JsonKind::Null)
+    let value = event.get("args")?.get(key)?;
+    if value.kind() == JsonKind::Null { None } else { Some(value) }
 }
 
 /// The first of these arguments that an event has.
@@ -362,8 +364,10 @@ fn observation<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
 fn utterance<'a>(json: Json<'a>, event: &Object<'a>, action: Text<'a>) -> Message<'a> {
     let words = first_argument(event, &["content", "summary", "final_thought", "thought", "command"]);
     let words = words.or_else(|| event.get("message"));
-    let pictures = elements(argument(event, "image_urls"), JsonKind::String);
-    let pictures = pictures.map(|json| Part { json, kind: PartKind::Media(MediaKind::Picture) });
+    let mut pictures = Vec::new();
+    for json in elements(argument(event, "image_urls"), JsonKind::String) {
+        pictures.push(Part { json, kind: PartKind::Media(MediaKind::Picture) });
+    }
     let is_condensation = action.is("condensation");
     let role = if action.is("system") {
         Role::System
@@ -374,7 +378,7 @@ fn utterance<'a>(json: Json<'a>, event: &Object<'a>, action: Text<'a>) -> Messag
     };
     Message {
         role,
-        content: with_parts(text_content(words), words, pictures.collect()),
+        content: with_parts(text_content(words), words, pictures),
         earlier: is_condensation,
         is_boundary: is_condensation,
         ..Message::empty(json)

@@ -161,7 +161,10 @@ fn changes(command: &SimpleCommand<'_>, text: &str) -> Vec<Change> {
     // With these, a patch is not applied as it stands.
     const UNAPPLIED: [&str; 6] = ["--check", "--dry-run", "--stat", "--numstat", "-R", "--reverse"];
     let (name, operands) = program(command, &[]);
-    let mut found: Vec<Change> = command.outputs.iter().map(|output| Change::new(Changed, &output.path)).collect();
+    let mut found = Vec::new();
+    for output in &command.outputs {
+        found.push(Change::new(Changed, &output.path));
+    }
     if name.starts_with("git ") && has_any(command, &["-n", "--dry-run"]) {
         return found;
     }

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::edit::{Edit, edited_value};
 use crate::format::{Age, MisplacedEntry, Transcript};
+use crate::formats::pi::written::{time_of_line, time_of_message};
 use crate::formats::pi::{KEYS, is_compaction, is_summary};
 use crate::json::{Json, Object};
 use crate::message::Message;
-use crate::time;
 use crate::usage::{Names, Usage, UsageAt};
 
 /// The compactions that stand between a call and its result, in order.
@@ -190,8 +190,5 @@ pub(super) fn age(entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
 
 /// When an entry was written, in milliseconds.
 fn written_at(entry: Json<'_>) -> Option<i64> {
-    if let Some(time) = entry.at(&["message", "timestamp"]).and_then(|time| time.raw().parse::<i64>().ok()) {
-        return Some(time);
-    }
-    time::milliseconds(&entry.get_text("timestamp")?.decode())
+    time_of_message(entry).or_else(|| time_of_line(entry))
 }

@@ -108,11 +108,19 @@ fn follows_message(at: &InsertionPoint<'_, '_>) -> bool {
 fn latest(entries: &[Json<'_>]) -> Option<i64> {
     let mut latest = None;
     for entry in entries {
-        let own = entry.get_text("timestamp").and_then(|time| time::milliseconds(&time.decode()));
-        let inner = entry.at(&["message", "timestamp"]).and_then(|time| time.raw().parse::<i64>().ok());
-        latest = latest.max(own).max(inner);
+        latest = latest.max(time_of_line(*entry)).max(time_of_message(*entry));
     }
     latest
+}
+
+/// When an entry was written as it says itself, in milliseconds.
+pub(super) fn time_of_line(entry: Json<'_>) -> Option<i64> {
+    time::milliseconds(&entry.get_text("timestamp")?.decode())
+}
+
+/// When the message in an entry was written, in milliseconds.
+pub(super) fn time_of_message(entry: Json<'_>) -> Option<i64> {
+    entry.at(&["message", "timestamp"])?.raw().parse().ok()
 }
 
 /// The size of the context before a compaction, as the last answer that has one tells it.
