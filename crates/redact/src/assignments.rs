@@ -73,14 +73,19 @@ pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<Se
         } else {
             let name = name_around(text, word.range());
             at = name.end.max(at);
-            let secrets = Assignment::of(text, name.clone(), placeholders).map(|own| own.secrets()).unwrap_or_default();
+            let secrets = match Assignment::of(text, name.clone(), placeholders) {
+                Some(assignment) => assignment.secrets(),
+                None => Vec::new(),
+            };
             if secrets.is_empty() && name.start >= row && tables::is_cell(&text[..name.start], &text[name.end..]) {
                 row = tables::find(text, name.start, &mut table, found);
             }
             secrets
         };
-        at = secrets.iter().map(|secret| secret.range.end).fold(at, usize::max);
-        found.extend(secrets);
+        for secret in secrets {
+            at = at.max(secret.range.end);
+            found.push(secret);
+        }
     }
 }
 
@@ -100,9 +105,8 @@ pub(super) fn in_member(label: &str, text: &str) -> Option<SecretSpan> {
 /// Extends a word to the whole name, without the letter of an escape before it.
 fn name_around(text: &str, word: Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
-    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    let before = bytes[..word.start].iter().rev().take(LONGEST_NAME).take_while(is_name).count();
-    let after = bytes[word.end..].iter().take(LONGEST_NAME).take_while(is_name).count();
+    let before = bytes[..word.start].iter().rev().take(LONGEST_NAME).take_while(is_of_name).count();
+    let after = bytes[word.end..].iter().take(LONGEST_NAME).take_while(is_of_name).count();
     let mut start = word.start - before;
     let is_escape = start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't');
     start += usize::from(is_escape && start < word.start);
@@ -115,17 +119,25 @@ fn name_around(text: &str, word: Range<usize>) -> Range<usize> {
     start..start + name.trim_end_matches(['-', '.']).len()
 }
 
+fn is_of_name(byte: &&u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
 /// The words that name a secret, and what they tell: a name, or that and the word before it.
 fn classify(text: &str, name: Range<usize>) -> Option<(&str, NameClass)> {
-    let whole = |range: Range<usize>| names::classify(&text[range.clone()]).map(|class| (&text[range], class));
-    whole(name.clone()).or_else(|| {
-        let before = text[..name.start].strip_suffix(' ')?.as_bytes();
-        let word = before.iter().rev().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
-        let both = if word > 0 { whole(before.len() - word..name.end) } else { None };
-        // The word before the attribute of a tag is the name of the tag: `<li key="…">`.
-        let is_tag = before[..before.len() - word].ends_with(b"<");
-        both.filter(|(_, class)| !is_tag || *class != NameClass::Ambiguous)
-    })
+    if let Some(class) = names::classify(&text[name.clone()]) {
+        return Some((&text[name], class));
+    }
+    let before = text[..name.start].strip_suffix(' ')?.as_bytes();
+    let word = before.iter().rev().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
+    if word == 0 {
+        return None;
+    }
+    let both = &text[before.len() - word..name.end];
+    let class = names::classify(both)?;
+    // The word before the attribute of a tag is the name of the tag: `<li key="…">`.
+    let is_tag = before[..before.len() - word].ends_with(b"<");
+    if is_tag && class == NameClass::Ambiguous { None } else { Some((both, class)) }
 }
 
 /// Whether a member is that of a cookie in a list of them.
@@ -138,11 +150,22 @@ fn is_in_cookies(text: &str, at: usize) -> bool {
 fn label<'t>(name: usize, value: ValueStart<'t>) -> Option<&'t str> {
     let text = value.text;
     let before = &text[text.ceil_char_boundary(name.saturating_sub(LONGEST_LABEL))..name];
-    let label = NAME_BEFORE.captures(before).or_else(|| {
-        let end = value.in_quotes().map_or_else(|| value.bare_end(false, is_delimiter), |range| range.end);
-        NAME_BEHIND.captures(&text[end..text.floor_char_boundary(end + LONGEST_LABEL)])
-    });
-    label.and_then(|label| label.get(1)).map(|label| label.as_str()).or_else(|| section(text, name))
+    if let Some(captures) = NAME_BEFORE.captures(before)
+        && let Some(label) = captures.get(1)
+    {
+        return Some(label.as_str());
+    }
+    let end = match value.in_quotes() {
+        Some(range) => range.end,
+        None => value.bare_end(false, is_delimiter),
+    };
+    let behind = &text[end..text.floor_char_boundary(end + LONGEST_LABEL)];
+    if let Some(captures) = NAME_BEHIND.captures(behind)
+        && let Some(label) = captures.get(1)
+    {
+        return Some(label.as_str());
+    }
+    section(text, name)
 }
 
 /// The name of the section or the object that the name's line is in: the nearest line above that is less indented, or
@@ -150,22 +173,40 @@ fn label<'t>(name: usize, value: ValueStart<'t>) -> Option<&'t str> {
 fn section(text: &str, at: usize) -> Option<&str> {
     let first = text.ceil_char_boundary(at.saturating_sub(LONGEST_LABEL));
     let mut above = text[first..at].rsplit('\n');
-    let indent = |line: &str| line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    let own = indent(above.next()?);
-    let is_header = |line: &&str| !line.trim().is_empty() && (indent(line) < own || line.starts_with('['));
-    let header = above.find(is_header)?.trim();
-    let name = header.strip_prefix('[').and_then(|section| section.strip_suffix(']'));
-    let name = name.or_else(|| header.trim_end_matches(['{', ' ']).strip_suffix(':'))?;
-    Some(name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']))
+    let own_indent = indent(above.next()?);
+    for line in above {
+        if !line.trim().is_empty() && (indent(line) < own_indent || line.starts_with('[')) {
+            let name = name_of_section(line.trim())?;
+            return Some(name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']));
+        }
+    }
+    None
+}
+
+fn indent(line: &str) -> usize {
+    line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+/// The name in the line that begins a section or an object: `[name]`, `name:`, `name: {`.
+fn name_of_section(header: &str) -> Option<&str> {
+    if let Some(section) = header.strip_prefix('[')
+        && let Some(name) = section.strip_suffix(']')
+    {
+        return Some(name);
+    }
+    header.trim_end_matches(['{', ' ']).strip_suffix(':')
+}
+
+/// Skips the asterisks that make a name bold in Markdown.
+fn skip_stars(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take(2).take_while(|byte| **byte == b'*').count()
 }
 
 impl<'t> Assignment<'t> {
     /// Reads the assignment to a name, if there is one and the name is that of a secret.
     fn of(text: &'t str, name: Range<usize>, placeholders: &'t [Range<usize>]) -> Option<Self> {
         let bytes = text.as_bytes();
-        // Asterisks make the name bold in Markdown.
-        let skip_stars = |at: usize| at + bytes[at..].iter().take(2).take_while(|byte| **byte == b'*').count();
-        let mut at = skip_stars(name.end);
+        let mut at = skip_stars(bytes, name.end);
         let closing_quote = Quote::at(bytes, at);
         let is_in_brackets = text[..name.start].ends_with('[') || text[..name.start].ends_with("[:");
         if let Some(quote) = closing_quote {
@@ -192,7 +233,7 @@ impl<'t> Assignment<'t> {
             return None;
         }
         let end = if operator == Operator::Equals { operators::behind_dump(text, end) } else { end };
-        let mut start = operators::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
+        let mut start = operators::behind_type(bytes, skip_spaces(bytes, skip_stars(bytes, end)));
         if bytes[..end].ends_with(b",") {
             start = operators::behind_keyword(bytes, start);
         }
@@ -215,10 +256,14 @@ impl<'t> Assignment<'t> {
             value = ValueStart { start: start + 1, quote: Some(Quote { backslashes: 0, mark: b'}' }), ..value };
         }
         let (label, class, name) = if own.eq_ignore_ascii_case("value") {
-            let label = label(name.start, value).filter(|label| names::classify(label).is_some());
-            let is_sure = label.and_then(names::classify).is_some_and(|class| class != NameClass::Ambiguous);
-            let label = if !is_sure && is_in_cookies(text, name.start) { "cookies.value" } else { label? };
-            (label, names::classify(label)?, name.start)
+            let label = label(name.start, value);
+            match label.and_then(names::classify) {
+                None | Some(NameClass::Ambiguous) if is_in_cookies(text, name.start) => {
+                    let label = "cookies.value";
+                    (label, names::classify(label)?, name.start)
+                }
+                class => (label?, class?, name.start),
+            }
         } else if is_pwd {
             ("Pwd.password", NameClass::Password, name.start)
         } else {
@@ -232,7 +277,10 @@ impl<'t> Assignment<'t> {
         // In an address, what stands before the colon is a user: `https://token:…@host`.
         let address = value.line().split([' ', '"', '\'']).next().unwrap_or_default();
         let is_user = operator == Operator::Colon && before.ends_with("://") && address.contains('@');
-        (!is_path && !is_user).then_some(Assignment { name, label, class, operator, quoted_name, is_pattern, value })
+        if is_path || is_user {
+            return None;
+        }
+        Some(Assignment { name, label, class, operator, quoted_name, is_pattern, value })
     }
 
     fn secrets(&self) -> Vec<SecretSpan> {
@@ -268,12 +316,13 @@ impl<'t> Assignment<'t> {
 
     /// The value, if it is alone on its line and as random as no variable is.
     fn told_alone(&self) -> Option<SecretSpan> {
-        let ends = |c: char| c.is_whitespace() || ",}\"'".contains(c);
         let line = self.value.line();
-        let value = &line[..line.find(ends).unwrap_or(line.len())];
-        let is_alone = self.is_alone(self.value.start + value.len());
-        let may_be = is_alone && values::is_no_identifier(value) && !values::is_name(value);
-        self.told().filter(|_| may_be)
+        let end = line.find(|c: char| c.is_whitespace() || ",}\"'".contains(c)).unwrap_or(line.len());
+        let value = &line[..end];
+        if !self.is_alone(self.value.start + end) || !values::is_no_identifier(value) || values::is_name(value) {
+            return None;
+        }
+        self.told()
     }
 
     /// The value, if it looks like a secret whatever is between it and its name.
@@ -283,11 +332,14 @@ impl<'t> Assignment<'t> {
             NameClass::Key | NameClass::Ambiguous => NameClass::Key,
             NameClass::Authorization | NameClass::Cookie => return None,
         };
-        let range = self.value.in_quotes().unwrap_or_else(|| {
-            let end = self.value.bare_end(false, |byte| byte == b'<' || is_delimiter(byte));
-            let value = self.value.text[self.value.start..end].trim_end_matches(['.', ',', ';', ':', ')', ']']);
-            self.value.start..self.value.start + value.len()
-        });
+        let range = match self.value.in_quotes() {
+            Some(range) => range,
+            None => {
+                let end = self.value.bare_end(false, |byte| byte == b'<' || is_delimiter(byte));
+                let value = self.value.text[self.value.start..end].trim_end_matches(['.', ',', ';', ':', ')', ']']);
+                self.value.start..self.value.start + value.len()
+            }
+        };
         Assignment { class, ..*self }.verdict(range, ValuePlace::Announced)
     }
 
@@ -299,11 +351,12 @@ impl<'t> Assignment<'t> {
         if value.starts_with('{') && value.ends_with('}') && self.has_secrets_inside(range.clone()) {
             return None;
         }
+        let is_in_backticks = matches!(self.value.quote, Some(Quote { mark: b'`', .. }));
         // In a shell, what stands between these is a command.
-        let is_command = self.operator == Operator::Tight && self.value.quote.is_some_and(|quote| quote.mark == b'`');
+        let is_command = self.operator == Operator::Tight && is_in_backticks;
         let may_be = match self.operator {
             _ if self.is_pattern && !values::is_plain(value) => false,
-            _ if self.value.quote.is_some_and(|quote| quote.mark == b'`') && value.contains("${") => false,
+            _ if is_in_backticks && value.contains("${") => false,
             _ if is_command => values::is_told(self.class, value),
             Operator::Pair => values::is_told(self.class, value) && values::is_no_numbered_word(value),
             Operator::Compare => values::is_announced(self.class, value),
@@ -311,7 +364,7 @@ impl<'t> Assignment<'t> {
             Operator::Call => self.is_setter() && self.is_handed_over(value),
             _ => true,
         };
-        self.verdict(range, ValuePlace::Quotes).filter(|_| may_be)
+        if may_be { self.verdict(range, ValuePlace::Quotes) } else { None }
     }
 
     /// The text between the brackets of a raw string of C++: `R"(…)"`.
@@ -352,7 +405,10 @@ impl<'t> Assignment<'t> {
     pub(super) fn verdict(&self, range: Range<usize>, place: ValuePlace) -> Option<SecretSpan> {
         let value = self.value.text.get(range.clone())?;
         let candidate = SecretCandidate { class: self.class, name: self.label, value, place };
-        candidate.is_secret().then(|| SecretSpan { range, kind: names::kind(self.class, self.label) })
+        if !candidate.is_secret() {
+            return None;
+        }
+        Some(SecretSpan { range, kind: names::kind(self.class, self.label) })
     }
 
     /// Whether the value is an alias of YAML, `*name`, or the anchor of what is below, `&name`. One with a digit
@@ -383,15 +439,18 @@ pub(super) fn is_line_start(before: &[u8]) -> bool {
 
 /// The secret after the word `bearer`, which ends at `at`, outside a named header.
 fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
-    let ends = |c: char| u8::try_from(c).is_ok_and(is_delimiter) || !c.is_ascii() || ",;<>()\\}".contains(c);
     let rest = text[at..].trim_start_matches(' ');
     let start = text.len() - rest.len();
-    let credential = &rest[..rest.find(ends).unwrap_or(rest.len()).min(LONGEST_HEADER)];
+    let credential = &rest[..rest.find(ends_credential).unwrap_or(rest.len()).min(LONGEST_HEADER)];
     let value = credential.trim_end_matches(['.', ':']);
     let may_be = start > at && (values::is_random(value, 12) || value.len() >= 24);
     let candidate = SecretCandidate { class: NameClass::Authorization, name: "bearer", value, place: ValuePlace::Line };
     let range = start..start + value.len();
-    (may_be && candidate.is_secret()).then_some(SecretSpan { range, kind: AUTHORIZATION })
+    if may_be && candidate.is_secret() { Some(SecretSpan { range, kind: AUTHORIZATION }) } else { None }
+}
+
+fn ends_credential(c: char) -> bool {
+    u8::try_from(c).is_ok_and(is_delimiter) || !c.is_ascii() || ",;<>()\\}".contains(c)
 }
 
 /// Builds the patterns of this file.

@@ -51,8 +51,12 @@ impl Assignment<'_> {
         let punctuation = if is_setting { &[',', ';'][..] } else { &['.', ',', ':', ';', ')', ']', '}'] };
         let mut last = value.trim_end_matches(punctuation).len();
         // A bracket that the value opens belongs to it.
-        let opens = [('(', ')'), ('[', ']'), ('{', '}')].into_iter().find(|(open, _)| value[..last].contains(*open));
-        last += usize::from(opens.is_some_and(|(_, close)| value[last..].starts_with(close)));
+        for (open, close) in [('(', ')'), ('[', ']'), ('{', '}')] {
+            if value[..last].contains(open) {
+                last += usize::from(value[last..].starts_with(close));
+                break;
+            }
+        }
         let place = self.place(start + last);
         self.verdict(start..start + last, place)
     }
@@ -96,7 +100,7 @@ impl Assignment<'_> {
         let end = ends.iter().filter_map(|end| line.find(end)).chain(end_of_string(line)).min();
         let value = line[..end.unwrap_or(line.len())].trim_end();
         let range = self.value.start..self.value.start + value.len();
-        self.verdict(range, ValuePlace::Quotes).filter(|_| value.contains(' '))
+        if value.contains(' ') { self.verdict(range, ValuePlace::Quotes) } else { None }
     }
 
     /// Whether the value is that of an environment variable or a flag, so that it is not code.
@@ -137,12 +141,13 @@ impl Assignment<'_> {
 
 /// Where a string of JSON ends that the line may be in.
 fn end_of_string(line: &str) -> Option<usize> {
-    let is_end = |(at, _): &(usize, &str)| {
+    for (at, _) in line.match_indices('"') {
         let rest = line[at + 1..].trim_start();
-        rest.is_empty() || rest.starts_with([',', '}', ']', ':'])
-    };
-    let (at, _) = line.match_indices('"').find(is_end)?;
-    Some(line[..at].trim_end_matches('\\').len())
+        if rest.is_empty() || rest.starts_with([',', '}', ']', ':']) {
+            return Some(line[..at].trim_end_matches('\\').len());
+        }
+    }
+    None
 }
 
 /// Builds the patterns of this file.

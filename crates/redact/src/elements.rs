@@ -22,17 +22,21 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| pattern(r"^</?[a-zA-Z][\w:.-]{0,6
 pub(super) fn behind_entity(text: &str, at: usize, is_parameter: bool) -> Option<usize> {
     let rest = &text[at..text.floor_char_boundary(at + LONGEST)];
     let entity = ENTITY.find(rest)?;
-    let ends = is_parameter && entity.as_str() == "&amp;" || PART_BEHIND.is_match(rest);
-    (!ends).then_some(at + entity.end())
+    let ends_value = is_parameter && entity.as_str() == "&amp;" || PART_BEHIND.is_match(rest);
+    if ends_value { None } else { Some(at + entity.end()) }
 }
 
 /// Where a value ends that a tag may follow: before the tag.
 pub(super) fn before_tag(text: &str, value: Range<usize>) -> usize {
-    // Only an end tag, or a line break of a page, stands behind a value. `<x>` can be a part of a password.
-    let is_end = |rest: &str| rest.starts_with("</") || rest.starts_with("<br");
-    let is_tag = |at: &usize| *at > value.start && is_end(&text[*at..]) && TAG.is_match(&text[*at..]);
-    let marks = memchr::memchr_iter(b'<', text[value.clone()].as_bytes());
-    marks.map(|at| value.start + at).find(is_tag).unwrap_or(value.end)
+    for at in memchr::memchr_iter(b'<', text[value.clone()].as_bytes()) {
+        let rest = &text[value.start + at..];
+        // Only an end tag, or a line break of a page, stands behind a value. `<x>` can be a part of a password.
+        let can_be_behind = rest.starts_with("</") || rest.starts_with("<br");
+        if at > 0 && can_be_behind && TAG.is_match(rest) {
+            return value.start + at;
+        }
+    }
+    value.end
 }
 
 /// Builds the patterns of this file.

@@ -44,7 +44,7 @@ impl Unescaped {
                 read.push_line(source, line.clone());
             }
         }
-        (!read.text.is_empty()).then_some(read)
+        if read.text.is_empty() { None } else { Some(read) }
     }
 
     fn push_line(&mut self, source: &str, line: Range<usize>) {
@@ -68,11 +68,12 @@ impl Unescaped {
 
     /// The place in the source of a part of the text.
     pub(super) fn in_source(&self, range: &Range<usize>) -> Range<usize> {
-        let shifted = |at: usize| {
-            let (text, source) = self.pieces[self.pieces.partition_point(|(text, _)| *text <= at) - 1];
-            source + at - text
-        };
         // The last byte is inside of a piece; what is behind it may be an escape.
-        shifted(range.start)..shifted(range.end - 1) + 1
+        self.place_in_source(range.start)..self.place_in_source(range.end - 1) + 1
+    }
+
+    fn place_in_source(&self, at: usize) -> usize {
+        let (text, source) = self.pieces[self.pieces.partition_point(|(text, _)| *text <= at) - 1];
+        source + at - text
     }
 }

@@ -50,7 +50,7 @@ impl Quote {
     pub(super) fn at(bytes: &[u8], at: usize) -> Option<Self> {
         let backslashes = bytes[at..].iter().take(16).take_while(|byte| **byte == b'\\').count();
         let mark = *bytes.get(at + backslashes)?;
-        matches!(mark, b'"' | b'\'' | b'`').then_some(Quote { backslashes, mark })
+        if matches!(mark, b'"' | b'\'' | b'`') { Some(Quote { backslashes, mark }) } else { None }
     }
 
     pub(super) fn len(self) -> usize {
@@ -126,7 +126,7 @@ impl<'t> ValueStart<'t> {
         // Each of these quotes is escaped.
         let is_string = quote.backslashes == 0 && quote.mark == b'"';
         let is_between = |c: char| c.is_whitespace() || matches!(c, ',' | ':' | '{' | '}' | '[' | ']');
-        (is_string || !value.contains('"') || !value.contains(is_between)).then_some(range)
+        if !is_string && value.contains('"') && value.contains(is_between) { None } else { Some(range) }
     }
 
     pub(super) fn closing_quote(&self, quote: Quote) -> Option<Range<usize>> {
@@ -159,7 +159,6 @@ impl<'t> ValueStart<'t> {
 
     /// Whether a quote at an offset is the first of two inside of a word, which stand for one: `'it''s'` in SQL and YAML.
     fn is_doubled(&self, at: usize, mark: u8) -> bool {
-        let is_letter = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
         let bytes = self.text.as_bytes();
         at > self.start
             && bytes[at..].starts_with(&[mark; 2])
@@ -213,6 +212,11 @@ impl<'t> ValueStart<'t> {
         }
         rest
     }
+}
+
+/// Whether there is a byte that is of a letter or a digit.
+fn is_letter(byte: Option<&u8>) -> bool {
+    byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
 }
 
 /// The set of characters in a secret.
@@ -274,16 +278,26 @@ pub(super) fn can_begin(text: &str, start: usize) -> bool {
 
 /// Whether a value has letters of both cases and two digits or more.
 pub(super) fn varied(value: &str) -> bool {
-    let count = |test: fn(&u8) -> bool| value.as_bytes().iter().filter(|byte| test(byte)).count();
-    count(u8::is_ascii_digit) > 1 && count(u8::is_ascii_uppercase) > 0 && count(u8::is_ascii_lowercase) > 0
+    let (mut digits, mut capitals, mut small) = (0, 0, 0);
+    for byte in value.bytes() {
+        digits += usize::from(byte.is_ascii_digit());
+        capitals += usize::from(byte.is_ascii_uppercase());
+        small += usize::from(byte.is_ascii_lowercase());
+    }
+    digits > 1 && capitals > 0 && small > 0
 }
 
 /// Whether a text is a picture or another file in Base64, and not a secret in it.
 pub(super) fn is_file(text: &str) -> bool {
-    let in_url = text.split_once(";base64,").filter(|(kind, _)| kind.starts_with("data:") && kind.len() < 100);
-    let data = in_url.map_or(text, |(_, data)| data);
+    if text.len() <= LONGEST_VALUE {
+        return false;
+    }
+    let data = match text.split_once(";base64,") {
+        Some((kind, data)) if kind.starts_with("data:") && kind.len() < 100 => data,
+        _ => text,
+    };
     // A private key in Base64 begins with its first line.
-    text.len() > LONGEST_VALUE && !data.starts_with("LS0tLS1") && Class::Encoded.run(data.as_bytes()) == data.len()
+    !data.starts_with("LS0tLS1") && Class::Encoded.run(data.as_bytes()) == data.len()
 }
 
 /// A run of characters of a class.

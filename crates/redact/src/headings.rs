@@ -63,7 +63,7 @@ fn underline(text: &str, end: usize) -> Option<usize> {
     let (line, _) = below.split_once('\n')?;
     let line_end = line.trim_end_matches('\r');
     let is_rule = line_end.len() >= 3 && line_end.bytes().all(|byte| byte == b'=');
-    is_rule.then_some(end + 1 + line.len() + 1)
+    if is_rule { Some(end + 1 + line.len() + 1) } else { None }
 }
 
 /// Whether a value below a word alone is no other word: words stand below each other in lists of names.
@@ -94,12 +94,17 @@ impl<'t> Lines<'t> {
         let rest = self.text.get(at..self.text.floor_char_boundary(at + LONGEST_LINE))?;
         let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
         let numbered = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
-        let item = numbered.strip_prefix(['.', ')']).filter(|item| item.starts_with(' ')).unwrap_or(line);
+        let item = match numbered.strip_prefix(['.', ')']) {
+            Some(item) if item.starts_with(' ') => item,
+            _ => line,
+        };
         let item = item.trim_start().trim_start_matches(['>', '*', '-']).trim();
         let value = item.trim_matches(['`', '"', '\'', '*']);
         let is_one = !value.is_empty() && !value.contains(|c: char| c.is_whitespace() || "\"'`\\".contains(c));
-        let is_set_apart = value.len() < line.trim_end().len();
-        is_one.then_some(TokenLine { value, is_set_apart, next: at + line.len() + 1 })
+        if !is_one {
+            return None;
+        }
+        Some(TokenLine { value, is_set_apart: value.len() < line.trim_end().len(), next: at + line.len() + 1 })
     }
 
     /// The first token below an empty line and the beginning of a block of code.
@@ -120,8 +125,10 @@ impl<'t> Lines<'t> {
         let token = self.first_token()?;
         let place = if token.is_set_apart { ValuePlace::Sentence } else { ValuePlace::Beside };
         let is_prompt = token.value.contains(['@', '=']) && token.value.ends_with(['$', '#', '>', '%']);
-        let may_be = is_marked || is_unmistakable(token.value);
-        self.secret(token.value, NameClass::Password, place).filter(|_| may_be && !is_prompt)
+        if is_prompt || !is_marked && !is_unmistakable(token.value) {
+            return None;
+        }
+        self.secret(token.value, NameClass::Password, place)
     }
 
     /// The keys below a heading, one on each line.
@@ -159,9 +166,12 @@ impl<'t> Lines<'t> {
     fn secret(&self, value: &'t str, class: NameClass, place: ValuePlace) -> Option<SecretSpan> {
         let candidate = SecretCandidate { class, name: "", value, place };
         let is_secret = candidate.is_secret() && !is_stand_in(value) && !values::begins_otherwise(value);
+        if !is_secret || value.ends_with(':') {
+            return None;
+        }
         let start = self.offset(value);
         let kind = if class == NameClass::Password { PASSWORD } else { SECRET };
-        (is_secret && !value.ends_with(':')).then(|| SecretSpan { range: start..start + value.len(), kind })
+        Some(SecretSpan { range: start..start + value.len(), kind })
     }
 
     fn offset(&self, value: &str) -> usize {

@@ -44,7 +44,13 @@ const OTHERS: [(&str, &str); 8] = [
 /// Each kind of secret once, as its placeholders name it, and how it is recognized.
 pub fn secrets() -> Vec<(&'static str, String)> {
     let mut seen = BTreeSet::new();
-    kinds().filter(|kind| seen.insert(*kind)).map(|kind| (kind, about(kind))).collect()
+    let mut secrets = Vec::new();
+    for kind in kinds() {
+        if seen.insert(kind) {
+            secrets.push((kind, about(kind)));
+        }
+    }
+    secrets
 }
 
 pub(super) fn named(name: &str) -> Option<&'static str> {
@@ -59,13 +65,20 @@ fn kinds() -> impl Iterator<Item = &'static str> {
 /// How a kind is recognized.
 fn about(kind: &str) -> String {
     let mut seen = BTreeSet::new();
-    let of_shape = |shape: &'static Shape| {
+    let mut beginnings = Vec::new();
+    for shape in SHAPES {
+        if shape.kind != kind {
+            continue;
+        }
         // Some bytes before the prefix are part of the secret.
         let dots = if shape.before.is_some() { "…" } else { "" };
-        shape.prefixes.iter().map(move |prefix| format!("{dots}{prefix}…"))
-    };
-    let all = SHAPES.iter().filter(|shape| shape.kind == kind).flat_map(of_shape);
-    let beginnings: Vec<String> = all.filter(|beginning| seen.insert(beginning.clone())).collect();
+        for prefix in shape.prefixes {
+            let beginning = format!("{dots}{prefix}…");
+            if seen.insert(beginning.clone()) {
+                beginnings.push(beginning);
+            }
+        }
+    }
     match OTHERS.iter().find(|(other, _)| *other == kind) {
         None => beginnings.join(" "),
         Some((_, about)) if kind == SECRET => format!("{about}; {}", beginnings.join(" ")),
@@ -160,10 +173,16 @@ fn random(value: &str) -> bool {
 
 /// Whether a value of a small provider is dense, or long and as mixed as no name in words is.
 fn dense_or_mixed(value: &str) -> bool {
-    let count = |test: fn(&u8) -> bool| value.as_bytes().iter().filter(|byte| test(byte)).count();
-    let is_mixed =
-        [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase].into_iter().all(|test| count(test) > 3);
-    dense(value) || (value.len() >= 36 && is_mixed)
+    if dense(value) {
+        return true;
+    }
+    let (mut digits, mut capitals, mut small) = (0, 0, 0);
+    for byte in value.bytes() {
+        digits += usize::from(byte.is_ascii_digit());
+        capitals += usize::from(byte.is_ascii_uppercase());
+        small += usize::from(byte.is_ascii_lowercase());
+    }
+    value.len() >= 36 && digits > 3 && capitals > 3 && small > 3
 }
 
 /// Whether a value has a long run of letters and digits.

@@ -59,9 +59,8 @@ impl KnownValues {
 
 /// Whether a value is no word that texts have for other reasons.
 fn is_unmistakable(value: &str) -> bool {
-    let has = |test: fn(char) -> bool| value.contains(test);
     let length = value.chars().count();
-    let is_mixed = has(char::is_alphabetic) && has(|c| c.is_ascii_digit());
+    let is_mixed = value.contains(char::is_alphabetic) && value.contains(|c: char| c.is_ascii_digit());
     value.len() <= LONGEST_VALUE && (length >= LONG || length >= SHORT && is_mixed)
 }
 

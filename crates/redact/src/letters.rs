@@ -22,10 +22,13 @@ const SHORTEST_WORD: usize = 3;
 /// Whether the letters of a value follow each other as in no word: `zFKbtrOSDnZCbjQs`, and not `buildDataIndexKey`.
 pub(super) fn is_scrambled(value: &str) -> bool {
     let LetterPairs { all, odd } = letter_pairs(value);
-    let has_cases =
-        [u8::is_ascii_uppercase, u8::is_ascii_lowercase].iter().all(|case| value.bytes().any(|byte| case(&byte)));
+    let has_cases = has_byte(value, u8::is_ascii_uppercase) && has_byte(value, u8::is_ascii_lowercase);
     let fewest = if has_cases { FEWEST_ODD } else { FEWEST_ODD_OF_ONE_CASE };
     odd >= fewest && odd * PAIRS_OF_ODD >= all
+}
+
+fn has_byte(value: &str, is_it: fn(&u8) -> bool) -> bool {
+    value.as_bytes().iter().any(is_it)
 }
 
 /// The pairs of letters in a value.
@@ -115,7 +118,7 @@ pub(super) fn is_resource_name(value: &str) -> bool {
             return false;
         }
     }
-    let has_number = value.bytes().any(|byte| byte.is_ascii_digit());
+    let has_number = has_byte(value, u8::is_ascii_digit);
     let is_known = has_number || value.split(['-', '_', '.']).any(|part| OF_RESOURCES.contains(&part));
     is_known && value.contains(['-', '_', '.']) && is_name(value)
 }
@@ -148,7 +151,7 @@ fn words_and_numbers(part: &str, is_alone: bool) -> Option<(usize, usize)> {
         }
     }
     let is_mixed = numbers > 1 || (short_words > 0 && words + short_words > 1);
-    (numbers <= MOST_NUMBERS && !(is_alone && is_mixed)).then_some((words, numbers))
+    if numbers > MOST_NUMBERS || is_alone && is_mixed { None } else { Some((words, numbers)) }
 }
 
 /// Whether a value is a mix of letters of both cases, digits and marks in which no word is, as generators of passwords and
@@ -158,8 +161,8 @@ pub(super) fn is_noise(value: &str) -> bool {
     const MANY_MARKS: usize = 4;
     const LONGEST_RUN: usize = 12;
     const OF_PATTERNS: [&str; 3] = ["A-Z", "a-z", "0-9"];
-    let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
-    if !has(u8::is_ascii_uppercase) || !has(u8::is_ascii_lowercase) || !has(u8::is_ascii_digit) {
+    let has_cases = has_byte(value, u8::is_ascii_uppercase) && has_byte(value, u8::is_ascii_lowercase);
+    if !has_cases || !has_byte(value, u8::is_ascii_digit) {
         return false;
     }
     if value.contains(['"', '\'', '\\', '\n'])
@@ -172,7 +175,10 @@ pub(super) fn is_noise(value: &str) -> bool {
     marks.sort_unstable();
     marks.dedup();
     let (mut letters, mut runs, mut longest) = (0, 0, 0);
-    for run in value.split(|c: char| !c.is_alphabetic()).filter(|run| !run.is_empty()) {
+    for run in value.split(|c: char| !c.is_alphabetic()) {
+        if run.is_empty() {
+            continue;
+        }
         letters += run.len();
         runs += 1;
         longest = longest.max(run.len());
@@ -189,11 +195,16 @@ pub(super) fn is_dense(value: &str, least: usize) -> bool {
 
 /// Whether a value mixes letters with digits or marks, as no word does, or has letters in an order that no word has.
 pub(super) fn is_random(value: &str, least: usize) -> bool {
-    let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
-    let letters = has(u8::is_ascii_alphabetic) || !value.is_ascii();
-    let marks = has(|byte| byte.is_ascii_punctuation() && !matches!(byte, b'_' | b'-' | b'.' | b'\'' | b','));
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_' | b'e'));
-    value.chars().count() >= least && !is_number && letters && (has(u8::is_ascii_digit) || marks || is_scrambled(value))
+    let has_letters = has_byte(value, u8::is_ascii_alphabetic) || !value.is_ascii();
+    if value.chars().count() < least || is_number || !has_letters {
+        return false;
+    }
+    has_byte(value, u8::is_ascii_digit) || has_byte(value, is_mark_of_no_word) || is_scrambled(value)
+}
+
+fn is_mark_of_no_word(byte: &u8) -> bool {
+    byte.is_ascii_punctuation() && !matches!(byte, b'_' | b'-' | b'.' | b'\'' | b',')
 }
 
 /// Whether a word is as random as a key, so that the words beside it are a part of the secret.

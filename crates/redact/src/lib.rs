@@ -139,16 +139,24 @@ impl Redactor {
     /// Looks a conversation through, so that a secret that one place tells is masked in all places. The placeholders in
     /// the conversation are reserved first.
     pub fn look_through(&mut self, transcript: &Transcript<'_>) {
-        transcript.envelope.iter().for_each(|envelope| self.reserve_placeholders(envelope.raw()));
-        transcript.messages.iter().for_each(|message| self.reserve_placeholders(message.json.raw()));
+        if let Some(envelope) = transcript.envelope {
+            self.reserve_placeholders(envelope.raw());
+        }
+        for message in &transcript.messages {
+            self.reserve_placeholders(message.json.raw());
+        }
         let data = all_tool_data(std::slice::from_ref(transcript));
         let entries: Vec<Json<'_>> = transcript.entries().collect();
         let bytes: usize = entries.iter().map(|entry| entry.span().len()).sum();
-        // The envelope of many conversations is not looked through for each of them.
-        let is_own = |envelope: &Json<'_>| envelope.span().len() <= bytes.saturating_mul(8).max(SHARED_ENVELOPE);
         let counts = self.counts.clone();
-        for json in entries.into_iter().chain(transcript.envelope.filter(is_own)) {
+        for json in entries {
             self.edits_in(json, &data, &[], 0);
+        }
+        // The envelope of many conversations is not looked through for each of them.
+        if let Some(envelope) = transcript.envelope
+            && envelope.span().len() <= bytes.saturating_mul(8).max(SHARED_ENVELOPE)
+        {
+            self.edits_in(envelope, &data, &[], 0);
         }
         self.counts = counts;
         self.know_all();
@@ -156,9 +164,13 @@ impl Redactor {
 
     /// Looks texts through in the same way.
     pub fn look_through_texts<'x>(&mut self, texts: impl Iterator<Item = &'x str> + Clone) {
-        texts.clone().for_each(|text| self.reserve_placeholders(text));
+        for text in texts.clone() {
+            self.reserve_placeholders(text);
+        }
         let counts = self.counts.clone();
-        texts.for_each(|text| drop(self.mask(text)));
+        for text in texts {
+            self.mask(text);
+        }
         self.counts = counts;
         self.know_all();
     }
@@ -169,17 +181,24 @@ impl Redactor {
         let mut spellings = Vec::new();
         for value in &self.found {
             let Some(placeholder) = self.placeholders.get(value) else { continue };
-            let others = known::spellings(value).into_iter();
-            let tokens = known::tokens(value).into_iter().map(str::to_owned);
-            spellings.extend(others.chain(tokens).map(|spelling| (spelling, *placeholder)));
+            for spelling in known::spellings(value) {
+                spellings.push((spelling, *placeholder));
+            }
+            for token in known::tokens(value) {
+                spellings.push((token.to_owned(), *placeholder));
+            }
         }
         for (spelling, placeholder) in spellings {
             self.placeholders.entry(spelling.clone()).or_insert(placeholder);
             self.found.insert(spelling);
         }
-        let with_kind = |value: &'_ String| self.placeholders.get(value).map(|(kind, _)| *kind);
-        let all = self.found.iter().filter_map(|value| Some((value.as_str(), with_kind(value)?)));
-        self.known = KnownValues::new(all).map(Arc::new);
+        let mut values = Vec::with_capacity(self.found.len());
+        for value in &self.found {
+            if let Some((kind, _)) = self.placeholders.get(value) {
+                values.push((value.as_str(), *kind));
+            }
+        }
+        self.known = KnownValues::new(values.into_iter()).map(Arc::new);
         self.is_looked_through = true;
         self.known.is_some()
     }
@@ -200,13 +219,16 @@ impl Redactor {
     /// edited. The conversation is looked through first, unless one was before.
     pub fn edits(&mut self, transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Edit> {
         if self.is_looked_through {
-            transcript.messages.iter().for_each(|message| self.reserve_placeholders(message.json.raw()));
+            for message in &transcript.messages {
+                self.reserve_placeholders(message.json.raw());
+            }
         } else {
             self.look_through(transcript);
         }
         let indices: BTreeSet<usize> = indices.iter().copied().collect();
         let mut edits = Vec::new();
-        for message in indices.into_iter().filter_map(|index| transcript.messages.get(index)) {
+        for index in indices {
+            let Some(message) = transcript.messages.get(index) else { continue };
             let data = tool_data(transcript, message);
             edits.extend(self.edits_in(message.json, &data, &[], 0));
             if let Some(edit) = message.content_edit() {
@@ -226,9 +248,16 @@ impl Redactor {
 
     /// The masks in some texts of secrets that this one knows, in order.
     pub fn masks_in<'x>(&self, texts: impl Iterator<Item = &'x str>) -> Vec<(&'static str, u64)> {
-        let masks = texts.flat_map(|text| MASKS.captures_iter(text));
-        let masks = masks.filter_map(|captures| kinds::named(&captures[1]).zip(captures[2].parse().ok()));
-        masks.filter(|mask| self.own.contains(mask)).collect()
+        let mut masks = Vec::new();
+        for captures in texts.flat_map(|text| MASKS.captures_iter(text)) {
+            if let Some(kind) = kinds::named(&captures[1])
+                && let Ok(number) = captures[2].parse()
+                && self.own.contains(&(kind, number))
+            {
+                masks.push((kind, number));
+            }
+        }
+        masks
     }
 
     /// Forgets the counts, and keeps the placeholders.
@@ -262,9 +291,11 @@ impl Redactor {
             let json = if member == Member::Structural { None } else { self.mask_json(&masked, depth) };
             // Known values are searched for in its strings, and not in the names of its members.
             let is_json = json.is_some();
-            let changed = json.filter(|json| matches!(json, Cow::Owned(_))).map(Cow::into_owned);
-            let is_changed = changed.is_some();
-            masked = changed.map_or(masked, Cow::Owned);
+            let mut is_changed = false;
+            if let Some(Cow::Owned(changed)) = json {
+                masked = Cow::Owned(changed);
+                is_changed = true;
+            }
             // The members of an object have names of their own, and one of them told the secret.
             let is_object = is_json && masked.trim_start().starts_with('{');
             let member = if is_object && PLACEHOLDERS.is_match(&masked) { Member::Unnamed } else { member };
@@ -290,15 +321,21 @@ impl Redactor {
     /// Masks the secrets in a text, those that were found elsewhere only where `has_values`.
     fn mask_once<'t>(&mut self, text: &'t str, member: Member<'_>, has_values: bool) -> Cow<'t, str> {
         let placeholders = self.placeholders_in(text);
-        let known = self.known.clone().filter(|_| has_values && !matches!(member, Member::Structural | Member::Name));
+        let searches_known = has_values && !matches!(member, Member::Structural | Member::Name);
+        let known = if searches_known { self.known.clone() } else { None };
         let mut found = secrets_in(text, member, &placeholders);
-        known.iter().for_each(|known| known.find(text, &mut found));
+        if let Some(known) = &known {
+            known.find(text, &mut found);
+        }
         // Colours part a secret, or its name from it.
         if let Some(shown) = Shown::new(text) {
             let mut secrets = secrets_in(&shown.text, member, &self.placeholders_in(&shown.text));
-            known.iter().for_each(|known| known.find(&shown.text, &mut secrets));
-            let in_source = |secret: SecretSpan| SecretSpan { range: shown.in_source(&secret.range), ..secret };
-            found.extend(secrets.into_iter().map(in_source));
+            if let Some(known) = &known {
+                known.find(&shown.text, &mut secrets);
+            }
+            for SecretSpan { range, kind } in secrets {
+                found.push(SecretSpan { range: shown.in_source(&range), kind });
+            }
         }
         for secret in &mut found {
             // A mask that began with the letters of an escape would leave its backslash.
@@ -346,7 +383,9 @@ impl Redactor {
         for captures in PLACEHOLDERS.captures_iter(text) {
             let Some(kind) = kinds::named(&captures[1]) else { continue };
             ranges.extend(captures.get(0).map(|whole| whole.range()));
-            if let Some(number) = captures[2].parse::<u64>().ok().filter(|number| *number <= HIGHEST_NUMBER) {
+            if let Ok(number) = captures[2].parse::<u64>()
+                && number <= HIGHEST_NUMBER
+            {
                 let highest = self.highest.entry(kind).or_default();
                 *highest = number.max(*highest);
             }

@@ -41,13 +41,16 @@ pub(super) fn operator(text: &str, name: usize, at: usize) -> Option<(Operator, 
     let rest = &text[at..text.floor_char_boundary(at + LONGEST)];
     let bytes = rest.as_bytes();
     let end = match bytes.first()? {
-        b'(' | b')' | b',' => return compared(before, rest).map(|end| (Operator::Compare, at + end)),
+        b'(' | b')' | b',' => return Some((Operator::Compare, at + compared(before, rest)?)),
         b'<' | b':' if !before.ends_with(['<', '/']) => behind_tags(rest)?,
         b' ' | b'\t' | b'*' | b'=' | 0xe2 => {
             // What is behind a second arrow is a step of a path: `Settings → Password → …`.
             let is_path = before.trim_end().ends_with(['→', '⇒', '➜']);
-            let arrow = ARROW.find(rest).filter(|_| !is_path);
-            NOTE.find(rest).or(arrow)?.end()
+            match NOTE.find(rest) {
+                Some(note) => note.end(),
+                None if is_path => return None,
+                None => ARROW.find(rest)?.end(),
+            }
         }
         _ => return None,
     };
@@ -79,7 +82,7 @@ fn behind_tags(rest: &str) -> Option<usize> {
             _ => break,
         }
     }
-    (tags > 0 && (has_colon || opens_value)).then_some(at)
+    if tags > 0 && (has_colon || opens_value) { Some(at) } else { None }
 }
 
 /// Where the rest of an assertion ends, before the text that a secret is compared with.
@@ -92,7 +95,7 @@ fn compared(before: &str, rest: &str) -> Option<usize> {
         _ => return None,
     };
     let end = skip_spaces(rest.as_bytes(), end);
-    Quote::at(rest.as_bytes(), end).map(|_| end)
+    if Quote::at(rest.as_bytes(), end).is_some() { Some(end) } else { None }
 }
 
 /// Builds the patterns of this file.

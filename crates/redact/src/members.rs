@@ -64,12 +64,19 @@ impl Redactor {
                     open.push(new(key));
                 }
                 Token::Close => {
-                    let closed = open.pop().and_then(|object| object.unnamed.zip(object.label));
-                    if let Some(((range, value), label)) = closed {
+                    if let Some(closed) = open.pop()
+                        && let (Some((range, value)), Some(label)) = (closed.unnamed, closed.label)
+                    {
                         // An edit of the value stands behind all that are before the value.
-                        let before = edits.iter().rposition(|edit| edit.range.start < range.start);
-                        let behind = edits.split_off(before.map_or(0, |last| last + 1));
-                        edits.extend(behind.into_iter().filter(|edit| edit.range != range));
+                        let first_behind = match edits.iter().rposition(|edit| edit.range.start < range.start) {
+                            Some(last_before) => last_before + 1,
+                            None => 0,
+                        };
+                        for edit in edits.split_off(first_behind) {
+                            if edit.range != range {
+                                edits.push(edit);
+                            }
+                        }
                         edits.extend(self.edit(&value, Member::Named(&label), range, depth));
                     }
                 }
@@ -101,7 +108,7 @@ impl Redactor {
 
 impl OpenContainer {
     fn object(key: String) -> Self {
-        let secret_name = names::classify(&key).map(|_| key);
+        let secret_name = if names::classify(&key).is_some() { Some(key) } else { None };
         OpenContainer { is_object: true, secret_name, ..OpenContainer::default() }
     }
 
@@ -111,11 +118,17 @@ impl OpenContainer {
 
     /// Reads the key of a member. In an object with a secret's name, `value` and the like are secret too.
     fn read_key(&mut self, key: String) {
-        let outer = self.secret_name.as_deref().filter(|_| names::classify(&key).is_none());
-        let both = outer.map(|outer| format!("{outer}.{key}"));
-        let is_key = |both: &String| matches!(names::classify(both), Some(NameClass::Password | NameClass::Key));
-        let is_secret = |both: &String| both.starts_with("cookies.") || is_key(both);
-        self.key = both.filter(is_secret).or(Some(key));
+        if let Some(outer) = &self.secret_name
+            && names::classify(&key).is_none()
+        {
+            let both = format!("{outer}.{key}");
+            let is_secret = matches!(names::classify(&both), Some(NameClass::Password | NameClass::Key));
+            if is_secret || both.starts_with("cookies.") {
+                self.key = Some(both);
+                return;
+            }
+        }
+        self.key = Some(key);
     }
 
     /// The key of the next value, before which the next key comes.
@@ -125,10 +138,13 @@ impl OpenContainer {
     }
 
     fn pass_text(&mut self, key: &str, value: &str, range: Range<usize>) {
-        let is = |name: &&str| key.eq_ignore_ascii_case(name);
-        if self.is_object && ["name", "key", "variable"].iter().any(is) && value.len() <= 64 {
+        if !self.is_object {
+            return;
+        }
+        let is_label = ["name", "key", "variable"].iter().any(|name| key.eq_ignore_ascii_case(name));
+        if is_label && value.len() <= 64 {
             self.label = Some(value.to_owned());
-        } else if self.is_object && is(&"value") && self.label.is_none() {
+        } else if key.eq_ignore_ascii_case("value") && self.label.is_none() {
             self.unnamed = Some((range, value.to_owned()));
         }
     }

@@ -66,7 +66,6 @@ pub(super) fn is_pattern_prefix(prefix: &[u8]) -> bool {
 /// The operator behind a name that ends at `at`, and where it ends.
 pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -> Option<(Operator, usize)> {
     let spaced = skip_spaces(bytes, at);
-    let is_command = || spaced > at && COMMANDS.split('|').any(|command| before.ends_with(command));
     let (operator, length) = match &bytes[spaced..] {
         [b':', b':', b'=', ..] | [b'?', b'?', b'=', ..] | [b'|', b'|', b'=', ..] => (Operator::Make, 3),
         [b'=' | b'!', b'=', rest @ ..] => {
@@ -102,7 +101,7 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         }
         [b't', b'o', b' ', b'"', ..] if is_quoted && spaced > at => (Operator::Pair, 2),
         [_, ..] if (before.ends_with("--") || before.ends_with(" -")) && spaced > at => (Operator::Equals, 0),
-        [_, ..] if is_command() => (Operator::Command, 0),
+        [_, ..] if spaced > at && is_behind_command(before) => (Operator::Command, 0),
         [b'(', b'"' | b'\'' | b'`', ..] if spaced == at && !is_quoted => (Operator::Call, 1),
         // The members of a variable of C++.
         [b'{', b'"', ..] if spaced == at && !is_quoted => (Operator::Loose, 1),
@@ -112,6 +111,11 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         _ => return None,
     };
     Some((operator, spaced + length))
+}
+
+/// Whether a command that sets a variable precedes its name.
+fn is_behind_command(before: &str) -> bool {
+    COMMANDS.split('|').any(|command| before.ends_with(command))
 }
 
 /// Whether a name in quotes is the first argument of a call: `define('K', 'v')`, `define( 'K', 'v' )`.
@@ -176,70 +180,91 @@ pub(super) fn behind_line(bytes: &[u8], at: usize) -> usize {
 /// element before it.
 pub(super) fn element_text(text: &str, name: usize, at: usize) -> Option<usize> {
     let rest = text.get(at..text.floor_char_boundary(at + 160))?;
-    // A tag can have the prefix of a namespace: `<wsse:Password>`.
-    let space =
-        text[..name].strip_suffix(':').map(|before| before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()));
-    let before = space.filter(|before| before.ends_with('<')).unwrap_or(&text[..name]);
+    let before = without_namespace(&text[..name]);
     let labels = before.ends_with('<') || before.ends_with("=\"") || before.ends_with("='");
     if before.ends_with("key>") || before.ends_with("name>") {
-        return NEXT_ELEMENT.find(rest).map(|found| at + found.end());
+        let found = NEXT_ELEMENT.find(rest)?;
+        return Some(at + found.end());
     }
-    let end = rest.find(['<', '>', '\n']).filter(|end| labels && rest[*end..].starts_with('>'))?;
+    let end = rest.find(['<', '>', '\n'])?;
+    if !labels || !rest[end..].starts_with('>') {
+        return None;
+    }
     let is_tag = end == 0 || rest.starts_with(' ') || !before.ends_with('<');
     if !is_tag || rest[..end].ends_with('/') {
         return None;
     }
     let value = &rest[end + 1..];
-    if let Some(below) = OWN_LINE.captures(value).and_then(|captures| captures.get(1)).filter(|_| is_tag && end == 0) {
+    if end == 0
+        && let Some(captures) = OWN_LINE.captures(value)
+        && let Some(below) = captures.get(1)
+    {
         return Some(at + end + 1 + below.start());
     }
     let line = &value[..value.find('\n').unwrap_or(value.len())];
     // What a manual says about `<password>` follows in the same way.
-    let is_text = !value.starts_with(' ') || line.contains("</");
-    let inner = ["<Value>", "<value>"].iter().find(|tag| value.starts_with(**tag)).map_or(0, |tag| tag.len());
-    is_text.then_some(at + end + 1 + inner)
+    if value.starts_with(' ') && !line.contains("</") {
+        return None;
+    }
+    let has_inner_tag = value.starts_with("<Value>") || value.starts_with("<value>");
+    let inner = if has_inner_tag { "<value>".len() } else { 0 };
+    Some(at + end + 1 + inner)
+}
+
+/// What precedes the name of a tag, without the prefix of a namespace: `<wsse:Password>`.
+fn without_namespace(before: &str) -> &str {
+    let Some(prefixed) = before.strip_suffix(':') else { return before };
+    let outside = prefixed.trim_end_matches(|c: char| c.is_ascii_alphanumeric());
+    if outside.ends_with('<') { outside } else { before }
 }
 
 /// Skips what PHP's `var_dump` says about a string: `=>` and mostly a line below `string(8) "…"`.
 pub(super) fn behind_dump(text: &str, at: usize) -> usize {
     let rest = &text[at..text.floor_char_boundary(at + 80)];
-    let end = DUMPED_STRING.find(rest).map_or(at, |found| at + found.end());
+    let end = match DUMPED_STRING.find(rest) {
+        Some(found) => at + found.end(),
+        None => at,
+    };
     if Quote::at(text.as_bytes(), end).is_some() { end } else { at }
 }
 
 /// Skips what PHP's `print_r` says about a member that is not public: `:protected`, `:App\Model\User:private`.
 pub(super) fn behind_visibility(text: &str, at: usize) -> usize {
     let rest = &text[at..text.floor_char_boundary(at + 120)];
-    let end = rest.find(']').filter(|end| rest.starts_with(':') && !rest[..*end].contains([' ', '"', '\'', '\n']));
-    let is_visibility = |end: &usize| rest[..*end].ends_with(":protected") || rest[..*end].ends_with(":private");
-    end.filter(is_visibility).map_or(at, |end| at + end)
+    let Some(end) = rest.find(']') else { return at };
+    let note = &rest[..end];
+    let is_visibility = note.starts_with(':') && (note.ends_with(":protected") || note.ends_with(":private"));
+    if is_visibility && !note.contains([' ', '"', '\'', '\n']) { at + end } else { at }
 }
 
 /// Skips the anchor or the tag of a value in YAML: `&name `, `!!str `.
 pub(super) fn behind_anchor(bytes: &[u8], at: usize) -> usize {
-    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     let mark = match &bytes[at..] {
         [b'&', ..] => 1,
         [b'!', b'!', ..] => 2,
         _ => return at,
     };
-    let name = bytes[at + mark..].iter().take(LONGEST_NAME).take_while(is_name).count();
+    let name = run_of(&bytes[at + mark..], b"_-");
     let end = at + mark + name;
     if name > 0 && bytes.get(end) == Some(&b' ') { skip_spaces(bytes, end) } else { at }
 }
 
+/// Counts the letters, digits and marks of these that some bytes begin with, up to the length of a name.
+fn run_of(bytes: &[u8], marks: &[u8]) -> usize {
+    let near = bytes.iter().take(LONGEST_NAME);
+    near.take_while(|byte| byte.is_ascii_alphanumeric() || marks.contains(byte)).count()
+}
+
 /// Skips the name of an argument that gives the value: `env("SECRET_KEY", default="…")`.
 pub(super) fn behind_keyword(bytes: &[u8], at: usize) -> usize {
-    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-    let end = skip_spaces(bytes, at + bytes[at..].iter().take(LONGEST_NAME).take_while(is_name).count());
+    let end = skip_spaces(bytes, at + run_of(&bytes[at..], b"_"));
     let is_keyword = end > at && bytes.get(end) == Some(&b'=') && bytes.get(end + 1) != Some(&b'=');
     if is_keyword { skip_spaces(bytes, end + 1) } else { at }
 }
 
 /// Skips a type and `=` or `:=`: `: str = "…"`.
 pub(super) fn behind_type(bytes: &[u8], at: usize) -> usize {
-    let is_type = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_<>[]&|. ".contains(byte);
-    let end = at + bytes[at..].iter().take(LONGEST_NAME).take_while(is_type).count();
+    let end = at + run_of(&bytes[at..], b"_<>[]&|. ");
     let colon = usize::from(bytes.get(end) == Some(&b':'));
     if end == at || !bytes[end + colon..].starts_with(b"=") || bytes[end - 1] != b' ' {
         return at;

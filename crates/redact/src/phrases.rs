@@ -81,6 +81,13 @@ pub(super) fn is_wallet(name: &str) -> bool {
 /// Whether words are those of a wallet: a multiple of three, from a list of short words.
 pub(super) fn is_mnemonic(value: &str) -> bool {
     let words: Vec<&str> = value.split_whitespace().collect();
-    let is_listed = |word: &&str| (3..=8).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase());
-    (12..=24).contains(&words.len()) && words.len().is_multiple_of(3) && words.iter().all(is_listed)
+    if !(12..=24).contains(&words.len()) || !words.len().is_multiple_of(3) {
+        return false;
+    }
+    for word in words {
+        if !(3..=8).contains(&word.len()) || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            return false;
+        }
+    }
+    true
 }

@@ -127,7 +127,10 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
     while at < text.len() {
         let end = text.floor_char_boundary(at + 2 * LONGEST_VALUE);
         let captures = ALL.captures_at(&text.as_bytes()[..end], at);
-        let place = captures.as_ref().and_then(|captures| captures.get(0)).map_or(end..end, |place| place.range());
+        let place = match captures.as_ref().and_then(|captures| captures.get(0)) {
+            Some(place) => place.range(),
+            None => end..end,
+        };
         let is_cut = place.end == end && end < text.len();
         if is_cut && place.start > at {
             at = text.ceil_char_boundary(place.start.min(end - LONGEST_VALUE / 4));
@@ -162,7 +165,8 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
 /// A value without what ends a statement, and without the escape of the key that sends it.
 fn without_end(value: &str) -> &str {
     let value = value[..elements::before_tag(value, 0..value.len())].trim_end_matches([';', ',']);
-    ["\\r", "\\n"].iter().find_map(|key| value.strip_suffix(key)).unwrap_or(value).trim_end_matches('\\')
+    let value = value.strip_suffix("\\r").or(value.strip_suffix("\\n")).unwrap_or(value);
+    value.trim_end_matches('\\')
 }
 
 /// Whether a value is the word for what would stand there, as in `curl -u user:password`.
@@ -192,7 +196,10 @@ pub(super) fn find_logins(text: &str, found: &mut Vec<SecretSpan>) {
         }
         let login = &text[text.ceil_char_boundary(at.saturating_sub(2 * LONGEST_NAME))..at];
         let login = login.rsplit(|c: char| u8::try_from(c).is_ok_and(is_delimiter)).next().unwrap_or(login);
-        let Some((_, value)) = login.split_once(':').filter(|(_, value)| !value.starts_with('/')) else { continue };
+        let Some((_, value)) = login.split_once(':') else { continue };
+        if value.starts_with('/') {
+            continue;
+        }
         let candidate = values::SecretCandidate { class: NameClass::Password, name: "", value, place: Sentence };
         if candidate.is_secret() {
             found.push(SecretSpan { range: at - value.len()..at, kind: URL_PASSWORD });
@@ -202,32 +209,39 @@ pub(super) fn find_logins(text: &str, found: &mut Vec<SecretSpan>) {
 
 /// Finds passwords in `scheme://user:password@host`, and tokens in place of the user.
 pub(super) fn find_urls(text: &str, found: &mut Vec<SecretSpan>) {
-    let ends = |c: char| u8::try_from(c).is_ok_and(is_delimiter) || matches!(c, '\\' | '<' | '>');
     for mark in memchr::memmem::find_iter(text.as_bytes(), "://") {
         let start = mark + "://".len();
         let rest = &text[start..text.floor_char_boundary(start + LONGEST_VALUE)];
         let rest = &rest[..rest.find("://").unwrap_or(rest.len())];
-        let address = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        let address = &rest[..rest.find(ends_address).unwrap_or(rest.len())];
         let Some(last) = address.rfind('@') else { continue };
         let authority = &address[..address.find(['/', '?', '#']).unwrap_or(address.len())];
         let colon = authority.find(':').filter(|colon| *colon < last);
         // Without `@` before the first slash it is a host, a port and a path, unless the port is missing.
-        let is_port = |colon: usize| authority[colon + 1..].bytes().all(|byte| byte.is_ascii_digit());
+        let has_no_password = match colon {
+            Some(colon) => authority[colon + 1..].bytes().all(|byte| byte.is_ascii_digit()),
+            None => true,
+        };
         let is_scope =
             address[..last].ends_with('/') || !address[last + 1..].starts_with(|c: char| c.is_ascii_alphanumeric());
-        if !authority.contains('@') && (address.starts_with('[') || colon.is_none_or(is_port) || is_scope) {
+        if !authority.contains('@') && (address.starts_with('[') || has_no_password || is_scope) {
             continue;
         }
         let user = &address[..colon.or_else(|| authority.find('@')).unwrap_or(last)];
         if values::is_dense(user, 16) && !values::is_reference(user) {
             found.push(SecretSpan { range: start..start + user.len(), kind: URL_PASSWORD });
         }
-        let Some(password) = colon.map(|colon| colon + 1..last) else { continue };
+        let Some(colon) = colon else { continue };
+        let password = colon + 1..last;
         let value = &address[password.clone()];
         if !password.is_empty() && !values::is_reference(value) && !is_stand_in(value) {
             found.push(SecretSpan { range: start + password.start..start + password.end, kind: URL_PASSWORD });
         }
     }
+}
+
+fn ends_address(c: char) -> bool {
+    u8::try_from(c).is_ok_and(is_delimiter) || matches!(c, '\\' | '<' | '>')
 }
 
 /// Builds the pattern of this file that is one of texts.

@@ -46,8 +46,10 @@ impl Assignment<'_> {
         let credential = without_punctuation(credential);
         let is_long = SCHEMES.is_match(first) && credential.len() > 4;
         let is_word = credential.bytes().all(|byte| byte.is_ascii_lowercase()) && !is_long;
-        let secret = self.verdict(start..start + credential.len(), ValuePlace::Scheme);
-        secret.filter(|_| has_parameters || is_one || !is_word)
+        if is_word && !has_parameters && !is_one {
+            return None;
+        }
+        self.verdict(start..start + credential.len(), ValuePlace::Scheme)
     }
 
     /// The whole value of a cookie header.
@@ -96,9 +98,8 @@ impl Assignment<'_> {
                 break;
             }
             at = range.end + element.quote.map_or(usize::from(range.is_empty()), Quote::len);
-            let may_be =
-                |value: &str| element.quote.is_some() || (values::is_dense(value, 6) && !values::is_code(value));
-            if text.get(range.clone()).is_some_and(may_be) {
+            let Some(value) = text.get(range.clone()) else { continue };
+            if element.quote.is_some() || values::is_dense(value, 6) && !values::is_code(value) {
                 found.extend(self.verdict(range, ValuePlace::Several));
             }
         }
@@ -120,12 +121,17 @@ impl Assignment<'_> {
         for line in text[at..text.floor_char_boundary(at + LONGEST_VALUE)].split_inclusive('\n') {
             let mut value = line.trim_start();
             let own = line.len() - value.len();
-            let item = value.strip_prefix("- ").filter(|_| own >= indent);
+            let item = if own >= indent { value.strip_prefix("- ") } else { None };
             let is_part = if is_block { own > indent } else { item.is_some() };
             if !value.is_empty() && !is_part {
                 break;
             }
-            value = item.filter(|_| !is_block).unwrap_or(value).trim_start_matches(['"', '\'']);
+            if let Some(item) = item
+                && !is_block
+            {
+                value = item;
+            }
+            value = value.trim_start_matches(['"', '\'']);
             let start = at + line.len() - value.len();
             value = value.trim_end().trim_end_matches(['"', '\'']);
             if !value.is_empty() {
@@ -133,10 +139,14 @@ impl Assignment<'_> {
             }
             at += line.len();
         }
-        let is_map = |value: &str| value.contains(": ") || value.ends_with(':');
-        let of_lines = lines.iter().filter(|line| !is_map(&text[(*line).clone()]));
-        let secrets: Vec<SecretSpan> =
-            of_lines.filter_map(|line| self.verdict(line.clone(), ValuePlace::Several)).collect();
+        let mut secrets = Vec::new();
+        for line in &lines {
+            let value = &text[line.clone()];
+            let is_map = value.contains(": ") || value.ends_with(':');
+            if !is_map {
+                secrets.extend(self.verdict(line.clone(), ValuePlace::Several));
+            }
+        }
         // A block is one value.
         if is_block && let (Some(secret), Some(first), Some(last)) = (secrets.first(), lines.first(), lines.last()) {
             return Some(vec![SecretSpan { range: first.start..last.end, kind: secret.kind }]);
@@ -176,7 +186,7 @@ impl Assignment<'_> {
         let is_tag = text[..self.name].ends_with('<');
         let is_phrase =
             phrases::is_phrase(value) && (is_tag || value.split(' ').any(|word| values::is_key_in_phrase(&word)));
-        self.verdict(range, ValuePlace::Quotes).filter(|_| is_phrase)
+        if is_phrase { self.verdict(range, ValuePlace::Quotes) } else { None }
     }
 }
 

@@ -29,8 +29,13 @@ static PARTS: [OnceLock<Regex>; SHAPES.len()] = [const { OnceLock::new() }; SHAP
 type RowsOfPrefix = HashMap<&'static str, Vec<(usize, &'static str)>>;
 
 fn rows_of(found: &str) -> Vec<(usize, &'static str)> {
-    let own = |shape: &Shape| shape.prefixes.iter().copied().find(|prefix| found.starts_with(prefix));
-    SHAPES.iter().enumerate().filter_map(|(index, shape)| Some((index, own(shape)?))).collect()
+    let mut rows = Vec::new();
+    for (index, shape) in SHAPES.iter().enumerate() {
+        if let Some(prefix) = shape.prefixes.iter().find(|prefix| found.starts_with(**prefix)) {
+            rows.push((index, *prefix));
+        }
+    }
+    rows
 }
 
 /// Finds all of them in a text, in no particular order.
@@ -46,11 +51,13 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
             if start < searched_to[*index] {
                 continue;
             }
-            let secret = secret(text, start, own, *index);
-            searched_to[*index] = secret.as_ref().map_or_else(|end| *end, |range| range.end);
-            if let Ok(range) = secret {
-                found.push(SecretSpan { range, kind: SHAPES[*index].kind });
-                break;
+            match secret(text, start, own, *index) {
+                Err(end) => searched_to[*index] = end,
+                Ok(range) => {
+                    searched_to[*index] = range.end;
+                    found.push(SecretSpan { range, kind: SHAPES[*index].kind });
+                    break;
+                }
             }
         }
     }
@@ -64,9 +71,13 @@ fn secret(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<
     let end = match shape.body {
         Body::Whole(find) => return find(text, start),
         Body::Parts(parts) => {
-            let found = parts_pattern(index, parts).find(&text[body..]).map(|found| body + found.end());
-            let is_whole = |end: &usize| !text[*end..].starts_with(|c: char| c.is_ascii_alphanumeric());
-            found.filter(|end| is_whole(end) && (shape.needs)(&text[body..*end])).ok_or(start)?
+            let Some(found) = parts_pattern(index, parts).find(&text[body..]) else { return Err(start) };
+            let end = body + found.end();
+            let is_whole = !text[end..].starts_with(|c: char| c.is_ascii_alphanumeric());
+            if !is_whole || !(shape.needs)(&text[body..end]) {
+                return Err(start);
+            }
+            end
         }
         Body::Run(run) => run_end(text, body, run, shape.needs)?,
     };
@@ -81,14 +92,15 @@ fn secret(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<
 /// Where the secret begins whose prefix is at `start`.
 fn first_byte(text: &str, start: usize, prefix: &str, shape: &Shape) -> Option<usize> {
     let Some(CharRun { class, least, most }) = shape.before else {
-        return (shape.keeps_prefix || can_begin(text, start) || is_specific(prefix)).then_some(start);
+        let begins_here = shape.keeps_prefix || can_begin(text, start) || is_specific(prefix);
+        return if begins_here { Some(start) } else { None };
     };
     let bytes = &text.as_bytes()[..start];
     let before = bytes.iter().rev().take(most + 1).take_while(|byte| class.has(**byte)).count();
     let first = start - before.min(most);
     let escape = escape_letters(bytes, first);
     let is_whole = before >= least + escape && (before <= most || can_begin(text, first + escape));
-    is_whole.then_some(first + escape)
+    if is_whole { Some(first + escape) } else { None }
 }
 
 /// Where the run behind the prefix of a row ends.

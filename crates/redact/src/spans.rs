@@ -52,8 +52,13 @@ fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usi
         start = placeholder.end;
     }
     pieces.push(start..secret.range.end.max(start));
-    let has_something = |range: &Range<usize>| text[range.clone()].chars().any(char::is_alphanumeric);
-    pieces.into_iter().filter(has_something).map(|range| SecretSpan { range, kind: secret.kind }).collect()
+    let mut secrets = Vec::with_capacity(pieces.len());
+    for range in pieces {
+        if text[range.clone()].contains(char::is_alphanumeric) {
+            secrets.push(SecretSpan { range, kind: secret.kind });
+        }
+    }
+    secrets
 }
 
 /// The place of the mask around an offset, if it is inside one.
@@ -62,23 +67,36 @@ fn mask_around(text: &str, at: usize) -> Option<Range<usize>> {
     let start = first + text.get(first..at)?.rfind('[')?;
     let rest = &text[start..text.floor_char_boundary(start + LONGEST_MASK)];
     let captures = PLACEHOLDERS.captures(rest)?;
-    let mask = captures.get(0).filter(|mask| mask.start() == 0 && start + mask.end() > at)?;
-    kinds::named(&captures[1]).map(|_| start..start + mask.end())
+    let mask = captures.get(0)?;
+    let is_around = mask.start() == 0 && start + mask.end() > at;
+    if !is_around || kinds::named(&captures[1]).is_none() {
+        return None;
+    }
+    Some(start..start + mask.end())
 }
 
 /// The last place at or before an offset where a text can be cut: between two characters, outside of a mask.
 pub fn cut_before(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);
-    mask_around(text, at).map_or(at, |mask| mask.start)
+    match mask_around(text, at) {
+        Some(mask) => mask.start,
+        None => at,
+    }
 }
 
 /// The first place at or behind an offset where a text can be cut.
 pub fn cut_behind(text: &str, at: usize) -> usize {
     let at = text.ceil_char_boundary(at);
-    mask_around(text, at).map_or(at, |mask| mask.end)
+    match mask_around(text, at) {
+        Some(mask) => mask.end,
+        None => at,
+    }
 }
 
 /// The beginning of a text of at most so many characters.
 pub fn beginning(text: &str, chars: usize) -> &str {
-    text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..cut_before(text, at)])
+    match text.char_indices().nth(chars) {
+        Some((at, _)) => &text[..cut_before(text, at)],
+        None => text,
+    }
 }

@@ -35,7 +35,6 @@ fn cells<'t>(row: &'t str, separator: &str) -> Vec<&'t str> {
     let row = if is_box { row.trim() } else { row.trim_end() };
     let row = if is_box { row.strip_prefix(separator).unwrap_or(row) } else { row };
     let row = if is_box { row.strip_suffix(separator).unwrap_or(row) } else { row };
-    let is_around = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '*');
     let mut in_quotes = false;
     let mut ends = |c: char| {
         in_quotes ^= c == '"' && matches!(separator, ";" | ",");
@@ -43,8 +42,53 @@ fn cells<'t>(row: &'t str, separator: &str) -> Vec<&'t str> {
     };
     let all: Vec<&str> =
         if separator.len() == 1 { row.split(&mut ends).collect() } else { row.split(separator).collect() };
-    let all = all.into_iter().map(|cell| cell.trim_matches(is_around));
-    all.filter(|cell| separator != "  " || !cell.is_empty()).collect()
+    let mut cells = Vec::with_capacity(all.len());
+    for cell in all {
+        let cell = cell.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '*'));
+        if separator != "  " || !cell.is_empty() {
+            cells.push(cell);
+        }
+    }
+    cells
+}
+
+/// The form of a table, as its first row shows it.
+struct TableForm {
+    separator: &'static str,
+    columns: usize,
+}
+
+impl TableForm {
+    fn is_row(&self, line: &str) -> bool {
+        line.trim().contains(self.separator) && cells(line, self.separator).len() == self.columns
+    }
+
+    /// Whether lines begin with a rule and a row. A rule at the end of a table has no row behind it.
+    fn is_ruled<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> bool {
+        lines.next().is_some_and(is_rule) && lines.next().is_some_and(|line| self.is_row(line))
+    }
+}
+
+/// The secret in a cell, if the text of another cell names it.
+fn secret_in_cell(text: &str, label: &str, value: &str) -> Option<SecretSpan> {
+    let label = label.trim_end_matches(':');
+    // A quote or a variable in it is that of a command: `echo "password" | sha1sum`.
+    if label.split_whitespace().count() > 3 || label.contains(['"', '\'', '$']) {
+        return None;
+    }
+    let class = names::classify(label)?;
+    let candidate = SecretCandidate { class, name: label, value, place: ValuePlace::Anywhere };
+    let is_one = !value.contains(|c: char| c.is_whitespace() || "\"'\\".contains(c));
+    if !is_one || !candidate.is_secret() {
+        return None;
+    }
+    let start = place_in(text, value);
+    Some(SecretSpan { range: start..start + value.len(), kind: names::kind(class, label) })
+}
+
+/// Where a part of a text begins.
+fn place_in(text: &str, part: &str) -> usize {
+    part.as_ptr() as usize - text.as_ptr() as usize
 }
 
 /// Whether a line only separates rows.
@@ -67,46 +111,44 @@ pub(super) fn find(text: &str, name: usize, read: &mut usize, found: &mut Vec<Se
     let mut lines = text[start..].split('\n');
     let row = lines.next().unwrap_or_default();
     let separator = SEPARATORS.into_iter().find(|separator| row.trim().contains(separator));
-    let Some(separator) = separator.filter(|_| row.len() <= LONGEST_ROW) else { return start + row.len() };
+    let Some(separator) = separator else { return start + row.len() };
+    if row.len() > LONGEST_ROW {
+        return start + row.len();
+    }
     let header = cells(row, separator);
-    let place = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
-    let secret = |label: &str, value: &str| {
-        let label = label.trim_end_matches(':');
-        // A quote or a variable in it is that of a command: `echo "password" | sha1sum`.
-        let is_label = label.split_whitespace().count() <= 3 && !label.contains(['"', '\'', '$']);
-        let class = names::classify(label).filter(|_| is_label)?;
-        let candidate = SecretCandidate { class, name: label, value, place: ValuePlace::Anywhere };
-        let is_one = !value.contains(|c: char| c.is_whitespace() || "\"'\\".contains(c)) && candidate.is_secret();
-        let range = place(value)..place(value) + value.len();
-        is_one.then(|| SecretSpan { range, kind: names::kind(class, label) })
-    };
+    let form = TableForm { separator, columns: header.len() };
     let is_csv = matches!(separator, ";" | ",");
     let is_loose = is_csv || separator == "\t" || separator == "  " && !row.contains(|c: char| c.is_lowercase());
-    let is_row = |line: &str| line.trim().contains(separator) && cells(line, separator).len() == header.len();
-    // A rule at the end of a table has no row behind it.
-    let is_ruled =
-        |mut below: std::str::Split<'_, char>| below.next().is_some_and(is_rule) && below.next().is_some_and(is_row);
     let above = text[..start].lines().next_back().unwrap_or_default();
     // Some tables have a rule behind each row.
-    let is_later = is_rule(above) && text[..start].lines().nth_back(1).is_some_and(is_row);
-    let begins = || header.len() > 1 && header.iter().all(is_word) && !is_row(above);
-    let has_below = is_loose && lines.clone().next().is_some_and(is_row) && begins();
-    if start >= *read && (has_below || !is_csv && is_ruled(lines.clone()) && !is_later) {
+    let is_later = is_rule(above) && text[..start].lines().nth_back(1).is_some_and(|line| form.is_row(line));
+    let has_below = is_loose
+        && lines.clone().next().is_some_and(|line| form.is_row(line))
+        && header.len() > 1
+        && header.iter().all(is_word)
+        && !form.is_row(above);
+    if start >= *read && (has_below || !is_csv && form.is_ruled(lines.clone()) && !is_later) {
         let columns: Vec<usize> = (0..header.len()).filter(|at| names::classify(header[*at]).is_some()).collect();
         let mut was_rule = false;
-        while let Some(line) = lines.next().filter(|line| is_rule(line) || is_row(line)) {
+        while let Some(line) = lines.next()
+            && (is_rule(line) || form.is_row(line))
+        {
             let row = cells(line, separator);
-            found.extend(columns.iter().filter_map(|column| secret(header[*column], row.get(*column)?)));
+            for &column in &columns {
+                if let Some(value) = row.get(column) {
+                    found.extend(secret_in_cell(text, header[column], value));
+                }
+            }
             // The names of the next table may follow without a line between.
-            if !was_rule && is_ruled(lines.clone()) && row.iter().any(|cell| names::classify(cell).is_some()) {
+            if !was_rule && form.is_ruled(lines.clone()) && row.iter().any(|cell| names::classify(cell).is_some()) {
                 break;
             }
             was_rule = is_rule(line);
-            *read = place(line) + line.len();
+            *read = place_in(text, line) + line.len();
         }
-    } else if let ([label, value, ..], false) = (&*header, is_csv) {
+    } else if !is_csv && let [label, value, ..] = header.as_slice() {
         // The name of a row, with its value in the next cell.
-        found.extend(secret(label, value));
+        found.extend(secret_in_cell(text, label, value));
     }
     start + row.len()
 }

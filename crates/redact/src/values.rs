@@ -262,9 +262,13 @@ pub(super) fn is_plain(value: &str) -> bool {
 
 /// Whether a value repeats its own name, as in `api_key=api_key` or `{"password": "password"}`.
 pub(super) fn is_own_name(name: &str, value: &str) -> bool {
-    let letters = |text: &str| text.replace(['_', '-', '.'], "").to_ascii_lowercase();
     let is_name = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
-    is_name && letters(name).ends_with(&letters(value))
+    is_name && without_marks(name).ends_with(&without_marks(value))
+}
+
+/// A name in small letters, without the marks between its words.
+fn without_marks(name: &str) -> String {
+    name.replace(['_', '-', '.'], "").to_ascii_lowercase()
 }
 
 /// Whether a value is the key of a translated message about a password: `errors.password_too_short_8`.

@@ -90,11 +90,16 @@ pub fn notices(message: &Message<'_>) -> Vec<TaskRecord> {
     /// Characters at the beginning of a text in which a notice opens.
     const LOOK: usize = 80;
     if let Some(role) = message.rare_fields().role_name {
-        let mut answers = forms().iter().filter_map(|forms| forms.answer);
-        if let Some(answer) = answers.find(|answer| role.is(answer.role)) {
-            return read_answer(&answer, message).into_iter().collect();
+        let mut is_inserted = false;
+        for forms in forms() {
+            if let Some(answer) = &forms.answer
+                && role.is(answer.role)
+            {
+                return read_answer(answer, message).into_iter().collect();
+            }
+            is_inserted |= role.is_in(forms.inserted);
         }
-        if !forms().iter().any(|forms| role.is_in(forms.inserted)) {
+        if !is_inserted {
             return Vec::new();
         }
     } else if message.role != Role::User {
@@ -121,7 +126,7 @@ pub fn notices(message: &Message<'_>) -> Vec<TaskRecord> {
         let start = text.decode_start(LOOK);
         let start = start.trim_start();
         for notice in forms().iter().flat_map(|forms| forms.notices) {
-            if notice.behind.iter().chain([&notice.opening]).any(|opening| start.starts_with(opening)) {
+            if start.starts_with(notice.opening) || begins_with_any(start, notice.behind) {
                 found.extend(read_notice(notice, &text.decode()));
             }
         }
@@ -145,23 +150,28 @@ fn read_answer(answer: &TaskAnswer, message: &Message<'_>) -> Option<TaskRecord>
 fn read_notice(notice: &TaskNotice, text: &str) -> Option<TaskRecord> {
     let text = text.trim_start();
     let (before, rest) = text.split_once(notice.opening)?;
-    if !before.is_empty() && !notice.behind.iter().any(|opening| text.starts_with(opening)) {
+    if !before.is_empty() && !begins_with_any(text, notice.behind) {
         return None;
     }
     let (inside, behind) = rest.rsplit_once(notice.closing)?;
     // A user who pastes a notice goes on in words.
     let behind = behind.trim_start();
-    if !behind.is_empty() && !notice.endings.iter().any(|ending| behind.starts_with(ending)) {
+    if !behind.is_empty() && !begins_with_any(behind, notice.endings) {
         return None;
     }
     let inside = inside.trim();
     if inside.starts_with('{') {
         let object: Value = serde_json::from_str(inside).ok()?;
-        let id = notice.ids.iter().find_map(|id| object.get(id)?.as_str())?;
+        let id = first_string(&object, notice.ids)?;
         return TaskRecord::ended(id, status_in(object.get(notice.status)?)?, false);
     }
-    let texts = notice.texts.iter().filter_map(|name| inside.find(&format!("<{name}>")));
-    let (head, texts) = inside.split_at(texts.min().unwrap_or(inside.len()));
+    let mut head_end = inside.len();
+    for name in notice.texts {
+        if let Some(start) = inside.find(&format!("<{name}>")) {
+            head_end = head_end.min(start);
+        }
+    }
+    let (head, texts) = inside.split_at(head_end);
     let id = notice.ids.iter().find_map(|id| element(head, id))?;
     let status = element(head, notice.status)?;
     let record = TaskRecord::ended(id, failure_in(texts, notice).unwrap_or(status), false)?;
@@ -174,29 +184,43 @@ fn read_notice(notice: &TaskNotice, text: &str) -> Option<TaskRecord> {
 
 /// The first line of a text of a notice that says that the task failed.
 fn failure_in<'t>(texts: &'t str, notice: &TaskNotice) -> Option<&'t str> {
-    for text in notice.texts.iter().filter_map(|name| element(texts, name)) {
-        if notice.failures.iter().any(|opening| text.starts_with(opening)) {
+    for name in notice.texts {
+        if let Some(text) = element(texts, name)
+            && begins_with_any(text, notice.failures)
+        {
             return text.lines().next();
         }
     }
     None
 }
 
+fn begins_with_any(text: &str, openings: &[&str]) -> bool {
+    openings.iter().any(|opening| text.starts_with(opening))
+}
+
 /// What a call and its result say of background tasks.
 pub fn records_of_call(call: &AnsweredCall<'_, '_>) -> Vec<TaskRecord> {
-    let mut tools = forms().iter().flat_map(|forms| forms.tools);
-    let tool = tools.find(|tool| tool.names.contains(&call.name));
-    match tool.map(|tool| tool.form) {
-        None => Vec::new(),
-        Some(ToolForm::Launch(form)) => launched(&form, call).into_iter().collect(),
-        Some(ToolForm::Status(form)) => looked_up(&form, call).into_iter().collect(),
-        Some(ToolForm::Statuses { ids, member }) => statuses(ids, member, call),
-        Some(ToolForm::Stop(form)) => stopped(&form, call).into_iter().collect(),
-        Some(ToolForm::Input { ids }) => {
-            let id = text_argument(call.arguments, ids);
-            id.and_then(|id| TaskRecord::new(id, TaskEvent::Continued)).into_iter().collect()
+    for tool in forms().iter().flat_map(|forms| forms.tools) {
+        if tool.names.contains(&call.name) {
+            return records_of_tool(tool.form, call);
         }
     }
+    Vec::new()
+}
+
+fn records_of_tool(form: ToolForm, call: &AnsweredCall<'_, '_>) -> Vec<TaskRecord> {
+    let record = match form {
+        ToolForm::Launch(form) => launched(&form, call),
+        ToolForm::Status(form) => looked_up(&form, call),
+        ToolForm::Statuses { ids, member } => return statuses(ids, member, call),
+        ToolForm::Stop(form) => stopped(&form, call),
+        ToolForm::Input { ids } => continued(ids, call),
+    };
+    record.into_iter().collect()
+}
+
+fn continued(ids: &[&str], call: &AnsweredCall<'_, '_>) -> Option<TaskRecord> {
+    TaskRecord::new(text_argument(call.arguments, ids)?, TaskEvent::Continued)
 }
 
 fn launched(form: &LaunchForm, call: &AnsweredCall<'_, '_>) -> Option<TaskRecord> {
@@ -214,7 +238,7 @@ fn launched(form: &LaunchForm, call: &AnsweredCall<'_, '_>) -> Option<TaskRecord
 
 /// A launch whose result is an object of the agent's own.
 fn launched_in_object(form: &LaunchForm, object: &Value) -> Option<TaskRecord> {
-    let id = form.ids.iter().find_map(|id| object.get(id)?.as_str())?;
+    let id = first_string(object, form.ids)?;
     let label = object.get(form.name).and_then(Value::as_str).map(str::to_owned);
     Some(TaskRecord { label, ..TaskRecord::new(id, TaskEvent::Launched)? })
 }
@@ -226,13 +250,21 @@ fn launched_beside(form: &LaunchForm, members: &[&str], call: &AnsweredCall<'_, 
         Some(record) => launch_in_record(form, record)?,
         None => launch_in_text(&form.sentence?, call)?,
     };
-    let mut file = record.and_then(|record| Some(record.get_text(form.file)?.decode().into_owned()));
-    if let Some(sentence) = form.sentence.filter(|_| file.is_none()) {
-        // What the command printed before can hold the same words. The file has the name of its task.
-        let text = call.result.read();
-        file = behind_last(&text, sentence.before_file).filter(|file| file.contains(&id)).map(str::to_owned);
-    }
+    let recorded = record.and_then(|record| record.get_text(form.file));
+    let file = match (recorded, form.sentence) {
+        (Some(file), _) => Some(file.decode().into_owned()),
+        (None, Some(sentence)) => file_in_text(&sentence, &id, call),
+        (None, None) => None,
+    };
     Some(TaskRecord { file, ..TaskRecord::new(&id, TaskEvent::Launched)? })
+}
+
+/// The file that the result of a launch names. What the command printed before can hold the same words, but the file has
+/// the name of its task.
+fn file_in_text(sentence: &LaunchSentence, id: &str, call: &AnsweredCall<'_, '_>) -> Option<String> {
+    let text = call.result.read();
+    let file = behind_last(&text, sentence.before_file)?;
+    if file.contains(id) { Some(file.to_owned()) } else { None }
 }
 
 /// The id in the record of a launch; `None` where it is of a task that did not go to the background.
@@ -267,18 +299,24 @@ fn looked_up(form: &StatusForm, call: &AnsweredCall<'_, '_>) -> Option<TaskRecor
         return TaskRecord::ended(id, &task.get_text(form.status)?.decode(), true);
     }
     let text = call.result.read();
-    let outputs = form.outputs.iter().filter_map(|output| text.find(output));
-    let head = &text[..outputs.min().unwrap_or(text.len())];
-    TaskRecord::ended(id, element(head, form.status)?, true)
+    let mut head_end = text.len();
+    for output in form.outputs {
+        if let Some(start) = text.find(output) {
+            head_end = head_end.min(start);
+        }
+    }
+    TaskRecord::ended(id, element(&text[..head_end], form.status)?, true)
 }
 
 fn statuses(ids: &[&str], member: &str, call: &AnsweredCall<'_, '_>) -> Vec<TaskRecord> {
     let listed = ids.iter().find_map(|ids| call.arguments.get(ids)?.as_array());
-    let Some((listed, record)) = listed.zip(object_in(call.result)) else { return Vec::new() };
+    let (Some(listed), Some(record)) = (listed, object_in(call.result)) else { return Vec::new() };
+    let Some(statuses) = record.get(member) else { return Vec::new() };
     let mut found = Vec::new();
     for id in listed.iter().filter_map(Value::as_str) {
-        let status = record.get(member).and_then(|statuses| status_in(statuses.get(id)?));
-        found.extend(status.and_then(|status| TaskRecord::ended(id, status, true)));
+        if let Some(status) = statuses.get(id).and_then(status_in) {
+            found.extend(TaskRecord::ended(id, status, true));
+        }
     }
     found
 }
@@ -288,11 +326,17 @@ fn stopped(form: &StopForm, call: &AnsweredCall<'_, '_>) -> Option<TaskRecord> {
     const LOOK: usize = 200;
     let id = text_argument(call.arguments, form.ids)?;
     let start = call.result.opening(LOOK);
-    form.openings.iter().find(|opening| start.starts_with(**opening))?;
-    let record = if form.statuses.is_empty() { None } else { object_in(call.result) };
-    let status = form.statuses.iter().find_map(|status| status_in(record.as_ref()?.get(status)?));
-    let ended_before = status.and_then(|status| TaskRecord::ended(id, status, true));
-    ended_before.or_else(|| TaskRecord::ended(id, call.name, false))
+    if !begins_with_any(&start, form.openings) {
+        return None;
+    }
+    if !form.statuses.is_empty()
+        && let Some(record) = object_in(call.result)
+        && let Some(status) = form.statuses.iter().find_map(|status| status_in(record.get(status)?))
+        && let Some(ended_before) = TaskRecord::ended(id, status, true)
+    {
+        return Some(ended_before);
+    }
+    TaskRecord::ended(id, call.name, false)
 }
 
 /// The record beside a result.
@@ -319,9 +363,21 @@ fn status_in(value: &Value) -> Option<&str> {
     }
 }
 
+/// The first of some members that is a string.
+fn first_string<'v>(object: &'v Value, names: &[&str]) -> Option<&'v str> {
+    names.iter().find_map(|name| object.get(name)?.as_str())
+}
+
+/// The first of some arguments that is a string with words.
 fn text_argument<'v>(arguments: &'v Value, names: &[&str]) -> Option<&'v str> {
-    let mut texts = names.iter().filter_map(|name| arguments.get(name)?.as_str());
-    texts.find(|text| !text.trim().is_empty())
+    for name in names {
+        if let Some(text) = arguments.get(name).and_then(Value::as_str)
+            && !text.trim().is_empty()
+        {
+            return Some(text);
+        }
+    }
+    None
 }
 
 /// The text of the first element of a name.
@@ -334,8 +390,12 @@ fn element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 
 /// The name in quotes, or the sentence where it has none: `Agent "Audit the login" completed`.
 fn name_in_sentence(sentence: &str) -> String {
-    let quoted = sentence.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
-    quoted.map_or(sentence, |(name, _)| name).to_owned()
+    if let Some((_, rest)) = sentence.split_once('"')
+        && let Some((name, _)) = rest.rsplit_once('"')
+    {
+        return name.to_owned();
+    }
+    sentence.to_owned()
 }
 
 /// The rest of the sentence behind the last place of some words.

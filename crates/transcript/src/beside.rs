@@ -57,28 +57,64 @@ pub fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Beside<'a>> {
         }
     }
     let entry = entry_with_request(transcript);
-    let instructions = entry.and_then(|(entry, sent)| entry.at(sent.text)?.text());
-    found.extend(instructions.map(Beside::Text));
+    if let Some((entry, sent)) = entry
+        && let Some(instructions) = entry.at(sent.text)
+        && let Some(text) = instructions.text()
+    {
+        found.push(Beside::Text(text));
+    }
     if !found.is_empty() {
-        let system = transcript.messages.iter().take_while(|message| message.role.is_system());
-        let said: HashSet<Cow<'_, str>> =
-            system.flat_map(|message| message.content.texts()).map(|text| text.decode()).collect();
+        let said = system_texts(transcript);
         found.retain(|value| !matches!(value, Beside::Text(text) if said.contains(&text.decode())));
     }
-    let mut values: Vec<Json<'a>> = VALUES.iter().filter_map(|path| value_at(&holders, path)).collect();
-    values.extend(entry.and_then(|(entry, sent)| entry.at(sent.tools)));
-    values.retain(|value| matches!(value.kind(), JsonKind::Array | JsonKind::Object));
-    found.extend(values.into_iter().map(Beside::Json));
+    for path in VALUES {
+        add_value(value_at(&holders, path), &mut found);
+    }
+    if let Some((entry, sent)) = entry {
+        add_value(entry.at(sent.tools), &mut found);
+    }
     // Some datasets have their tools as JSON in a string.
-    let tools = value_at(&holders, &["tools"]).and_then(|tools| tools.text());
-    found.extend(tools.map(Beside::Text));
+    if let Some(tools) = value_at(&holders, &["tools"])
+        && let Some(text) = tools.text()
+    {
+        found.push(Beside::Text(text));
+    }
     found
+}
+
+/// The texts of the system messages with which a conversation begins.
+fn system_texts<'a>(transcript: &Transcript<'a>) -> HashSet<Cow<'a, str>> {
+    let mut said = HashSet::new();
+    for message in &transcript.messages {
+        if !message.role.is_system() {
+            break;
+        }
+        for text in message.content.texts() {
+            said.insert(text.decode());
+        }
+    }
+    said
+}
+
+/// Adds a value, if it is a list or an object.
+fn add_value<'a>(value: Option<Json<'a>>, found: &mut Vec<Beside<'a>>) {
+    if let Some(value) = value
+        && matches!(value.kind(), JsonKind::Array | JsonKind::Object)
+    {
+        found.push(Beside::Json(value));
+    }
 }
 
 /// The value at a path of the first of some objects that has one.
 fn value_at<'a>(holders: &[Option<Object<'a>>], path: &[&str]) -> Option<Json<'a>> {
-    let mut values = holders.iter().flatten().filter_map(|holder| holder.at(path));
-    values.find(|value| !value.is_falsy())
+    for holder in holders.iter().flatten() {
+        if let Some(value) = holder.at(path)
+            && !value.is_falsy()
+        {
+            return Some(value);
+        }
+    }
+    None
 }
 
 /// Whether a member of an object around the messages holds what requests send beside them.

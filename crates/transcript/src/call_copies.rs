@@ -23,24 +23,35 @@ impl CallCopies {
         let mut own = HashSet::new();
         for &index in calls {
             let call = &message.calls[index];
-            indices.extend(call.id.map(|id| (id.decode(), index)));
+            if let Some(id) = call.id {
+                indices.insert(id.decode(), index);
+            }
             own.insert(call.json.span().start);
         }
         let mut copies = Vec::new();
         let fields = self.fields(message.json);
-        for element in self.lists.iter().filter_map(|list| fields.at(list)).flat_map(|list| list.items()) {
-            let id = self.ids.iter().find_map(|key| element.get_text(key)).map(|id| id.decode());
-            let index = id.and_then(|id| indices.get(&id).copied());
-            if let Some(index) = index.filter(|_| !own.contains(&element.span().start)) {
-                copies.push((index, element));
+        for list in self.lists {
+            let Some(list) = fields.at(list) else { continue };
+            for element in list.items() {
+                if let Some(id) = self.ids.iter().find_map(|key| element.get_text(key))
+                    && let Some(index) = indices.get(&id.decode())
+                    && !own.contains(&element.span().start)
+                {
+                    copies.push((*index, element));
+                }
             }
         }
         copies
     }
 
     fn fields<'a>(&self, message: Json<'a>) -> Json<'a> {
-        let around = self.around.iter().filter_map(|key| message.get(key));
-        let mut objects = around.filter(|fields| fields.kind() == JsonKind::Object);
-        objects.next().unwrap_or(message)
+        for key in self.around {
+            if let Some(fields) = message.get(key)
+                && fields.kind() == JsonKind::Object
+            {
+                return fields;
+            }
+        }
+        message
     }
 }

@@ -30,17 +30,22 @@ impl<'a> ProviderCompaction<'a> {
     pub(super) fn of(block: Json<'a>) -> Self {
         let content = block.get("content").filter(|content| !content.is_falsy());
         let text = content.and_then(|content| content.text());
-        if let Some(text) = text.filter(|text| !text.decode().trim().is_empty()) {
+        if let Some(text) = text
+            && !text.decode().trim().is_empty()
+        {
             return ProviderCompaction::Readable(text);
         }
         let is_unread = content.is_some() && text.is_none();
-        let mut sealed = ["encrypted_content", "provider_details"].iter().filter_map(|key| block.get(key));
-        if is_unread || sealed.any(|value| !value.is_falsy()) {
+        if is_unread || has_data(block, "encrypted_content") || has_data(block, "provider_details") {
             ProviderCompaction::Opaque
         } else {
             ProviderCompaction::Failed
         }
     }
+}
+
+fn has_data(block: Json<'_>, key: &str) -> bool {
+    block.get(key).is_some_and(|value| !value.is_falsy())
 }
 
 /// The key in the state.

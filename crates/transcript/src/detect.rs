@@ -114,9 +114,16 @@ impl<'a> Candidate<'a> {
         let is_behind_summary = has_summary && self.read > 0;
         let is_admitted = self.envelope == EnvelopeScore::Sure || skips_unknown || is_behind_summary;
         if self.unknown >= self.read && !is_admitted {
-            let first = [self.first_unknown, self.mismatch].into_iter().flatten().min_by_key(|(index, _)| *index);
-            self.mismatch = first;
+            self.mismatch = match (self.first_unknown, self.mismatch) {
+                (Some((unknown, _)), Some((mismatch, _))) if mismatch < unknown => self.mismatch,
+                (unknown, mismatch) => unknown.or(mismatch),
+            };
         }
+    }
+
+    /// How far the format gets: one with evidence further than one without, and then one that fails later.
+    fn reach(&self) -> (bool, Option<usize>) {
+        (self.evidence.is_some(), self.mismatch.map(|(index, _)| index))
     }
 }
 
@@ -132,7 +139,11 @@ pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'
         Some(envelope) => foreign::misread_program(envelope),
         None => first.map(Object::of).as_ref().and_then(foreign::misread_program),
     };
-    if let (Some(program), Some(message)) = (misread, envelope.as_ref().map(|envelope| envelope.json).or(first)) {
+    let start = match &envelope {
+        Some(envelope) => Some(envelope.json),
+        None => first,
+    };
+    if let (Some(program), Some(message)) = (misread, start) {
         return Err(Problem::Unknown { message, found: Found::of_program("it", program) });
     }
     let mut candidates = candidates_of(envelope.as_ref());
@@ -173,8 +184,12 @@ fn choose<'a>(fitting: &[&Candidate<'a>], messages: &Items<'a>) -> Result<&'stat
     if let Some(marked) = fitting.iter().find(|candidate| candidate.is_marked) {
         return Ok(marked.format);
     }
-    let evident: Vec<&Candidate<'a>> =
-        fitting.iter().copied().filter(|candidate| candidate.evidence.is_some()).collect();
+    let mut evident = Vec::new();
+    for candidate in fitting {
+        if candidate.evidence.is_some() {
+            evident.push(*candidate);
+        }
+    }
     match evident.as_slice() {
         [] => {}
         [one] => return Ok(one.format),
@@ -190,16 +205,23 @@ fn ambiguous<'a>(evident: &[&Candidate<'a>], messages: &Items<'a>) -> Problem<'a
     }
     let mut candidates = Vec::new();
     for candidate in evident {
-        candidates.extend(candidate.evidence.map(|(at, what)| (candidate.format.name, at, what)));
+        if let Some((at, what)) = candidate.evidence {
+            candidates.push((candidate.format.name, at, what));
+        }
     }
     Problem::Ambiguous(Ambiguity { candidates })
 }
 
 /// The formats that the envelope allows.
 fn candidates_of<'a>(envelope: Option<&Object<'a>>) -> Vec<Candidate<'a>> {
-    let fit =
-        |format: &'static Format| envelope.map_or(EnvelopeScore::Unknown, |envelope| format.match_envelope(envelope));
-    let mut candidates: Vec<Candidate<'a>> = FORMATS.iter().map(|format| Candidate::of(format, fit(format))).collect();
+    let mut candidates = Vec::with_capacity(FORMATS.len());
+    for format in FORMATS {
+        let score = match envelope {
+            Some(envelope) => format.match_envelope(envelope),
+            None => EnvelopeScore::Unknown,
+        };
+        candidates.push(Candidate::of(format, score));
+    }
     if candidates.iter().any(|candidate| candidate.envelope == EnvelopeScore::Sure) {
         candidates.retain(|candidate| candidate.envelope == EnvelopeScore::Sure);
     }
@@ -209,11 +231,17 @@ fn candidates_of<'a>(envelope: Option<&Object<'a>>) -> Vec<Candidate<'a>> {
 /// The formats that read a message and know its part that begins at a byte, without the one that does not know it.
 pub(super) fn formats_that_know(message: Json<'_>, start: usize, without: &str) -> Box<[&'static str]> {
     let object = Object::of(message);
-    let knows = |format: &&&'static Format| {
-        let reads = format.match_score(&object).is_message();
-        reads && format.read(&object).is_ok_and(|read| !foreign::is_unknown(&read, start))
-    };
-    FORMATS.iter().filter(knows).map(|format| format.name).filter(|name| *name != without).collect()
+    let mut names = Vec::new();
+    for format in FORMATS {
+        if format.name != without
+            && format.match_score(&object).is_message()
+            && let Ok(read) = format.read(&object)
+            && !foreign::is_unknown(&read, start)
+        {
+            names.push(format.name);
+        }
+    }
+    names.into()
 }
 
 /// Asks the candidates about all messages. One that is ruled out is not asked about later messages. Returns the first
@@ -228,10 +256,15 @@ fn collect_evidence<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>) -
                 found: Found::of_program(&format!("message {index}"), program),
             });
         }
-        let asked = candidates.iter().enumerate().filter(|(_, candidate)| candidate.mismatch.is_none());
         scores.clear();
-        scores.extend(asked.map(|(at, candidate)| (at, candidate.format.match_score(&message))));
-        let is_variant = scores.iter().any(|(_, score)| matches!(score, MatchScore::Variant(_)));
+        let mut is_variant = false;
+        for (at, candidate) in candidates.iter().enumerate() {
+            if candidate.mismatch.is_none() {
+                let score = candidate.format.match_score(&message);
+                is_variant |= matches!(score, MatchScore::Variant(_));
+                scores.push((at, score));
+            }
+        }
         for (at, score) in &scores {
             candidates[*at].add(index, json, *score, is_variant);
         }
@@ -243,9 +276,13 @@ fn collect_evidence<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>) -
 fn collect_all_evidence<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>) {
     for (index, json) in messages.enumerate() {
         let message = Object::of(json);
-        let scores: Vec<MatchScore> =
-            candidates.iter().map(|candidate| candidate.format.match_score(&message)).collect();
-        let is_variant = scores.iter().any(|score| matches!(score, MatchScore::Variant(_)));
+        let mut scores = Vec::with_capacity(candidates.len());
+        let mut is_variant = false;
+        for candidate in &*candidates {
+            let score = candidate.format.match_score(&message);
+            is_variant |= matches!(score, MatchScore::Variant(_));
+            scores.push(score);
+        }
         // An envelope can leave one candidate.
         let can_be_unknown =
             json.kind() == JsonKind::Object && !is_of_common_kind(&message) && !is_known_to_any(&message);
@@ -270,17 +307,30 @@ fn is_of_common_kind(message: &Object<'_>) -> bool {
     if lowercase == "tool" {
         return true;
     }
-    let says_nothing =
-        ["content", "parts", "type"].iter().all(|key| message.get(key).is_none_or(|said| said.is_falsy()));
-    ROLES.contains(&&*lowercase) && (says_nothing || !role.is(&lowercase))
+    ROLES.contains(&&*lowercase) && (says_nothing(message) || !role.is(&lowercase))
+}
+
+fn says_nothing(message: &Object<'_>) -> bool {
+    for key in ["content", "parts", "type"] {
+        if message.get(key).is_some_and(|said| !said.is_falsy()) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether a format knows a message.
 fn is_known_to_any(message: &Object<'_>) -> bool {
-    FORMATS.iter().any(|format| match format.match_score(message) {
-        MatchScore::Plain => is_wholly_known(message, format),
-        score => score.is_message(),
-    })
+    for format in FORMATS {
+        let is_known = match format.match_score(message) {
+            MatchScore::Plain => is_wholly_known(message, format),
+            score => score.is_message(),
+        };
+        if is_known {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a message without traits of a format is one that the format reads, and not one that is a little like it. No
@@ -292,11 +342,13 @@ fn is_wholly_known(message: &Object<'_>, format: &Format) -> bool {
 
 /// The first message that is one of a program whose files tcompact does not read.
 fn of_unread_program<'a>(messages: &Items<'a>) -> Option<Problem<'a>> {
-    let (index, message, program) = messages
-        .clone()
-        .enumerate()
-        .find_map(|(index, message)| Some((index, message, foreign::unread_program(message)?)))?;
-    Some(Problem::Unknown { message, found: Found::of_program(&format!("message {index}"), program) })
+    for (index, message) in messages.clone().enumerate() {
+        if let Some(program) = foreign::unread_program(message) {
+            let found = Found::of_program(&format!("message {index}"), program);
+            return Some(Problem::Unknown { message, found });
+        }
+    }
+    None
 }
 
 /// The message on which the best candidate fails.
@@ -306,19 +358,25 @@ fn unknown<'a>(
     first: Json<'a>,
     messages: &Items<'a>,
 ) -> Problem<'a> {
-    if let Some((envelope, program)) = envelope.and_then(|one| Some((one.json, foreign::unread_program(one.json)?))) {
-        return Problem::Unknown { message: envelope, found: Found::of_program("it", program) };
+    if let Some(envelope) = envelope
+        && let Some(program) = foreign::unread_program(envelope.json)
+    {
+        return Problem::Unknown { message: envelope.json, found: Found::of_program("it", program) };
     }
     if let Some(of_program) = of_unread_program(messages) {
         return of_program;
     }
-    // Of equals `max_by_key` returns the last one, and the first format of the table is the likeliest.
-    let best = candidates
-        .iter()
-        .rev()
-        .max_by_key(|candidate| (candidate.evidence.is_some(), candidate.mismatch.map(|(index, _)| index)));
-    let mismatch = best.and_then(|best| Some((best.format, best.mismatch?)));
-    let (format, (index, message)) = mismatch.unwrap_or((FORMATS[0], (0, first)));
+    // Of equals, the first format of the table is the likeliest.
+    let mut best: Option<&Candidate<'a>> = None;
+    for candidate in candidates {
+        if best.is_none_or(|best| candidate.reach() > best.reach()) {
+            best = Some(candidate);
+        }
+    }
+    let (format, index, message) = match best {
+        Some(&Candidate { format, mismatch: Some((index, message)), .. }) => (format, index, message),
+        _ => (FORMATS[0], 0, first),
+    };
     let name = format.name;
     let found = match (best.and_then(|best| best.evidence), format.read(&Object::of(message))) {
         (_, Err(what)) => format!("message {index} {what}"),

@@ -35,7 +35,10 @@ fn begins_with_exception(line: &str) -> bool {
     const NAMES: [&str; 4] = ["Error", "Exception", "Interrupt", "Exit"];
     let mut rest = line;
     if let Some(behind) = rest.strip_prefix("Exception in thread ") {
-        rest = behind.split_once(' ').map_or("", |(_, rest)| rest);
+        rest = match behind.split_once(' ') {
+            Some((_, rest)) => rest,
+            None => "",
+        };
     }
     while let Some(behind) = BEFORE.iter().find_map(|before| rest.strip_prefix(before)) {
         rest = behind.trim_start();
@@ -59,6 +62,11 @@ fn begins_with_error(lower: &str) -> bool {
     rest = rest.strip_prefix("fatal ").unwrap_or(rest);
     let Some(behind) = rest.strip_prefix("error") else { return false };
     // A code stands between the word and the colon: `error TS2322: no`.
-    let code = behind.strip_prefix(' ').and_then(|behind| behind.split_once(':')).map_or("", |(code, _)| code);
-    behind.is_empty() || behind.starts_with([':', '[', ']']) || !code.is_empty() && !code.contains(' ')
+    if behind.is_empty() || behind.starts_with([':', '[', ']']) {
+        return true;
+    }
+    match behind.split_once(':') {
+        Some((code, _)) => code.strip_prefix(' ').is_some_and(|code| !code.is_empty() && !code.contains(' ')),
+        None => false,
+    }
 }

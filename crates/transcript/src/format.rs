@@ -226,8 +226,13 @@ impl Format {
     }
 
     pub fn match_envelope(&self, envelope: &Object<'_>) -> EnvelopeScore {
-        let mut scores = self.envelope.iter().map(|rule| rule.score(envelope));
-        scores.find(|score| *score != EnvelopeScore::Unknown).unwrap_or(EnvelopeScore::Unknown)
+        for rule in self.envelope {
+            let score = rule.score(envelope);
+            if score != EnvelopeScore::Unknown {
+                return score;
+            }
+        }
+        EnvelopeScore::Unknown
     }
 
     /// Reads one message.
@@ -256,7 +261,10 @@ impl Format {
     /// The other places in a message that repeat some of its calls and are removed with them, each with the index of its
     /// call.
     pub fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
-        self.call_copies.as_ref().map_or_else(Vec::new, |copies| copies.of(message, calls))
+        match &self.call_copies {
+            Some(copies) => copies.of(message, calls),
+            None => Vec::new(),
+        }
     }
 
     /// The id of a message, where no two messages may have the same.
@@ -266,7 +274,10 @@ impl Format {
 
     /// What a message sets from there on, by name.
     pub fn settings_of(&self, message: &Message<'_>) -> Vec<String> {
-        self.settings.as_ref().map_or_else(Vec::new, |parts| parts.names_in(message))
+        match &self.settings {
+            Some(parts) => parts.names_in(message),
+            None => Vec::new(),
+        }
     }
 
     /// The item of the Responses API in a message.
@@ -313,11 +324,14 @@ impl Format {
     /// The version that a session names, where it is newer than those that are known: `protocol 1.6`.
     pub fn unknown_version(&self, transcript: &Transcript<'_>) -> Option<String> {
         let known = self.newest_version.as_ref()?;
-        let first = transcript.notes.first().filter(|note| note.json.member_is("type", known.entry))?;
+        let first = transcript.notes.first()?;
+        if !first.json.member_is("type", known.entry) {
+            return None;
+        }
         let version = first.json.get_text(known.member)?.decode().into_owned();
         let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
         let read = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        (read > known.newest).then(|| format!("{} {version}", known.noun))
+        if read > known.newest { Some(format!("{} {version}", known.noun)) } else { None }
     }
 
     /// Where a conversation begins, if that is in another file of the agent.

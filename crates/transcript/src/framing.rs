@@ -60,7 +60,9 @@ pub fn read<'a>(
     if is_conversation(json, from, lines) {
         return read_lines(json, from).map_err(or_syntax);
     }
-    if let Some(error) = json.error.as_ref().filter(|_| !json.is_cut_off) {
+    if let Some(error) = &json.error
+        && !json.is_cut_off
+    {
         return Err(ReadError::Syntax(error.clone()));
     }
     let mut transcripts = Vec::new();
@@ -97,9 +99,11 @@ fn check_shown(source: &str, transcripts: &[Transcript<'_>]) -> Result<(), ReadE
         }
     }
     let Some(envelope) = transcripts.first().and_then(|transcript| transcript.envelope) else { return Ok(()) };
-    let found = foreign::unread_program(envelope).map(|program| Found::of_program("it", program));
-    let without = || "an object with an empty list, which nothing shows to be one of messages".to_owned().into();
-    Err(no_transcript(source, envelope, found.unwrap_or_else(without)))
+    let found: Found = match foreign::unread_program(envelope) {
+        Some(program) => Found::of_program("it", program),
+        None => "an object with an empty list, which nothing shows to be one of messages".to_owned().into(),
+    };
+    Err(no_transcript(source, envelope, found))
 }
 
 /// Names the program of a file whose first value is not known by one of the values behind it.
@@ -107,9 +111,12 @@ fn name_by_later_value(json: &Source<'_>, error: ReadError) -> ReadError {
     /// The values that are looked at.
     const MOST: usize = 20;
     let ReadError::NoTranscript { line: 1, found: Found { program: None, .. }, .. } = &error else { return error };
-    let program_of =
-        |value| Some(no_transcript(&json.text, value, Found::of_program("it", foreign::unread_program(value)?)));
-    json.values().skip(1).take(MOST).find_map(program_of).unwrap_or(error)
+    for value in json.values().skip(1).take(MOST) {
+        if let Some(program) = foreign::unread_program(value) {
+            return no_transcript(&json.text, value, Found::of_program("it", program));
+        }
+    }
+    error
 }
 
 /// The list of each conversation in a text.
@@ -131,7 +138,7 @@ fn lists_of_values<'a>(json: &'a Source<'a>, lines: Option<Lines>) -> Vec<Result
     let mut line = LineCounter::default();
     let mut lists = Vec::new();
     for value in json.regular_values() {
-        let line = one_of_many.then(|| line.at(source, value.span().start));
+        let line = if one_of_many { Some(line.at(source, value.span().start)) } else { None };
         match List::find(source, value, line) {
             Err(_) if one_of_many && is_logged_answer(value) => {}
             Err(error) => lists.push(Err(error)),
@@ -144,13 +151,14 @@ fn lists_of_values<'a>(json: &'a Source<'a>, lines: Option<Lines>) -> Vec<Result
 /// Reads a file that is one conversation, one entry a line.
 fn read_lines<'a>(json: &'a Source<'a>, from: Option<&'static Format>) -> Result<Document<'a>, ReadError> {
     let source = &*json.text;
-    let list = |values, aside| List { envelope: None, state: None, values, line: None, aside };
     let aside: &[Range<usize>] = if json.error.is_some() { &json.irregular_lines } else { &[] };
-    let mut transcript = list(json.regular_values(), aside).read(source, from)?;
+    let list = List { envelope: None, state: None, values: json.regular_values(), line: None, aside };
+    let mut transcript = list.read(source, from)?;
     let format = transcript.format;
     let unread = format.unread_spans(json);
     if unread != aside {
-        transcript = list(json.values_except(unread), unread).read_as(source, format)?;
+        let list = List { values: json.values_except(unread), aside: unread, ..list };
+        transcript = list.read_as(source, format)?;
     }
     match &json.error {
         Some(error) if !format.reads_beside_broken_lines() && !json.is_cut_off => Err(ReadError::Syntax(error.clone())),
@@ -194,8 +202,12 @@ fn number_on_lines(transcripts: &mut [Transcript<'_>]) {
 /// # Errors
 /// The first foreign message, with its position.
 pub fn check_foreign(document: &Document<'_>) -> Result<(), ReadError> {
-    let unknown = |transcript| foreign::check_mostly_foreign(transcript).map(|unknown| refused(transcript, unknown));
-    document.transcripts.iter().find_map(unknown).map_or(Ok(()), Err)
+    for transcript in &document.transcripts {
+        if let Some(unknown) = foreign::check_mostly_foreign(transcript) {
+            return Err(refused(transcript, unknown));
+        }
+    }
+    Ok(())
 }
 
 fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadError {
@@ -231,8 +243,13 @@ fn is_of_unknown_kind(entry: &Object<'_>, format: &Format) -> bool {
 /// # Errors
 /// The value is not a message of this format.
 pub fn message<'a>(source: &str, object: &Object<'a>, format: &Format, index: usize) -> Result<Message<'a>, ReadError> {
-    let no_message = |what| no_transcript(source, object.json, format!("as {}, message {index} {what}", format.name));
-    let mut message = format.read(object).map_err(no_message)?;
+    let mut message = match format.read(object) {
+        Ok(message) => message,
+        Err(what) => {
+            let found = format!("as {}, message {index} {what}", format.name);
+            return Err(no_transcript(source, object.json, found));
+        }
+    };
     foreign::complete(&mut message, format.metadata_members);
     message.earlier |= message.is_readable_compaction() || unsent::is_summary(object);
     Ok(message)

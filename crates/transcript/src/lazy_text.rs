@@ -79,7 +79,10 @@ impl<'a> LazyText<'a> {
 
     /// Its beginning, of at most `most` characters.
     pub fn opening(&self, most: usize) -> String {
-        self.texts().first().map_or(String::new(), |text| text.decode_start(most))
+        match self.texts().first() {
+            Some(text) => text.decode_start(most),
+            None => String::new(),
+        }
     }
 
     /// Its first and its last `most` bytes as the source spells them, with escapes: a look that decodes nothing.

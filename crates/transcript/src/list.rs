@@ -73,7 +73,8 @@ impl<'a> List<'a> {
             _ => {}
         }
         if lists.is_empty() {
-            for collection in COLLECTIONS.iter().filter_map(|key| value.get(key)) {
+            for key in COLLECTIONS {
+                let Some(collection) = value.get(key) else { continue };
                 for item in collection.items() {
                     let line = lines.at(source, item.span().start);
                     // An envelope without messages (a run that produced nothing) stays unchanged.
@@ -106,8 +107,10 @@ impl<'a> List<'a> {
             return Some(List::of(Some(envelope), Some(state), list, line));
         }
         // The input of a request may be a string.
-        let text = members.get("input").filter(|input| input.kind() == JsonKind::String)?;
-        members.get("model")?;
+        let text = members.get("input")?;
+        if text.kind() != JsonKind::String || members.get("model").is_none() {
+            return None;
+        }
         Some(List { envelope: Some(envelope), state: Some(envelope), values: Items::only(text), line, aside: &[] })
     }
 

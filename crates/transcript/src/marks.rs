@@ -48,13 +48,16 @@ fn has_mark(json: Json<'_>) -> bool {
 }
 
 fn of_blocks<'a>(list: Json<'a>, have_blocks: bool, marks: &mut Vec<Json<'a>>) {
-    for block in list.items().filter(|block| block.kind() == JsonKind::Object && has_mark(*block)) {
+    for block in list.items() {
+        if block.kind() != JsonKind::Object || !has_mark(block) {
+            continue;
+        }
         if block.get(BLOCK).is_some() {
             marks.push(block);
             continue;
         }
         // A result has blocks of its own.
-        if let Some(inner) = block.get("content").filter(|_| have_blocks) {
+        if have_blocks && let Some(inner) = block.get("content") {
             of_blocks(inner, false, marks);
         }
         marks.extend(member(block));
@@ -78,18 +81,25 @@ pub struct Excess<'a> {
 /// messages where these alone are too many.
 pub fn excess<'a>(transcript: &Transcript<'a>) -> Excess<'a> {
     let beside = beside(transcript);
-    let messages = transcript.messages.iter().enumerate();
-    let inside: Vec<(usize, Json<'a>)> =
-        messages.flat_map(|(index, message)| of_message(message).into_iter().map(move |mark| (index, mark))).collect();
+    let mut inside: Vec<(usize, Json<'a>)> = Vec::new();
+    for (index, message) in transcript.messages.iter().enumerate() {
+        for mark in of_message(message) {
+            inside.push((index, mark));
+        }
+    }
     let all = beside.len() + inside.len();
     if all <= MOST {
         return Excess { all, marks: Vec::new() };
     }
     // One is left for the messages.
     let stays = beside.len().min(MOST - usize::from(!inside.is_empty()));
-    let gone = beside[..beside.len() - stays].iter().map(|mark| (0, *mark));
+    let mut marks = Vec::new();
+    for mark in &beside[..beside.len() - stays] {
+        marks.push((0, *mark));
+    }
     let surplus = inside.len() - inside.len().min(MOST - stays);
-    Excess { all, marks: gone.chain(inside[..surplus].iter().copied()).collect() }
+    marks.extend(&inside[..surplus]);
+    Excess { all, marks }
 }
 
 /// The mark that a summary takes over: the last one of the messages that it replaces, if there is room for one.
@@ -106,9 +116,15 @@ pub fn taken_over<'a>(transcript: &Transcript<'a>, removed: impl FnOnce() -> Vec
         return None;
     }
     let removed = removed();
-    let (gone, kept): (Vec<_>, Vec<_>) =
-        marked.into_iter().partition(|(start, _)| removed.binary_search(start).is_ok());
-    let mark = *gone.last()?.1.last()?;
-    let left = beside(transcript).len() + kept.iter().map(|(_, marks)| marks.len()).sum::<usize>();
-    (left < MOST).then_some(mark)
+    let mut last_removed = None;
+    let mut left = 0;
+    for (start, marks) in marked {
+        if removed.binary_search(&start).is_ok() {
+            last_removed = marks.last().copied();
+        } else {
+            left += marks.len();
+        }
+    }
+    let mark = last_removed?;
+    if beside(transcript).len() + left < MOST { Some(mark) } else { None }
 }

@@ -171,8 +171,9 @@ impl<'a> Medium<'a> {
     /// Whether it is a text that people write, such as a note, and its bytes are here.
     pub fn is_plain_text(&self) -> bool {
         const TYPES: [&str; 4] = ["text/plain", "text/markdown", "file/txt", "file/md"];
-        let named = self.media_type.as_deref().map(|named| named.split(';').next().unwrap_or_default().trim());
-        matches!(self.place, MediaPlace::Inline(_)) && named.is_some_and(|named| TYPES.contains(&named))
+        let Some(media_type) = &self.media_type else { return false };
+        let named = media_type.split(';').next().unwrap_or_default().trim();
+        matches!(self.place, MediaPlace::Inline(_)) && TYPES.contains(&named)
     }
 
     /// The width and height of a picture in pixels, where its header says them.
@@ -217,8 +218,10 @@ impl<'a> Medium<'a> {
 
 /// So many characters of the beginning of a text.
 fn beginning(text: &str, most: usize) -> &str {
-    let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
-    &text[..end]
+    match text.char_indices().nth(most) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
 }
 
 /// How many bytes data has, which is Base64 or as it is.
@@ -251,18 +254,37 @@ fn kind_of_named_type(block: Json<'_>) -> Option<MediaKind> {
 
 /// The kind of the first data URL in a block.
 fn kind_of_data_url(block: Json<'_>) -> Option<MediaKind> {
-    let mut strings = named_strings(block).into_iter().filter_map(|(_, value)| value.text());
-    strings.find(|text| text.raw().starts_with("data:")).map(kind_of_data)
+    for (_, value) in named_strings(block) {
+        if let Some(text) = value.text()
+            && text.raw().starts_with("data:")
+        {
+            return Some(kind_of_data(text));
+        }
+    }
+    None
 }
 
 /// The string with the data or the address of the medium that a value holds.
 pub fn data_of(medium: Json<'_>) -> Option<Json<'_>> {
-    let data = named_strings(medium).into_iter().filter(|(key, _)| !is_key_in(*key, TYPES));
-    data.max_by_key(|(key, value)| (is_key_in(*key, DATA), value.raw().len())).map(|(_, data)| data)
+    let mut data = None;
+    let mut best = (false, 0);
+    for (key, value) in named_strings(medium) {
+        if is_key_in(key, TYPES) {
+            continue;
+        }
+        // The longest of those that stand where data does; of equals, the last one.
+        let rank = (is_key_in(key, DATA), value.raw().len());
+        if rank >= best {
+            data = Some(value);
+            best = rank;
+        }
+    }
+    data
 }
 
 fn is_key_in(key: Option<Json<'_>>, names: &[&str]) -> bool {
-    key.and_then(|key| key.text()).is_some_and(|key| key.is_in(names))
+    let Some(key) = key else { return false };
+    key.text().is_some_and(|key| key.is_in(names))
 }
 
 /// The media in a value, in order: the objects that hold nothing but a medium and labels, or the data alone where other
@@ -297,7 +319,8 @@ pub fn find(value: Json<'_>) -> Vec<(Json<'_>, MediaKind)> {
 pub fn only_data(object: Json<'_>) -> Option<MediaKind> {
     let mut members = object.entries();
     let (Some((_, only)), None) = (members.next(), members.next()) else { return None };
-    only.text().filter(|text| is_data(*text, false)).map(kind_of_data)
+    let text = only.text()?;
+    if is_data(text, false) { Some(kind_of_data(text)) } else { None }
 }
 
 /// The medium of an object, and its kind: the object, where nothing but labels stands beside the data, or else the
@@ -305,8 +328,7 @@ pub fn only_data(object: Json<'_>) -> Option<MediaKind> {
 fn of_object(object: Json<'_>, is_in_block: bool) -> Option<(Json<'_>, MediaKind)> {
     let members: Vec<(Text<'_>, Json<'_>)> = object.entries().collect();
     let is_block = is_in_block || members.iter().any(|(key, _)| key.is_in(&["type", "kind"]));
-    let media_type = members.iter().find(|(key, _)| key.is_in(TYPES)).and_then(|(_, value)| value.text());
-    let media_type = media_type.map(|named| named.decode()).filter(|named| named.contains('/'));
+    let media_type = media_type_in(&members);
     let mut others = members.iter().filter(|(key, value)| !is_label(*key, *value)).map(|(_, value)| *value);
     for (key, data) in &members {
         if let Some(text) = data.text()
@@ -324,6 +346,13 @@ fn of_object(object: Json<'_>, is_in_block: bool) -> Option<(Json<'_>, MediaKind
     }
     let (inside, kind) = of_object(source, is_block)?;
     if inside.span() == source.span() { Some((object, kind)) } else { None }
+}
+
+/// The media type that the first such member names. Some providers name only the format there, which is none.
+fn media_type_in<'a>(members: &[(Text<'a>, Json<'a>)]) -> Option<Cow<'a, str>> {
+    let (_, named) = members.iter().find(|(key, _)| key.is_in(TYPES))?;
+    let named = named.text()?.decode();
+    if named.contains('/') { Some(named) } else { None }
 }
 
 /// The kind of the medium whose data a member of an object can be, with the media type beside it.

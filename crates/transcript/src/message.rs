@@ -117,7 +117,8 @@ pub struct ContentEdit<'a> {
 impl<'a> RareFields<'a> {
     /// Creates one with nothing but the name of an unknown role.
     pub(super) fn of_role(role_name: Option<Text<'a>>) -> Option<Box<Self>> {
-        role_name.map(|_| Box::new(RareFields { role_name, ..RareFields::default() }))
+        role_name?;
+        Some(Box::new(RareFields { role_name, ..RareFields::default() }))
     }
 
     /// Boxes the fields; `None` if all are empty.
@@ -125,7 +126,7 @@ impl<'a> RareFields<'a> {
         let RareFields { role_name, name, total_tokens, provider, reasoning, typed, content_edit } = self;
         let has_text = [role_name, name, provider, typed].iter().any(Option::is_some);
         let has_other = total_tokens.is_some() || reasoning.is_some() || content_edit.is_some();
-        (has_text || has_other).then(|| Box::new(self))
+        if has_text || has_other { Some(Box::new(self)) } else { None }
     }
 }
 
@@ -167,7 +168,7 @@ impl<'a> Message<'a> {
 
     /// Where its content is, if another entry holds what is sent.
     pub fn content_edit(&self) -> Option<ContentEdit<'a>> {
-        self.rest.as_deref().and_then(|rest| rest.content_edit)
+        self.rest.as_deref()?.content_edit
     }
 
     /// A field of the message, wherever the encodings of `LangChain` put it.
@@ -285,7 +286,17 @@ pub struct Part<'a> {
     pub kind: PartKind<'a>,
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    fn first_text(&self) -> Option<Text<'a>> {
+        match &self.kind {
+            PartKind::Text(text)
+            | PartKind::Refusal(text)
+            | PartKind::Compaction(ProviderCompaction::Readable(text)) => Some(*text),
+            PartKind::Result(content) | PartKind::Mixed(content) | PartKind::SaidBy(_, content) => content.first_text(),
+            _ => None,
+        }
+    }
+
     /// Whether the speaker of the message says it, and not a tool or somebody else.
     fn is_speakers(&self) -> bool {
         !matches!(self.kind, PartKind::Result(_) | PartKind::SaidBy(..)) && !self.is_unknown_answer()
@@ -420,15 +431,7 @@ impl<'a> Content<'a> {
     pub fn first_text(&self) -> Option<Text<'a>> {
         match self {
             Content::Text(text) => Some(*text),
-            Content::Parts(parts) => parts.iter().find_map(|part| match &part.kind {
-                PartKind::Text(text)
-                | PartKind::Refusal(text)
-                | PartKind::Compaction(ProviderCompaction::Readable(text)) => Some(*text),
-                PartKind::Result(content) | PartKind::Mixed(content) | PartKind::SaidBy(_, content) => {
-                    content.first_text()
-                }
-                _ => None,
-            }),
+            Content::Parts(parts) => parts.iter().find_map(Part::first_text),
         }
     }
 }

@@ -122,7 +122,13 @@ pub fn models_before(transcript: &Transcript<'_>, places: &[usize]) -> Vec<Optio
 }
 
 fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {
-    let mut names = paths.iter().filter_map(|path| object.at(path)?.text()).map(|name| name.decode().into_owned());
-    // Agents write names such as `<synthetic>` into messages that no model wrote, and routers choose for `auto`.
-    names.find(|name| !name.is_empty() && !name.starts_with('<') && name != "auto")
+    for path in paths {
+        let Some(name) = object.at(path).and_then(|name| name.text()) else { continue };
+        let name = name.decode();
+        // Agents write names such as `<synthetic>` into messages that no model wrote, and routers choose for `auto`.
+        if !name.is_empty() && !name.starts_with('<') && name != "auto" {
+            return Some(name.into_owned());
+        }
+    }
+    None
 }

@@ -2,7 +2,7 @@
 //! are found with it.
 
 use crate::json::Object;
-use crate::message::{Content, Message, PartKind, Role};
+use crate::message::{Content, Message, Part, PartKind, Role};
 
 /// The rules of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,9 +108,11 @@ pub enum Spelling {
 impl Spelling {
     /// Whether a provider takes a text.
     pub fn takes(self, text: &str) -> bool {
-        let begins = || text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        let is_first = !matches!(self, Spelling::Name(_)) || begins();
-        is_first && text.len() <= self.most() && text.chars().all(|c| self.takes_char(c))
+        let begins_as_name = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if matches!(self, Spelling::Name(_)) && !begins_as_name {
+            return false;
+        }
+        text.len() <= self.most() && text.chars().all(|c| self.takes_char(c))
     }
 
     fn most(self) -> usize {
@@ -178,21 +180,29 @@ impl MessageOrder {
 
     /// The rule that a message with the turn `after` breaks if it follows one with the turn `before`, or comes first.
     pub fn refuses(&self, before: Option<Turn>, after: Turn) -> Option<&'static str> {
-        let model = |turn: Turn| matches!(turn, Turn::Model | Turn::Calls);
-        // Results with their own role are no one's turn.
-        let results_are_users = self.results == ResultPlacement::Next;
-        let user = |turn: Turn| turn == Turn::User || results_are_users && turn == Turn::Results;
         let Some(before) = before else {
-            return (self.user_first && model(after)).then_some("the user must speak first");
+            return if self.user_first && after.is_models() { Some("the user must speak first") } else { None };
         };
-        if self.alternates && (user(before) && user(after) || model(before) && model(after)) {
+        let is_same_speaker = self.is_users(before) && self.is_users(after) || before.is_models() && after.is_models();
+        if self.alternates && is_same_speaker {
             return Some("user and model must take turns");
         }
         if self.model_after_results && before == Turn::Results && after == Turn::User {
             return Some("only the model may speak after a tool's result");
         }
-        (self.calls_after_user && model(before) && after == Turn::Calls)
-            .then_some("a call must come directly behind a user's message or behind results")
+        if self.calls_after_user && before.is_models() && after == Turn::Calls {
+            return Some("a call must come directly behind a user's message or behind results");
+        }
+        None
+    }
+
+    /// Whether a turn is the user's. Results with their own role are nobody's turn.
+    fn is_users(&self, turn: Turn) -> bool {
+        match turn {
+            Turn::User => true,
+            Turn::Results => self.results == ResultPlacement::Next,
+            Turn::Model | Turn::Calls => false,
+        }
     }
 }
 
@@ -210,6 +220,10 @@ pub enum Turn {
 }
 
 impl Turn {
+    fn is_models(self) -> bool {
+        matches!(self, Turn::Model | Turn::Calls)
+    }
+
     /// The turn of a message; `None` for standing instructions and unknown roles.
     pub fn of(message: &Message<'_>) -> Option<Turn> {
         match message.role {
@@ -226,9 +240,12 @@ impl Turn {
 /// Whether a result in a message follows a part of another kind.
 pub fn results_come_late(message: &Message<'_>) -> bool {
     let Content::Parts(parts) = &message.content else { return false };
-    let is_result = |kind: &PartKind<'_>| matches!(kind, PartKind::Result(_));
-    let last = parts.iter().rposition(|part| is_result(&part.kind));
-    message.role == Role::User && last.is_some_and(|last| parts[..last].iter().any(|part| !is_result(&part.kind)))
+    let Some(last) = parts.iter().rposition(is_result) else { return false };
+    message.role == Role::User && !parts[..last].iter().all(is_result)
+}
+
+fn is_result(part: &Part<'_>) -> bool {
+    matches!(part.kind, PartKind::Result(_))
 }
 
 #[cfg(test)]

@@ -77,7 +77,10 @@ const INNER: [&str; 4] = ["content_items", "content", "output", "text"];
 impl<'a> CallOutput<'a> {
     /// Creates the output in a value; `None` if there is no value.
     pub fn of(value: Option<Json<'a>>, shape: OutputShape) -> Option<Self> {
-        let value = value.filter(|value| !value.is_falsy())?;
+        let value = value?;
+        if value.is_falsy() {
+            return None;
+        }
         Some(CallOutput { value, shape, failed: false, duplicates: Vec::new(), copies: Vec::new() })
     }
 
@@ -88,7 +91,11 @@ impl<'a> CallOutput<'a> {
 
     /// Adds copies of the output.
     pub fn with_copies(mut self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
-        self.copies.extend(copies.into_iter().filter(|copy| !copy.is_falsy()));
+        for copy in copies {
+            if !copy.is_falsy() {
+                self.copies.push(copy);
+            }
+        }
         self
     }
 
@@ -140,7 +147,10 @@ fn all_strings_of(value: Json<'_>, shape: OutputShape) -> Vec<Json<'_>> {
         (OutputShape::Fixed, _) => Vec::new(),
         (_, JsonKind::String) => vec![value],
         (OutputShape::Blocks(_), JsonKind::Array) => value.items().flat_map(of_block).collect(),
-        (OutputShape::Blocks(_), _) => inner(value).map(|inner| all_strings_of(inner, shape)).unwrap_or_default(),
+        (OutputShape::Blocks(_), _) => match inner(value) {
+            Some(inner) => all_strings_of(inner, shape),
+            None => Vec::new(),
+        },
         (OutputShape::Texts, _) => provider_texts::strings(value),
         _ => all_strings(value),
     }
@@ -152,16 +162,23 @@ fn of_block(block: Json<'_>) -> Vec<Json<'_>> {
     }
     let mut found = texts_of(block);
     // Bedrock's values, and Cohere's.
-    for value in [block.get("json"), block.at(&["document", "data"])] {
-        found.extend(value.into_iter().flat_map(all_strings));
+    for value in [block.get("json"), block.at(&["document", "data"])].into_iter().flatten() {
+        found.extend(all_strings(value));
     }
     found
 }
 
 /// The texts of a block that are strings.
 fn texts_of(block: Json<'_>) -> Vec<Json<'_>> {
-    let texts = TEXTS.iter().filter_map(|key| block.get(key));
-    texts.filter(|text| text.kind() == JsonKind::String).collect()
+    let mut texts = Vec::new();
+    for key in TEXTS {
+        if let Some(text) = block.get(key)
+            && text.kind() == JsonKind::String
+        {
+            texts.push(text);
+        }
+    }
+    texts
 }
 
 fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {
@@ -170,8 +187,14 @@ fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {
 
 /// The member that holds all of an object's output.
 fn inner(value: Json<'_>) -> Option<Json<'_>> {
-    let mut members = INNER.iter().filter_map(|key| value.get(key));
-    members.find(|member| matches!(member.kind(), JsonKind::String | JsonKind::Array))
+    for key in INNER {
+        if let Some(member) = value.get(key)
+            && matches!(member.kind(), JsonKind::String | JsonKind::Array)
+        {
+            return Some(member);
+        }
+    }
+    None
 }
 
 /// Writes `text` in a form that can replace a value.
@@ -263,10 +286,12 @@ pub fn hosted_results<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Vec<HostedR
 pub fn hosted_result(block: Json<'_>) -> Option<HostedResult<'_>> {
     let kind = block.get("type")?.raw().trim_matches('"');
     let ending = ENDINGS.iter().find(|ending| kind.ends_with(**ending))?;
-    let value = HOLDERS.iter().filter_map(|key| block.get(key)).find(|value| !value.is_falsy());
-    let value = value.or_else(|| block.at(&["action", "sources"]));
+    let value = held_value(block);
     let output = match kind {
-        GENERATED => CallOutput::of(value.map(|_| block), OutputShape::Texts)?,
+        GENERATED => {
+            value?;
+            CallOutput::of(Some(block), OutputShape::Texts)?
+        }
         "mcp_tool_result" => CallOutput::in_content(block, "text")?,
         _ => CallOutput::of(value, OutputShape::Texts)?,
     };
@@ -274,6 +299,18 @@ pub fn hosted_result(block: Json<'_>) -> Option<HostedResult<'_>> {
         || block.get("error").is_some_and(|error| !error.is_falsy());
     let name = block.get_text("name").or_else(|| Some(Text::plain(kind.strip_suffix(ending)?)));
     Some(HostedResult { name, output: output.with_failure(has_failed) })
+}
+
+/// The value that holds the result in an item or a block.
+fn held_value(block: Json<'_>) -> Option<Json<'_>> {
+    for key in HOLDERS {
+        if let Some(value) = block.get(key)
+            && !value.is_falsy()
+        {
+            return Some(value);
+        }
+    }
+    block.at(&["action", "sources"])
 }
 
 /// The media in the output of a provider's tool.

@@ -61,14 +61,13 @@ impl Pairing {
             change[first + 1] += 1;
             change[last + 1] -= 1;
         }
+        let mut allowed = Vec::with_capacity(messages + 1);
         let mut split = 0;
-        change[..=messages]
-            .iter()
-            .map(|change| {
-                split += change;
-                split == 0
-            })
-            .collect()
+        for change in &change[..=messages] {
+            split += change;
+            allowed.push(split == 0);
+        }
+        allowed
     }
 }
 
@@ -193,11 +192,14 @@ impl<'a> Calls<'a> {
     /// Finds the call of a result: the last open call with its id, or the next call in order. A result whose id no call
     /// has may belong to a call without an id.
     fn answered_by(&mut self, messages: &[Message<'a>], id: Option<Text<'a>>) -> Option<usize> {
-        let Some(id) = id.map(|id| id.decode()) else { return first_open(&mut self.waiting, &self.seen) };
-        let has_id = |seen: &SeenCall| seen.part.call_of(messages).id.is_some_and(|own| own.is(&id));
+        let Some(id) = id else { return first_open(&mut self.waiting, &self.seen) };
+        let id = id.decode();
         let first = self.seen.len().saturating_sub(RECENT);
-        if let Some(last) = self.seen[first..].iter().rposition(|seen| !seen.answered && has_id(seen)) {
-            return Some(first + last);
+        for at in (first..self.seen.len()).rev() {
+            let seen = &self.seen[at];
+            if !seen.answered && seen.part.call_of(messages).id.is_some_and(|own| own.is(&id)) {
+                return Some(at);
+            }
         }
         self.fill_map(messages);
         match self.by_id.get_mut(&id) {
@@ -210,9 +212,11 @@ impl<'a> Calls<'a> {
     fn fill_map(&mut self, messages: &[Message<'a>]) {
         for (last, seen) in self.seen.iter().enumerate().skip(self.before.len()) {
             let calls_of_id = CallsOfId { open: Some(last), last };
-            let id = seen.part.call_of(messages).id;
-            let before = id.and_then(|id| self.by_id.insert(id.decode(), calls_of_id)).and_then(|calls| calls.open);
-            self.before.push(before);
+            let before = match seen.part.call_of(messages).id {
+                Some(id) => self.by_id.insert(id.decode(), calls_of_id),
+                None => None,
+            };
+            self.before.push(before.and_then(|calls| calls.open));
         }
     }
 }

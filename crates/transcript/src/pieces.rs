@@ -77,10 +77,15 @@ impl<'a> Message<'a> {
     /// The reasoning beside the content. Clients that keep it send it back.
     pub fn reasoning_beside(&self) -> impl Iterator<Item = Text<'a>> + use<'a> {
         let reasoning = self.rest.as_deref().and_then(|rest| rest.reasoning);
-        let of_detail = |detail: Json<'a>| ["text", "thinking", "summary"].iter().find_map(|key| detail.get_text(key));
         let text = reasoning.and_then(|reasoning| reasoning.text());
-        text.into_iter().chain(reasoning.into_iter().flat_map(|details| details.items()).filter_map(of_detail))
+        let details = reasoning.into_iter().flat_map(|details| details.items());
+        text.into_iter().chain(details.filter_map(text_of_detail))
     }
+}
+
+/// The text of one detail of the reasoning beside the content.
+fn text_of_detail(detail: Json<'_>) -> Option<Text<'_>> {
+    ["text", "thinking", "summary"].iter().find_map(|key| detail.get_text(key))
 }
 
 impl<'a> Content<'a> {

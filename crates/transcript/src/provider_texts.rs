@@ -26,9 +26,9 @@ pub fn is_blank_screenshot(value: Json<'_>) -> bool {
     if !value.member_is("type", SCREENSHOT) {
         return false;
     }
-    match value.get("image_url").filter(|url| !url.is_falsy()) {
-        Some(url) => url.text().is_some_and(|url| url.is(BLANK)),
-        None => value.get("file_id").is_none_or(|id| id.is_falsy()),
+    match value.get("image_url") {
+        Some(url) if !url.is_falsy() => url.text().is_some_and(|url| url.is(BLANK)),
+        _ => value.get("file_id").is_none_or(|id| id.is_falsy()),
     }
 }
 
@@ -174,20 +174,29 @@ fn is_text_member(kind: Option<Text<'_>>, key: Text<'_>, value: Json<'_>) -> boo
 
 /// Whether a list has nothing but texts, and pictures or sources among them.
 fn is_list_of_texts(list: Json<'_>, is_text: bool) -> bool {
-    list.items().next().is_some()
-        && list.items().all(|element| match element.kind() {
+    for element in list.items() {
+        let fits = match element.kind() {
             JsonKind::String => is_text,
             JsonKind::Object => is_picture(element) || has_only_texts(element),
             _ => false,
-        })
+        };
+        if !fits {
+            return false;
+        }
+    }
+    list.items().next().is_some()
 }
 
 /// Whether all members of an object hold text, except for its type.
 fn has_only_texts(object: Json<'_>) -> bool {
     let kind = object.get_text("type");
-    object
-        .entries()
-        .all(|(key, value)| value.kind() == JsonKind::String && (key.is("type") || is_text_member(kind, key, value)))
+    for (key, value) in object.entries() {
+        let is_text = key.is("type") || is_text_member(kind, key, value);
+        if value.kind() != JsonKind::String || !is_text {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether a value is a picture among the outputs of a program.

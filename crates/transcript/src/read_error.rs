@@ -106,7 +106,10 @@ impl fmt::Display for ReadError {
                 }
             }
             ReadError::Ambiguous { line, ambiguity } => {
-                let at = line.map(|line| format!(" at line {line}")).unwrap_or_default();
+                let at = match line {
+                    Some(line) => format!(" at line {line}"),
+                    None => String::new(),
+                };
                 write!(out, "could be read in several ways{at}: {ambiguity}")
             }
         }
@@ -161,7 +164,10 @@ pub(super) fn no_transcript(source: &str, value: Json<'_>, found: impl Into<Foun
 /// The line and column of a value, both counted from 1, the column in bytes.
 pub(super) fn position(source: &str, value: Json<'_>) -> (usize, usize) {
     let before = &source.as_bytes()[..value.span().start];
-    let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+    let line_start = match memchr::memrchr(b'\n', before) {
+        Some(line_end) => line_end + 1,
+        None => 0,
+    };
     (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
 }
 

@@ -71,9 +71,8 @@ impl<'a> Transcript<'a> {
             }
         }
         // A turn can go on for a while with the messages that it began with.
-        let is_smaller = |answer: &Answer<'_>| answer.usage.total() < size_before / 10 * 9;
-        let first = behind.iter().position(is_smaller).unwrap_or(behind.len());
-        behind.drain(..first);
+        let first_smaller = behind.iter().position(|answer| answer.usage.total() < size_before / 10 * 9);
+        behind.drain(..first_smaller.unwrap_or(behind.len()));
         behind
     }
 

@@ -16,10 +16,16 @@ pub struct RefusedEncryption {
 
 impl RefusedEncryption {
     pub fn is_in(&self, note: Json<'_>) -> bool {
-        let Some(text) = note.at(self.text).and_then(|text| text.text()).filter(|_| meets(note, self.is)) else {
+        let Some(text) = note.at(self.text).and_then(|text| text.text()) else { return false };
+        if !meets(note, self.is) {
             return false;
-        };
+        }
         let text = text.decode();
-        self.words.iter().any(|group| group.iter().all(|word| text.contains(word)))
+        for group in self.words {
+            if group.iter().all(|word| text.contains(word)) {
+                return true;
+            }
+        }
+        false
     }
 }

@@ -61,13 +61,17 @@ impl HistoryBase {
 
 /// The name of a file without the ending of lines, if the rest is a name that an agent gives.
 pub fn stem_of_lines(name: &str) -> Option<&str> {
-    name.strip_suffix(".jsonl").filter(|stem| !stem.contains('.'))
+    let stem = name.strip_suffix(".jsonl")?;
+    if stem.contains('.') { None } else { Some(stem) }
 }
 
 /// The UUID that the name of a file of lines ends with.
 pub fn id_in_name(name: &str) -> Option<&str> {
     const LENGTH: usize = 36;
-    let stem = stem_of_lines(name).filter(|stem| ends_with_uuid(stem))?;
+    let stem = stem_of_lines(name)?;
+    if !ends_with_uuid(stem) {
+        return None;
+    }
     stem.get(stem.len().checked_sub(LENGTH)?..)
 }
 

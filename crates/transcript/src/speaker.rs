@@ -187,7 +187,9 @@ fn framed(text: &str) -> (Vec<Range<usize>>, bool) {
     }
     let mut ranges: Vec<Range<usize>> = tags.into_iter().map(|(_, range)| range).collect();
     let rest = frames().iter().filter_map(|frame| line_that_opens(text, frame)).min();
-    ranges.extend(rest.map(|from| from..text.len()));
+    if let Some(from) = rest {
+        ranges.push(from..text.len());
+    }
     ranges.retain(|range| !range.is_empty());
     ranges.sort_by_key(|range| range.start);
     (joined(ranges), rest.is_none())
@@ -315,14 +317,17 @@ pub fn is_interruption(line: &str) -> bool {
 
 /// Whether a program hands over files or outputs in the user's name: it writes the answer of the assistant too.
 pub fn is_handed_over(text: &str, answer: impl Fn() -> Option<String>) -> bool {
-    let mut known = HANDED_OVER.iter().filter(|(opening, _)| text.trim_start().starts_with(opening));
-    known.any(|(_, reply)| answer().is_some_and(|answer| answer.starts_with(reply)))
+    let text = text.trim_start();
+    for (opening, reply) in HANDED_OVER {
+        if text.starts_with(opening) && answer().is_some_and(|answer| answer.starts_with(reply)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// The folder that a message records: a member of its line, or the description of the environment for the model.
 pub fn recorded_folder(message: &Message<'_>) -> Option<String> {
-    /// Bytes at the beginning of a description in which the folder stands.
-    const OPENING: usize = 600;
     let json = message.json;
     let member = json.get_text("cwd").or_else(|| json.at(&["extras", "metadata", "working_dir"])?.text());
     if let Some(folder) = member {
@@ -331,18 +336,23 @@ pub fn recorded_folder(message: &Message<'_>) -> Option<String> {
     if message.role != Role::User {
         return None;
     }
-    message.content.texts().iter().find_map(|text| {
-        let raw = text.raw();
-        let rest = raw[..raw.floor_char_boundary(OPENING)].trim_start().strip_prefix("<environment_context>")?;
-        let (folder, _) = rest.split_once("<cwd>")?.1.split_once("</cwd>")?;
-        clean_folder(folder.to_owned())
-    })
+    message.content.texts().iter().find_map(|text| folder_of_environment(text.raw()))
+}
+
+/// The folder in a description of the environment.
+fn folder_of_environment(text: &str) -> Option<String> {
+    /// Bytes at the beginning of a description in which the folder stands.
+    const OPENING: usize = 600;
+    let opening = text[..text.floor_char_boundary(OPENING)].trim_start();
+    let rest = opening.strip_prefix("<environment_context>")?;
+    let (folder, _) = rest.split_once("<cwd>")?.1.split_once("</cwd>")?;
+    clean_folder(folder.to_owned())
 }
 
 /// A folder without its last slash, if it is absolute and more than the root.
 pub fn clean_folder(folder: String) -> Option<String> {
     let folder = folder.trim_end_matches('/');
-    (folder.starts_with('/') && !folder.contains('\n')).then(|| folder.to_owned())
+    if folder.starts_with('/') && !folder.contains('\n') { Some(folder.to_owned()) } else { None }
 }
 
 #[cfg(test)]

@@ -49,7 +49,10 @@ pub fn parse(text: &str) -> TextCall {
 
 /// The call in the tag of this name, whose tags are its arguments.
 pub fn named(text: &str, name: &str) -> TextCall {
-    let inside = elements(text).find(|element| element.name == name).map_or("", |element| element.inside);
+    let inside = match elements(text).find(|element| element.name == name) {
+        Some(element) => element.inside,
+        None => "",
+    };
     TextCall { name: name.to_owned(), arguments: arguments(inside) }
 }
 
@@ -85,12 +88,15 @@ pub fn first_block(text: &str) -> Option<Block<'_>> {
 /// The command of an agent without tools: the only fenced block of its message. A block without a language is a command
 /// if an output follows.
 pub fn shell_block(text: &str, is_next_output: impl Fn() -> bool) -> Option<&str> {
-    let (_, rest) = Some(text).filter(|text| text.contains('`'))?.split_once("```")?;
+    if !text.contains('`') {
+        return None;
+    }
+    let (_, rest) = text.split_once("```")?;
     let (block, after) = rest.split_once("```")?;
     let (language, command) = block.split_once('\n')?;
-    let shell = SHELLS.contains(&language.trim());
-    let shell = shell || language.trim().is_empty() && is_next_output();
-    (shell && !after.contains("```")).then(|| command.trim())
+    let language = language.trim();
+    let is_command = SHELLS.contains(&language) || language.is_empty() && is_next_output();
+    if is_command && !after.contains("```") { Some(command.trim()) } else { None }
 }
 
 /// A tag with its content: `<name=label>inside</name>`.
@@ -112,7 +118,10 @@ fn elements(text: &str) -> impl Iterator<Item = Element<'_>> {
             let end = tag.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(tag.len());
             let (name, behind) = tag.split_at(end);
             let near = &behind[..behind.floor_char_boundary(LONGEST)];
-            let Some((label, _)) = near.split_once('>').filter(|_| !name.is_empty()) else { continue };
+            let Some((label, _)) = near.split_once('>') else { continue };
+            if name.is_empty() {
+                continue;
+            }
             let inside = &behind[label.len() + 1..];
             let label = label.trim().trim_start_matches('=').trim_start_matches("name=").trim_matches('"');
             let close = inside.find(&format!("</{name}>"));
@@ -126,27 +135,30 @@ fn elements(text: &str) -> impl Iterator<Item = Element<'_>> {
 fn tagged(text: &str) -> Option<TextCall> {
     let mut outer: Option<TextCall> = None;
     for Element { name, label, inside } in elements(text) {
-        let call = |name: &str, arguments: String| Some(TextCall { name: name.trim().to_owned(), arguments });
         match name {
-            "function" | "invoke" | "tool_call" if !label.is_empty() => return call(label, arguments(inside)),
+            "function" | "invoke" | "tool_call" if !label.is_empty() => return Some(call(label, arguments(inside))),
             "tool_call" | "function_call" | "tool_use" => match json_call(inside) {
                 Some(call) => return Some(call),
-                None if !inside.trim_start().starts_with('<') => {
+                None if outer.is_none() && !inside.trim_start().starts_with('<') => {
                     let (name, rest) = inside.trim().split_once('\n').unwrap_or((inside.trim(), ""));
-                    outer = outer.or_else(|| call(name, rest.trim().to_owned()));
+                    outer = Some(call(name, rest.trim().to_owned()));
                 }
                 None => {}
             },
-            "tool" | "tool_name" | "action" => outer = outer.or_else(|| call(inside, String::new())),
+            "tool" | "tool_name" | "action" if outer.is_none() => outer = Some(call(inside, String::new())),
             "tool_input" | "arguments" | "parameters" | "input" => {
-                return outer.map(|call| TextCall { arguments: inside.trim().to_owned(), ..call });
+                return Some(TextCall { arguments: inside.trim().to_owned(), ..outer? });
             }
-            "execute" | "execute_bash" => return call("bash", json!({"command": inside.trim()}).to_string()),
-            _ if name.starts_with("execute_") => return call(name, json!({"code": inside.trim()}).to_string()),
+            "execute" | "execute_bash" => return Some(call("bash", json!({"command": inside.trim()}).to_string())),
+            _ if name.starts_with("execute_") => return Some(call(name, json!({"code": inside.trim()}).to_string())),
             _ => {}
         }
     }
     outer.filter(|call| call.name.len() < 200)
+}
+
+fn call(name: &str, arguments: String) -> TextCall {
+    TextCall { name: name.trim().to_owned(), arguments }
 }
 
 /// The arguments that are the tags in a text, or the JSON or the text that stands in their place.
@@ -176,8 +188,7 @@ fn json_call(text: &str) -> Option<TextCall> {
         rest = &rest[at..];
         let value = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next();
         if let Some(Ok(value)) = value {
-            let inside = || value.as_object().into_iter().flat_map(Map::values).find_map(call_in);
-            return call_in(&value).or_else(inside);
+            return call_in(&value).or_else(|| value.as_object()?.values().find_map(call_in));
         }
         rest = &rest[1..];
     }
@@ -185,10 +196,16 @@ fn json_call(text: &str) -> Option<TextCall> {
 }
 
 fn call_in(value: &Value) -> Option<TextCall> {
-    let inner = value.get("function").filter(|function| function.is_object()).unwrap_or(value);
+    let inner = match value.get("function") {
+        Some(function) if function.is_object() => function,
+        _ => value,
+    };
     let name = NAMES.iter().find_map(|key| inner.get(key)?.as_str())?;
     let arguments = ARGUMENTS.iter().find_map(|key| inner.get(key))?;
-    let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+    let arguments = match arguments {
+        Value::String(text) => text.clone(),
+        arguments => arguments.to_string(),
+    };
     Some(TextCall { name: name.to_owned(), arguments })
 }
 
@@ -203,7 +220,9 @@ fn action_line(text: &str) -> Option<TextCall> {
         return None;
     }
     let name = name.trim().trim_matches(['*', '`', ' ']);
-    if let Some((name, argument)) = name.split_once(['[', '(']).filter(|_| name.ends_with([']', ')'])) {
+    if let Some((name, argument)) = name.split_once(['[', '('])
+        && argument.ends_with([']', ')'])
+    {
         let argument = &argument[..argument.len() - 1];
         return Some(TextCall { name: name.trim().to_owned(), arguments: argument.to_owned() });
     }
@@ -240,15 +259,18 @@ pub const OPENING: usize = 1_000;
 /// The call in a text of the assistant that the text of the next message answers, by the opening of that text.
 pub fn answered_call(said: &str, reply: &str) -> Option<TextCall> {
     let reply = reply.trim_start();
-    if let Some(name) = name_in_brackets(reply).filter(|name| said.contains(&format!("<{name}>"))) {
+    if let Some(name) = name_in_brackets(reply)
+        && said.contains(&format!("<{name}>"))
+    {
         // A call that ends the work can run a command, whose output the reply has then.
         let asks = ASKING.split(';').any(|asking| asking == name) && !said.contains("<command>");
-        return (!asks).then(|| named(said, name));
+        return if asks { None } else { Some(named(said, name)) };
     }
     if opens(reply, &REPLIES) && has_call(said) {
         return Some(parse(said));
     }
-    first_block(said).filter(|_| opens(reply, &OUTPUTS)).map(|block| block.call())
+    let block = first_block(said)?;
+    if opens(reply, &OUTPUTS) { Some(block.call()) } else { None }
 }
 
 /// Whether a text has the form of a reply.
@@ -265,15 +287,25 @@ pub fn is_shell_output(text: &str, follows_command: bool) -> bool {
 
 /// What the user says in a reply: some programs put it behind the result, in a text of its own.
 pub fn feedback<'t>(texts: &[Text<'t>]) -> Vec<Cow<'t, str>> {
-    let words = |text: &Text<'t>| {
-        let text = text.decode();
-        let inside = text.split_once("<feedback>")?.1.rsplit_once("</feedback>")?.0.trim().to_owned();
-        let opens = text.starts_with("<feedback>") || text.starts_with("The user provided the following feedback:");
-        opens.then(|| inside.into())
-    };
-    // The text behind the name of a call is its result.
-    let is_name = |text: &Text<'_>| text.decode().trim_end().ends_with(BRACKETED);
-    texts.windows(2).filter(|pair| !is_name(&pair[0])).filter_map(|pair| words(&pair[1])).collect()
+    let mut found = Vec::new();
+    for pair in texts.windows(2) {
+        // The text behind the name of a call is its result.
+        if !pair[0].decode().trim_end().ends_with(BRACKETED)
+            && let Some(words) = words_of_feedback(&pair[1].decode())
+        {
+            found.push(Cow::Owned(words));
+        }
+    }
+    found
+}
+
+fn words_of_feedback(text: &str) -> Option<String> {
+    if !text.starts_with("<feedback>") && !text.starts_with("The user provided the following feedback:") {
+        return None;
+    }
+    let (_, rest) = text.split_once("<feedback>")?;
+    let (inside, _) = rest.rsplit_once("</feedback>")?;
+    Some(inside.trim().to_owned())
 }
 
 /// The name of a call in brackets at the beginning of a reply: `[read_file for 'a.md'] Result:`.
@@ -281,7 +313,7 @@ fn name_in_brackets(reply: &str) -> Option<&str> {
     let inside = reply.strip_prefix('[')?;
     let name = &inside[..inside.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?];
     let behind = inside[name.len()..].starts_with([' ', ']', '.']) && inside.contains(BRACKETED);
-    (behind && !name.is_empty()).then_some(name)
+    if behind && !name.is_empty() { Some(name) } else { None }
 }
 
 /// The pattern of a list of openings, whatever their case.

@@ -81,8 +81,12 @@ pub fn has_reasoning(message: &Message<'_>) -> bool {
 }
 
 fn has_reasoning_member(fields: Json<'_>) -> bool {
-    let reasoning = TEXTS.iter().chain(&LISTS).filter_map(|key| fields.get(key));
-    reasoning.into_iter().any(|value| value.kind() != JsonKind::Null)
+    for key in TEXTS.iter().chain(&LISTS) {
+        if fields.get(key).is_some_and(|value| value.kind() != JsonKind::Null) {
+            return true;
+        }
+    }
+    false
 }
 
 /// A message, or the first of two in a list that counts as one.
@@ -122,8 +126,9 @@ fn add_thoughts<'a>(object: Json<'a>, found: &mut Vec<Thought<'a>>) {
         add_elements(fields.get(key), None, mark_of_detail, found);
     }
     for key in TEXTS {
-        let Some(json) = fields.get(key).filter(|value| !value.is_falsy()) else { continue };
+        let Some(json) = fields.get(key) else { continue };
         let mark = match json.kind() {
+            _ if json.is_falsy() => continue,
             JsonKind::String => ThoughtMark::Beside,
             JsonKind::Object if has_text(json, "signature") => ThoughtMark::Signed,
             _ => continue,
@@ -139,7 +144,7 @@ fn add_elements<'a>(
     mark_of: fn(Json<'a>) -> Option<ThoughtMark>,
     found: &mut Vec<Thought<'a>>,
 ) {
-    let Some(list) = list.filter(|list| list.kind() == JsonKind::Array) else { return };
+    let Some(list) = list else { return };
     for json in list.items() {
         if json.kind() == JsonKind::Object
             && let Some(mark) = mark_of(json)
@@ -184,16 +189,18 @@ fn mark_of_block(block: Json<'_>) -> Option<ThoughtMark> {
         "think" => Some(ThoughtMark::Unsigned),
         "redacted_thinking" | "redacted-reasoning" => Some(ThoughtMark::Signed),
         "reasoning_content" => {
-            let inner = block.get("reasoning_content");
-            Some(ThoughtMark::of_block(
-                inner.is_some_and(|inner| has_text(inner, "signature") || inner.get("redacted_content").is_some()),
-            ))
+            let is_signed = block.get("reasoning_content").is_some_and(is_signed_content);
+            Some(ThoughtMark::of_block(is_signed))
         }
         "reasoning" if is_of_other_maker(block) => None,
         "reasoning" => Some(ThoughtMark::of_block(is_signed(block))),
         "non_standard" => mark_of_block(block.get("value").filter(|value| value.kind() == JsonKind::Object)?),
         _ => None,
     }
+}
+
+fn is_signed_content(content: Json<'_>) -> bool {
+    has_text(content, "signature") || content.get("redacted_content").is_some()
 }
 
 /// The mark of a block of the type `thinking`.
@@ -214,10 +221,8 @@ fn mark_of_part(part: Json<'_>) -> Option<ThoughtMark> {
     let provider = part.get_text("provider_name").map(|name| name.decode().into_owned()).unwrap_or_default();
     let format = part.at(&["provider_details", "format"]).and_then(|format| format.text());
     let is_by_claude = format.is_none_or(|format| format.starts_with("anthropic"));
-    if !is_by_claude
-        || is_item(part, "id")
-        || ["openai", "azure", "google", "xai", "grok"].iter().any(|other| provider.starts_with(other))
-    {
+    let is_by_other = ["openai", "azure", "google", "xai", "grok"].iter().any(|other| provider.starts_with(other));
+    if !is_by_claude || is_by_other || is_item(part, "id") {
         return None;
     }
     Some(ThoughtMark::of_block(has_text(part, "signature") || part.member_is("id", "redacted_thinking")))
@@ -239,8 +244,12 @@ fn is_of_other_maker(block: Json<'_>) -> bool {
 }
 
 fn are_of_other_maker(fields: Json<'_>) -> bool {
-    ["openai", "azure", "google", "vertex", "xai"].iter().any(|maker| fields.get(maker).is_some())
-        || fields.entries().any(|(_, value)| is_item(value, "itemId"))
+    for maker in ["openai", "azure", "google", "vertex", "xai"] {
+        if fields.get(maker).is_some() {
+            return true;
+        }
+    }
+    fields.entries().any(|(_, value)| is_item(value, "itemId"))
 }
 
 fn is_signed(block: Json<'_>) -> bool {
@@ -261,8 +270,8 @@ fn is_signed_detail(detail: Json<'_>) -> bool {
 
 /// Whether the fields that OpenRouter adds to a block hold a signature.
 fn is_signed_by_router(fields: Json<'_>) -> bool {
-    let details = fields.at(&["openrouter", "reasoning_details"]);
-    details.is_some_and(|details| details.items().any(|detail| mark_of_detail(detail) == Some(ThoughtMark::Signed)))
+    let Some(details) = fields.at(&["openrouter", "reasoning_details"]) else { return false };
+    details.items().any(|detail| mark_of_detail(detail) == Some(ThoughtMark::Signed))
 }
 
 /// The provider's own fields, as the AI SDK keeps them.

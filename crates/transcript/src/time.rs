@@ -83,7 +83,10 @@ pub fn to_the_microsecond(time: i64) -> Option<String> {
 /// A time with this fraction of its second; `None` outside of the years of four digits.
 fn written(time: i64, fraction: &str) -> Option<String> {
     let (days, second) = (time.div_euclid(DAY), time.rem_euclid(DAY) / SECOND);
-    let date = FIRST_DAY.checked_add(SignedDuration::from_hours(days * 24)).ok().filter(|date| date.year() >= 0)?;
+    let date = FIRST_DAY.checked_add(SignedDuration::from_hours(days * 24)).ok()?;
+    if date.year() < 0 {
+        return None;
+    }
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     Some(format!("{date}T{hour:02}:{minute:02}:{second:02}{fraction}Z"))
 }
@@ -93,7 +96,7 @@ pub fn milliseconds(time: &str) -> Option<i64> {
     let found = TIME.captures(time)?;
     let has_seconds = found.get(6).is_some();
     let has_offset = time.ends_with(['Z', 'z']) || found.get(8).is_some();
-    parse(time).filter(|_| has_seconds && has_offset).map(|micros| micros.div_euclid(1_000))
+    if has_seconds && has_offset { Some(parse(time)?.div_euclid(1_000)) } else { None }
 }
 
 /// A time in UTC, as JavaScript spells it; `None` outside the years of four digits.
@@ -154,7 +157,7 @@ pub fn first_since(messages: &[Message<'_>], since: i64) -> Option<usize> {
             None => {}
         }
     }
-    (first < messages.len()).then_some(first)
+    if first < messages.len() { Some(first) } else { None }
 }
 
 /// The time of the last message that says one.

@@ -331,8 +331,11 @@ fn named_file(fields: &Map<String, Value>, access: Access) -> Option<FileUse> {
 
 /// The files that a patch changes.
 fn files_of_changes(changes: &[Change]) -> Vec<FileUse> {
-    let paths = changes.iter().flat_map(Change::paths);
-    paths.map(|path| FileUse::new(path, Access::Changed, Extent::Whole)).collect()
+    let mut files = Vec::new();
+    for path in changes.iter().flat_map(Change::paths) {
+        files.push(FileUse::new(path, Access::Changed, Extent::Whole));
+    }
+    files
 }
 
 /// How much of a file a read with these arguments shows.

@@ -70,8 +70,10 @@ fn add_unknown_answers(messages: &[Message<'_>], groups: &mut Vec<(usize, usize)
     }
     let mut calls: BTreeMap<Cow<'_, str>, Vec<usize>> = BTreeMap::new();
     for (index, message) in messages.iter().enumerate() {
-        for id in message.calls.iter().filter_map(|call| call.id) {
-            calls.entry(id.decode()).or_default().push(index);
+        for call in &message.calls {
+            if let Some(id) = call.id {
+                calls.entry(id.decode()).or_default().push(index);
+            }
         }
     }
     for (answer, json) in unknown {
@@ -111,7 +113,10 @@ pub(crate) fn find(messages: &[Message<'_>]) -> Vec<UnknownPair> {
     let mut members: BTreeMap<Cow<'_, str>, Vec<IdMember<'_>>> = BTreeMap::new();
     for (message, read) in messages.iter().enumerate() {
         let Content::Parts(parts) = &read.content else { continue };
-        for part in parts.iter().filter(|part| can_be_paired(part, read)) {
+        for part in parts {
+            if !can_be_paired(part, read) {
+                continue;
+            }
             let place = PartPlace { message, start: part.json.span().start };
             for (id, member) in id_members(part.json, place) {
                 members.entry(id).or_default().push(member);

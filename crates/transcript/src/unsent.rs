@@ -95,7 +95,9 @@ impl<'a> Unsent<'a> {
         let mut unsent = Unsent::default();
         for (index, value) in values.iter().enumerate().skip(first) {
             // A marker in front of the summary has no effect behind it.
-            if let Some(marker) = tags.marker_of(value).filter(|marker| *marker >= first) {
+            if let Some(marker) = tags.marker_of(value)
+                && marker >= first
+            {
                 unsent.stays_with.insert(index, marker);
             }
         }
@@ -110,7 +112,11 @@ impl<'a> Unsent<'a> {
         }
         for value in &values[last..] {
             let Ok(message) = format.read(value) else { continue };
-            unsent.calls.extend(message.calls.iter().filter_map(|call| call.id).map(|id| id.decode()));
+            for call in &message.calls {
+                if let Some(id) = call.id {
+                    unsent.calls.insert(id.decode());
+                }
+            }
         }
         unsent
     }
@@ -143,9 +149,16 @@ pub(super) fn leave_out_again(message: &mut Message<'_>, before: &Message<'_>) {
 
 /// Leaves all results but some out of a message.
 fn leave_out(message: &mut Message<'_>, stays: impl Fn(&ResultRef<'_>) -> bool) {
-    let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut message.results).into_iter().partition(stays);
+    let mut kept = Vec::new();
+    let mut gone = HashSet::new();
+    for result in std::mem::take(&mut message.results) {
+        if stays(&result) {
+            kept.push(result);
+        } else {
+            gone.insert(result.json.span().start);
+        }
+    }
     message.results = kept.into();
-    let gone: HashSet<usize> = gone.iter().map(|result| result.json.span().start).collect();
     if gone.contains(&message.json.span().start) {
         message.content = Content::empty();
     }

@@ -5,7 +5,7 @@
 //! as the agent shows it where it shortens a text itself.
 
 use crate::formats::shared::links::LinkKeys;
-use crate::json::{Json, JsonKind};
+use crate::json::Json;
 
 /// What the agent of one format never sends.
 #[derive(Debug)]
@@ -30,12 +30,15 @@ impl UnsentForms {
 
     /// The values in an entry that are not sent, wherever they stand in it.
     pub fn values_in<'a>(&self, entry: Json<'a>) -> Vec<Json<'a>> {
-        let shortened = self.members.iter().map(|member| (member.of, member.path));
-        let kept = self.kept.iter().map(|member| (member.of, member.path));
         let mut values = Vec::new();
-        for (of, path) in shortened.chain(kept) {
-            if meets(entry, of) {
-                values.extend(values_at(entry, path));
+        for member in self.members {
+            if meets(entry, member.of) {
+                values.extend(values_at(entry, member.path));
+            }
+        }
+        for member in self.kept {
+            if meets(entry, member.of) {
+                values.extend(values_at(entry, member.path));
             }
         }
         values
@@ -58,7 +61,10 @@ pub struct UnsentEntry {
 impl UnsentEntry {
     /// What a person calls it.
     pub fn label(&self) -> &'static str {
-        self.is.last().map_or("entries", |(_, kind)| kind)
+        match self.is.last() {
+            Some((_, kind)) => kind,
+            None => "entries",
+        }
     }
 }
 
@@ -120,22 +126,30 @@ impl UnsentMember {
 
 /// Whether an entry meets conditions.
 pub fn meets(entry: Json<'_>, conditions: Conditions) -> bool {
-    conditions.iter().all(|(path, expected)| {
-        let text = entry.at(path).and_then(|value| value.text());
-        text.is_some_and(|text| text.is(expected))
-    })
+    for (path, expected) in conditions {
+        match entry.at(path).and_then(|value| value.text()) {
+            Some(text) if text.is(expected) => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// The values at a path with `*`.
 pub fn values_at<'a>(value: Json<'a>, path: &[&str]) -> Vec<Json<'a>> {
     let Some((first, rest)) = path.split_first() else { return vec![value] };
     if *first != "*" {
-        return value.get(first).map_or_else(Vec::new, |inner| values_at(inner, rest));
+        return match value.get(first) {
+            Some(inner) => values_at(inner, rest),
+            None => Vec::new(),
+        };
     }
-    let inner: Vec<Json<'a>> = match value.kind() {
-        JsonKind::Array => value.items().collect(),
-        JsonKind::Object => value.entries().map(|(_, inner)| inner).collect(),
-        _ => Vec::new(),
-    };
-    inner.into_iter().flat_map(|inner| values_at(inner, rest)).collect()
+    let mut found = Vec::new();
+    for item in value.items() {
+        found.extend(values_at(item, rest));
+    }
+    for (_, inner) in value.entries() {
+        found.extend(values_at(inner, rest));
+    }
+    found
 }

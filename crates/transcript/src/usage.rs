@@ -142,7 +142,9 @@ impl<'a> Usage<'a> {
     pub fn of(usage: Json<'a>) -> Option<Self> {
         let mut members = Object::of(usage);
         // Cohere has what it bills beside what it counted.
-        if let Some(counted) = members.get("tokens").filter(|tokens| tokens.kind() == JsonKind::Object) {
+        if let Some(counted) = members.get("tokens")
+            && counted.kind() == JsonKind::Object
+        {
             members = Object::of(counted);
         }
         let names =
@@ -197,5 +199,6 @@ fn tokens_in(value: Json<'_>) -> Option<u64> {
     if value.kind() != JsonKind::Number {
         return None;
     }
-    value.raw().parse().ok().filter(|tokens| *tokens <= MOST)
+    let tokens = value.raw().parse().ok()?;
+    if tokens <= MOST { Some(tokens) } else { None }
 }

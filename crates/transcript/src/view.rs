@@ -45,9 +45,12 @@ pub fn view<'t>(
     let source: &'t Source<'t> = arena.keep(Source::of(text)?);
     let mut messages = framing::messages(source, transcript.format)?;
     // Pairs, groups and marks of summaries are known, whatever the text has become.
-    let marks = transcript.messages.iter().map(|message| (message.earlier, message.round, message.mask));
-    messages.iter_mut().zip(marks).for_each(|(message, marks)| (message.earlier, message.round, message.mask) = marks);
-    messages.iter_mut().zip(&transcript.messages).for_each(|(message, before)| leave_out_again(message, before));
+    for (message, before) in messages.iter_mut().zip(&transcript.messages) {
+        message.earlier = before.earlier;
+        message.round = before.round;
+        message.mask = before.mask;
+        leave_out_again(message, before);
+    }
     let Transcript { format, order, envelope, state, line, nth_of_line, earlier_rounds, record_id, .. } = *transcript;
     Ok(arena.transcripts.alloc(Transcript {
         source: text,

@@ -2,18 +2,14 @@
 //! object around them.
 
 use crate::foreign::recognizer::{Program, has_all, has_any, has_at, has_texts, is_one_of};
-use crate::json::JsonKind;
+use crate::json::{Json, JsonKind, Object};
 
 /// Chat programs and editors whose files are told where no format reads them.
 pub(super) const APPS: [Program; 14] = [
     Program::of("messages of LibreChat", |message| has_all(message, &["messageId", "isCreatedByUser"])),
     Program::of("an export of LobeChat", |one| has_all(one, &["exportType", "state"])),
     Program::of("messages of Dify", |one| {
-        const MEMBERS: [&str; 3] = ["conversation_id", "query", "answer"];
-        has_all(one, &MEMBERS)
-            || has_at(one, &["data"], |rows| {
-                rows.items().any(|row| MEMBERS.iter().all(|member| row.get(member).is_some()))
-            })
+        has_all(one, &["conversation_id", "query", "answer"]) || has_at(one, &["data"], has_row_of_dify)
     }),
     Program::of("messages of Flowise", |message| {
         has_any(message, &["chatflowid"]) || is_one_of(message, "role", &["userMessage", "apiMessage"])
@@ -21,15 +17,11 @@ pub(super) const APPS: [Program; 14] = [
     Program {
         name: "the memory of an agent of n8n",
         next: "jq '[.[].message]' FILE | tcompact reads its messages",
-        is_of: |row| {
-            let kind = row.at(&["message", "type"]).and_then(|kind| kind.text());
-            has_all(row, &["session_id"]) && kind.is_some_and(|kind| kind.is("human") || kind.is("ai"))
-        },
+        is_of: |row| has_all(row, &["session_id"]) && has_at(row, &["message", "type"], is_speaker_of_n8n),
     },
     Program::of("a prompt of Google AI Studio", |one| one.at(&["chunkedPrompt", "chunks"]).is_some()),
     Program::of("a conversation of Amazon Q", |one| {
-        one.at(&["user", "content"]).is_some_and(|content| content.kind() == JsonKind::Object)
-            && has_all(one, &["assistant"])
+        has_at(one, &["user", "content"], |content| content.kind() == JsonKind::Object) && has_all(one, &["assistant"])
     }),
     Program::of("a chat of Kiro", |one| has_all(one, &["executionId", "chat"])),
     Program {
@@ -47,10 +39,21 @@ pub(super) const APPS: [Program; 14] = [
             || one.at(&["v", "requests"]).is_some()
             || has_all(one, &["kind", "k", "v"])
     }),
-    Program::of("a log of Copilot Chat in VS Code", |one| {
-        has_at(one, &["prompts"], |prompts| prompts.items().any(|prompt| prompt.get("logs").is_some()))
-    }),
+    Program::of("a log of Copilot Chat in VS Code", |one| has_at(one, &["prompts"], has_prompt_with_logs)),
 ];
+
+fn has_row_of_dify(rows: Json<'_>) -> bool {
+    rows.items().map(Object::of).any(|row| has_all(&row, &["conversation_id", "query", "answer"]))
+}
+
+/// Whether a type of a message in the memory of n8n is that of a speaker.
+fn is_speaker_of_n8n(kind: Json<'_>) -> bool {
+    kind.text().is_some_and(|kind| kind.is_in(&["human", "ai"]))
+}
+
+fn has_prompt_with_logs(prompts: Json<'_>) -> bool {
+    prompts.items().any(|prompt| prompt.get("logs").is_some())
+}
 
 #[cfg(test)]
 mod tests {

@@ -168,35 +168,47 @@ fn is_written_as_text(value: Json<'_>) -> bool {
 
 /// Whether a value is in a call or a result of a message, or around one.
 fn overlaps_calls(message: &Message<'_>, value: Json<'_>) -> bool {
-    let calls = message.calls.iter().map(|call| call.json.span());
-    let mut spans = calls.chain(message.results.iter().map(|answer| answer.json.span()));
-    let place = value.span();
-    spans.any(|span| span.start < place.end && place.start < span.end)
+    message.calls.iter().any(|call| overlap(call.json, value))
+        || message.results.iter().any(|result| overlap(result.json, value))
+}
+
+fn overlap(one: Json<'_>, other: Json<'_>) -> bool {
+    let (one, other) = (one.span(), other.span());
+    one.start < other.end && other.start < one.end
 }
 
 /// Whether a message has calls, results or media, but no text and no member where its reader expects one.
 fn lacks_text(message: &Message<'_>) -> bool {
     let has_calls = !message.calls.is_empty();
-    let has_no_text = match &message.content {
-        Content::Text(text) => (has_calls || !message.results.is_empty()) && text.is_empty(),
-        Content::Parts(parts) => parts.iter().all(|part| match part.kind {
-            PartKind::Media(_) | PartKind::Call | PartKind::Result(_) => true,
-            PartKind::Reasoning(_) => has_calls,
-            _ => false,
-        }),
-    };
-    if !has_no_text || is_result(message) {
+    match &message.content {
+        Content::Text(text) => {
+            if !text.is_empty() || !has_calls && message.results.is_empty() {
+                return false;
+            }
+        }
+        Content::Parts(parts) => {
+            for part in parts {
+                match part.kind {
+                    PartKind::Media(_) | PartKind::Call | PartKind::Result(_) => {}
+                    PartKind::Reasoning(_) if has_calls => {}
+                    _ => return false,
+                }
+            }
+        }
+    }
+    if is_result(message) {
         return false;
     }
     let fields = Object::of(message.json);
-    ["content", "parts"].iter().all(|name| !has_field(&fields, name))
+    !has_field(&fields, "content") && !has_field(&fields, "parts")
 }
 
 /// Whether a message has a field where [`Message::field`] looks for it.
 fn has_field(message: &Object<'_>, key: &str) -> bool {
-    message.get(key).is_some()
-        || message.get("role").is_none()
-            && ["data", "kwargs"].iter().any(|envelope| message.at(&[envelope, key]).is_some())
+    if message.get(key).is_some() {
+        return true;
+    }
+    message.get("role").is_none() && (message.at(&["data", key]).is_some() || message.at(&["kwargs", key]).is_some())
 }
 
 /// The members of a message and of the message wrapped in it.
@@ -233,9 +245,16 @@ fn complete_parts(message: &mut Message<'_>, finder: TextFinder) {
         return;
     }
     let calls: HashSet<_> = message.calls.iter().map(|call| call.json.span()).collect();
-    let named = message.results.iter().filter(|answer| answer.id.is_some());
-    let named: HashSet<_> = named.map(|answer| answer.json.span()).collect();
-    for part in parts.iter_mut().filter(|part| is_empty_part(part)) {
+    let mut named = HashSet::new();
+    for result in &*message.results {
+        if result.id.is_some() {
+            named.insert(result.json.span());
+        }
+    }
+    for part in parts {
+        if !is_empty_part(part) {
+            continue;
+        }
         let is_result = matches!(part.kind, PartKind::Result(_));
         let place = part.json.span();
         let mut texts = finder.text_values(part.json).peekable();
@@ -243,8 +262,7 @@ fn complete_parts(message: &mut Message<'_>, finder: TextFinder) {
             continue;
         }
         part.kind = if is_result && named.contains(&place) {
-            let texts = texts.map(|json| Part { json, kind: self::part(json) });
-            PartKind::Result(Content::Parts(texts.collect()))
+            PartKind::Result(Content::Parts(texts.map(|json| Part { json, kind: self::part(json) }).collect()))
         } else {
             self::part(part.json)
         };
@@ -273,7 +291,10 @@ fn is_content(key: Text<'_>, value: Json<'_>) -> bool {
 
 /// Whether a value has a name and arguments under any of their usual keys. In all formats only calls have both.
 fn is_shaped_as_call(json: Json<'_>) -> bool {
-    let call = json.get("function").filter(|function| function.kind() == JsonKind::Object).unwrap_or(json);
+    let call = match json.get("function") {
+        Some(function) if function.kind() == JsonKind::Object => function,
+        _ => json,
+    };
     has_any(call, &["name", "toolName", "tool_name"]) && has_any(call, &["arguments", "args", "input"])
 }
 

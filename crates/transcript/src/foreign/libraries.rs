@@ -2,7 +2,7 @@
 //! around them.
 
 use crate::foreign::recognizer::{Program, has_all, has_any, has_at, is_one_of};
-use crate::json::Object;
+use crate::json::{Json, Object};
 
 /// Libraries and stores whose conversations are told where no format reads them.
 pub(super) const LIBRARIES: [Program; 11] = [
@@ -54,10 +54,11 @@ fn is_of_autogen(message: &Object<'_>) -> bool {
 }
 
 fn is_of_haystack(message: &Object<'_>) -> bool {
-    has_all(message, &["role", "meta", "content"])
-        && has_at(message, &["content"], |content| {
-            content.items().any(|part| ["tool_call", "tool_call_result"].iter().any(|key| part.get(key).is_some()))
-        })
+    has_all(message, &["role", "meta", "content"]) && has_at(message, &["content"], has_call_of_haystack)
+}
+
+fn has_call_of_haystack(content: Json<'_>) -> bool {
+    content.items().any(|part| part.get("tool_call").is_some() || part.get("tool_call_result").is_some())
 }
 
 fn is_of_smolagents(message: &Object<'_>) -> bool {

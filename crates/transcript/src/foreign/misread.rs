@@ -45,7 +45,7 @@ pub(super) const MISREAD_PROGRAMS: [Program; 16] = [
         name: "a thread of Amp",
         next: "with --from anthropic tcompact counts it, but does not write what Amp reads",
         is_of: |thread| {
-            has_all(thread, &["v", "messages"]) && thread.get_text("id").is_some_and(|id| id.decode().starts_with("T-"))
+            has_all(thread, &["v", "messages"]) && thread.get_text("id").is_some_and(|id| id.starts_with("T-"))
         },
     },
     Program {
@@ -59,11 +59,7 @@ pub(super) const MISREAD_PROGRAMS: [Program; 16] = [
     Program {
         name: "rows of Alpaca",
         next: "jq -c '{messages: [{role: \"user\", content: (.instruction + \"\\n\" + .input)}, {role: \"assistant\", content: .output}]}' FILE | tcompact reads them without their history",
-        is_of: |row| {
-            let is_list = |input: Json<'_>| input.kind() == JsonKind::Array;
-            let has_messages = has_any(row, &["messages", "conversations"]) || has_at(row, &["input"], is_list);
-            has_texts(row, &["instruction", "output"]) && !has_messages
-        },
+        is_of: is_of_alpaca,
     },
     Program {
         name: "a row of preferences",
@@ -74,8 +70,9 @@ pub(super) const MISREAD_PROGRAMS: [Program; 16] = [
         name: "a stream of Goose",
         next: "goose session export writes the session, which Goose compacts",
         is_of: |line| {
-            let in_message = |key: &str| line.at(&["message", key]).is_some();
-            is_one_of(line, "type", &["message"]) && in_message("created") && in_message("metadata")
+            is_one_of(line, "type", &["message"])
+                && line.at(&["message", "created"]).is_some()
+                && line.at(&["message", "metadata"]).is_some()
         },
     },
     Program {
@@ -112,12 +109,22 @@ pub(super) const MISREAD_PROGRAMS: [Program; 16] = [
 pub(super) const HERMES: Program = Program {
     name: "a session of Hermes with rows that it does not send, or reasoning that only its provider reads",
     next: "with --from openai-chat tcompact reads its messages without that reasoning, and all rows as sent",
-    is_of: |one| {
-        let is_unsent = |row: Json<'_>| row.get("active").is_some_and(|active| active.raw() == "0");
-        let is_session = has_all(one, &["system_prompt", "message_count"]);
-        is_session && has_at(one, &["messages"], |rows| rows.items().any(is_unsent)) || has_reasoning_items(one)
-    },
+    is_of: is_of_hermes,
 };
+
+fn is_of_alpaca(row: &Object<'_>) -> bool {
+    let has_list = has_at(row, &["input"], |input| input.kind() == JsonKind::Array);
+    has_texts(row, &["instruction", "output"]) && !has_any(row, &["messages", "conversations"]) && !has_list
+}
+
+fn is_of_hermes(one: &Object<'_>) -> bool {
+    let is_session = has_all(one, &["system_prompt", "message_count"]);
+    is_session && has_at(one, &["messages"], has_unsent_row) || has_reasoning_items(one)
+}
+
+fn has_unsent_row(rows: Json<'_>) -> bool {
+    rows.items().any(|row| row.get("active").is_some_and(|active| active.raw() == "0"))
+}
 
 /// Whether a message has reasoning beside its content as the Responses API spelled it: a list, or the text of one.
 fn has_reasoning_items(message: &Object<'_>) -> bool {

@@ -35,24 +35,27 @@ pub(crate) fn value<'a>(json: Json<'a>, kind: fn(Text<'a>) -> PartKind<'a>) -> P
     if media.is_empty() {
         return kind(Text::plain(json.raw()));
     }
-    let start = json.span().start;
+    let whole = json.span();
     let mut parts = Vec::new();
-    let add_text = |parts: &mut Vec<Part<'a>>, range: Range<usize>| {
-        let text = Text::plain(&json.raw()[range.start - start..range.end - start]);
-        if text.is_empty() {
-            return;
+    let mut from = whole.start;
+    for (medium, of_kind) in media {
+        let span = medium.span();
+        if from < span.start {
+            parts.push(Part { json, kind: kind(text_in(json, from..span.start)) });
         }
-        parts.push(Part { json, kind: kind(text) });
-    };
-    let mut from = start;
-    for (json, of_kind) in media {
-        let span = json.span();
-        add_text(&mut parts, from..span.start);
-        parts.push(Part { json, kind: PartKind::Media(of_kind) });
+        parts.push(Part { json: medium, kind: PartKind::Media(of_kind) });
         from = span.end;
     }
-    add_text(&mut parts, from..json.span().end);
+    if from < whole.end {
+        parts.push(Part { json, kind: kind(text_in(json, from..whole.end)) });
+    }
     PartKind::Mixed(Content::Parts(parts.into()))
+}
+
+/// A range of a value as it is spelled.
+fn text_in<'a>(json: Json<'a>, range: Range<usize>) -> Text<'a> {
+    let start = json.span().start;
+    Text::plain(&json.raw()[range.start - start..range.end - start])
 }
 
 /// What a part without a reader is: opaque, or foreign.
@@ -62,25 +65,29 @@ pub(crate) fn opaque_or_foreign<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<
 
 /// Reads a part that holds a text under `member`. A part that holds something else is foreign.
 pub(crate) fn text_part<'a>(json: Json<'a>, member: &str) -> PartKind<'a> {
-    let is_other = |(key, value): (Text<'_>, Json<'_>)| !key.is("type") && !value.is_falsy();
-    match json.get_text(member) {
-        Some(text) => PartKind::Text(text),
-        None if json.entries().any(is_other) => part(json),
-        None => PartKind::Text(Text::plain("")),
+    if let Some(text) = json.get_text(member) {
+        return PartKind::Text(text);
     }
+    for (key, value) in json.entries() {
+        if !key.is("type") && !value.is_falsy() {
+            return part(json);
+        }
+    }
+    PartKind::Text(Text::plain(""))
 }
 
 /// Whether a value of an unknown kind could be a call or a result, by its type or its only key.
 pub(crate) fn could_be_call_or_result(json: Json<'_>) -> bool {
-    let inside = || json.items().any(could_be_call_or_result);
-    let named = ["type", "kind", "content_type", "part_kind"].iter().find_map(|key| json.get_text(key));
     if json.get_text("role").is_some_and(|role| names_call_or_result(&role.decode())) {
         return true;
     }
-    match named {
-        Some(kind) => names_call_or_result(&kind.decode()),
-        None => json.entries().any(|(key, _)| names_call_or_result(&key.decode())) || inside(),
+    for key in ["type", "kind", "content_type", "part_kind"] {
+        if let Some(kind) = json.get_text(key) {
+            return names_call_or_result(&kind.decode());
+        }
     }
+    let has_such_key = json.entries().any(|(key, _)| names_call_or_result(&key.decode()));
+    has_such_key || json.items().any(could_be_call_or_result)
 }
 
 /// Whether a name resembles those of calls and results in any format: `tool_use`, `functionResponse`, `ToolCallPart`.

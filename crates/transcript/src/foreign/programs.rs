@@ -3,14 +3,14 @@
 use crate::foreign::apps::APPS;
 use crate::foreign::libraries::LIBRARIES;
 use crate::foreign::misread::{HERMES, MISREAD_PROGRAMS};
-use crate::foreign::recognizer::{OtherProgram, Program, has_all, has_any, has_at, has_part_of, is_one_of};
+use crate::foreign::recognizer::{OtherProgram, Program, has_all, has_any, has_at, has_part_at, is_one_of};
 use crate::foreign::records::RECORDS;
 use crate::json::{Json, JsonKind, Object};
 
 /// Programs whose files are told where no format reads them. They are never asked about what a format reads.
 const PROGRAMS: [Program; 28] = [
     Program::of("a session of Crush", |message| {
-        has_all(message, &["role"]) && has_at(message, &["parts"], |parts| begins_with(parts, has_data))
+        has_all(message, &["role"]) && has_at(message, &["parts"], begins_with_data)
     }),
     Program::of("a trajectory of Harbor (ATIF)", |one| {
         one.get_text("schema_version").is_some_and(|version| version.starts_with("ATIF"))
@@ -29,15 +29,10 @@ const PROGRAMS: [Program; 28] = [
     Program::of("events of OpenHands V1", |event| {
         has_all(event, &["id", "source"]) && event.get_text("kind").is_some_and(|kind| is_event(&kind.decode()))
     }),
-    Program::of("a chat history of Semantic Kernel", |message| {
-        has_all(message, &["content_type", "role"]) && !has_any(message, &["parts"])
-            || message.at(&["Role", "Label"]).or_else(|| message.at(&["role", "label"])).is_some()
-            || has_any(message, &["Role", "role"])
-                && ["items", "Items"].iter().any(|key| has_at(message, &[key], |items| begins_with(items, is_typed)))
-    }),
+    Program::of("a chat history of Semantic Kernel", is_of_semantic_kernel),
     Program::of("a session of Factory Droid", |line| {
         is_one_of(line, "type", &["message"])
-            && has_at(line, &["message", "content"], |content| has_part_of(content, &["tool_use", "tool_result"]))
+            && has_part_at(line, &["message", "content"], &["tool_use", "tool_result"])
     }),
     Program::of("a session of Factory Droid", |line| is_one_of(line, "type", &["session_start", "compaction_state"])),
     Program::of("a stream of Cursor's agent", |line| has_all(line, &["call_id", "tool_call"])),
@@ -49,12 +44,12 @@ const PROGRAMS: [Program; 28] = [
         next: "compact it in Goose",
         is_of: |message| {
             has_any(message, &["working_dir"]) && has_any(message, &["conversation"])
-                || has_at(message, &["content"], |content| has_part_of(content, &["toolRequest", "toolResponse"]))
+                || has_part_at(message, &["content"], &["toolRequest", "toolResponse"])
         },
     },
     Program::of("Mastra's messages", |message| message.at(&["content", "format"]).is_some()),
     Program::of("Kimi CLI's context", |message| {
-        has_at(message, &["content"], |content| has_part_of(content, &["think"]))
+        has_part_at(message, &["content"], &["think"])
             || message.get_text("role").is_some_and(|role| role.decode().starts_with('_'))
     }),
     Program::of("an export of ChatGPT", |one| {
@@ -65,13 +60,7 @@ const PROGRAMS: [Program; 28] = [
     Program::of("shared data of opencode", |one| {
         has_all(one, &["type", "data"]) && is_one_of(one, "type", &["session", "message", "part"])
     }),
-    Program::of("a file of opencode's storage", |one| {
-        has_all(one, &["id", "sessionID"]) && has_any(one, &["messageID", "role"])
-            || has_all(one, &["id", "projectID", "directory"])
-            // Parts of earlier versions name neither their session nor their message.
-            || has_all(one, &["id", "text"]) && one.at(&["time", "start"]).is_some()
-                && is_one_of(one, "type", &["text", "reasoning"])
-    }),
+    Program::of("a file of opencode's storage", is_of_opencodes_storage),
     Program::of("a session of Google's ADK", |one| {
         has_all(one, &["author"]) && has_any(one, &["invocationId", "invocation_id"])
             || has_all(one, &["events"]) && has_any(one, &["appName", "app_name"])
@@ -96,9 +85,35 @@ const PROGRAMS: [Program; 28] = [
     Program::of("a session of Strands Agents", |one| has_all(one, &["message", "message_id"])),
 ];
 
-/// Whether the first element of a list is such a value.
-fn begins_with(list: Json<'_>, is_it: fn(Json<'_>) -> bool) -> bool {
-    list.items().next().is_some_and(is_it)
+fn is_of_semantic_kernel(message: &Object<'_>) -> bool {
+    if has_all(message, &["content_type", "role"]) && !has_any(message, &["parts"]) {
+        return true;
+    }
+    if message.at(&["Role", "Label"]).is_some() || message.at(&["role", "label"]).is_some() {
+        return true;
+    }
+    let has_items = has_at(message, &["items"], begins_with_type) || has_at(message, &["Items"], begins_with_type);
+    has_items && has_any(message, &["Role", "role"])
+}
+
+fn is_of_opencodes_storage(one: &Object<'_>) -> bool {
+    let is_message = has_all(one, &["id", "sessionID"]) && has_any(one, &["messageID", "role"]);
+    let is_session = has_all(one, &["id", "projectID", "directory"]);
+    // Parts of earlier versions name neither their session nor their message.
+    let is_early_part = has_all(one, &["id", "text"])
+        && one.at(&["time", "start"]).is_some()
+        && is_one_of(one, "type", &["text", "reasoning"]);
+    is_message || is_session || is_early_part
+}
+
+/// Whether the first part of a list is one of Crush's.
+fn begins_with_data(list: Json<'_>) -> bool {
+    list.items().next().is_some_and(has_data)
+}
+
+/// Whether the first item of a list has a type as Semantic Kernel writes it.
+fn begins_with_type(list: Json<'_>) -> bool {
+    list.items().next().is_some_and(is_typed)
 }
 
 /// Whether a part is one of Crush's.

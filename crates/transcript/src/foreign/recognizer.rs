@@ -63,11 +63,16 @@ pub(super) fn has_at<'a>(object: &Object<'a>, path: &[&str], is_so: impl Fn(Json
 }
 
 pub(super) fn is_one_of(object: &Object<'_>, key: &str, texts: &[&str]) -> bool {
-    object.get_text(key).is_some_and(|text| texts.iter().any(|one| text.is(one)))
+    object.get_text(key).is_some_and(|text| text.is_in(texts))
+}
+
+/// Whether the list at a path has a part of one of these types.
+pub(super) fn has_part_at(object: &Object<'_>, path: &[&str], kinds: &[&str]) -> bool {
+    object.at(path).is_some_and(|list| has_part_of(list, kinds))
 }
 
 pub(super) fn has_part_of(list: Json<'_>, kinds: &[&str]) -> bool {
-    list.items().any(|part| part.get_text("type").is_some_and(|kind| kinds.iter().any(|name| kind.is(name))))
+    list.items().any(|part| part.get_text("type").is_some_and(|kind| kind.is_in(kinds)))
 }
 
 /// Checks for tests that sources are refused, each by the name of its program.

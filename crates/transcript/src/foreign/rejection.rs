@@ -19,10 +19,14 @@ fn foreign_parts<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = &'m P
         Content::Parts(foreign_parts) if !is_result(message) => foreign_parts.as_ref(),
         _ => &[],
     };
-    foreign_parts.iter().filter(|part| match &part.kind {
+    foreign_parts.iter().filter(|part| is_foreign(part))
+}
+
+fn is_foreign(part: &Part<'_>) -> bool {
+    match &part.kind {
         PartKind::Mixed(inner) => matches!(inner.parts(), [Part { kind: PartKind::Foreign(_), .. }, ..]),
         kind => matches!(kind, PartKind::Foreign(_)),
-    })
+    }
 }
 
 /// Whether a message has parts of an unknown kind.
@@ -103,7 +107,10 @@ pub struct UnknownPart {
 impl UnknownPart {
     /// The percentage of the content that is unknown.
     pub fn percent(&self) -> usize {
-        self.share.map_or(0, |ForeignShare { foreign, known, .. }| foreign * 100 / (foreign + known).max(1))
+        match self.share {
+            Some(ForeignShare { foreign, known, .. }) => foreign * 100 / (foreign + known).max(1),
+            None => 0,
+        }
     }
 
     /// What is unknown: the part's type, or the kind of value it is.
@@ -113,10 +120,10 @@ impl UnknownPart {
 
     fn of<'a>(transcript: &Transcript<'a>, message: usize, part: Json<'a>, share: Option<ForeignShare>) -> Self {
         let whole = transcript.messages[message].json;
-        let kind = part.get_text("type").map(|kind| kind.decode()).filter(|kind| kind.chars().count() < 60);
+        let kind = part.get_text("type").map(|kind| kind.decode());
         let what = match kind {
-            Some(kind) => format!("a part of the type `{}`", kind.escape_debug()),
-            None => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name),
+            Some(kind) if kind.chars().count() < 60 => format!("a part of the type `{}`", kind.escape_debug()),
+            _ => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name),
         };
         let (start, format) = (part.span().start, transcript.format.name);
         UnknownPart { message, start, what: what.into(), format, program: unread_program(whole), share }
@@ -165,27 +172,31 @@ pub(crate) fn check_unknown_call(
     let mut unknown = all_foreign_parts(transcript).filter(|(_, part)| could_be_call_or_result(*part)).peekable();
     unknown.peek()?;
     let pairs = unknown_pairs::find(&transcript.messages);
-    let is_alone = |message: usize, part: Json<'_>| {
+    for (message, part) in unknown {
         let place = PartPlace { message, start: part.span().start };
-        let pair = pairs.iter().find(|pair| pair.first == place || pair.second == place);
-        pair.is_none_or(|pair| is_known(transcript.messages[pair.first.message].json, pair.first.start))
-    };
-    let (message, part) = unknown.find(|(message, part)| is_alone(*message, *part))?;
-    Some(UnknownPart::of(transcript, message, part, None))
+        let is_alone = match pairs.iter().find(|pair| pair.first == place || pair.second == place) {
+            Some(pair) => is_known(transcript.messages[pair.first.message].json, pair.first.start),
+            None => true,
+        };
+        if is_alone {
+            return Some(UnknownPart::of(transcript, message, part, None));
+        }
+    }
+    None
 }
 
 /// The first foreign part of a conversation whose content is foreign for the larger part.
 pub fn large_foreign_content(transcript: &Transcript<'_>) -> Option<UnknownPart> {
     let (message, part) = all_foreign_parts(transcript).next()?;
     let share = ForeignShare::of(&transcript.messages);
-    share.is_large().then(|| UnknownPart::of(transcript, message, part, Some(share)))
+    if share.is_large() { Some(UnknownPart::of(transcript, message, part, Some(share))) } else { None }
 }
 
 /// The first foreign part of a conversation that is rather of another format.
 pub fn check_mostly_foreign(transcript: &Transcript<'_>) -> Option<UnknownPart> {
     let unknown = large_foreign_content(transcript)?;
     let share = unknown.share?;
-    (share.is_of_other_format() && !share.is_of_one_part()).then_some(unknown)
+    if share.is_of_other_format() && !share.is_of_one_part() { Some(unknown) } else { None }
 }
 
 #[cfg(test)]

@@ -65,14 +65,16 @@ pub fn unread_text(transcript: &Transcript<'_>) -> Option<UnreadText> {
         }
     }
     let (unread, all) = (finder.unread, finder.all);
-    let in_messages = finder.first.filter(|_| unread >= LEAST && unread > all / 10);
-    if let Some((message, member)) = in_messages {
+    if let Some((message, member)) = finder.first
+        && unread >= LEAST
+        && unread > all / 10
+    {
         return Some(UnreadText { message: Some(message), member, unread, all });
     }
     let BesideFinder { unread, first, is_answer, .. } = BesideFinder::of(transcript)?;
     let all = all + unlooked + unread;
     let is_much = (is_answer || unread >= LEAST) && unread > all / 10;
-    Some(UnreadText { message: None, member: first?, unread, all }).filter(|_| is_much)
+    if is_much { Some(UnreadText { message: None, member: first?, unread, all }) } else { None }
 }
 
 struct UnreadFinder<'t, 'a> {
@@ -111,11 +113,13 @@ impl<'a> UnreadFinder<'_, 'a> {
     fn find_spans(&mut self, message: &Message<'a>) {
         let whole = message.json.span();
         self.spans.clear();
-        let parts = message.content.parts().iter().map(|part| part.json.span());
-        let calls = message.calls.iter().map(|call| call.json.span());
-        let results = message.results.iter().map(|result| result.json.span());
-        self.spans.extend(parts.chain(calls).chain(results).filter(|span| *span != whole));
-        self.spans.extend(message.rare_fields().reasoning.map(|reasoning| reasoning.span()));
+        self.spans.extend(message.content.parts().iter().map(|part| part.json.span()));
+        self.spans.extend(message.calls.iter().map(|call| call.json.span()));
+        self.spans.extend(message.results.iter().map(|result| result.json.span()));
+        self.spans.retain(|span| *span != whole);
+        if let Some(reasoning) = message.rare_fields().reasoning {
+            self.spans.push(reasoning.span());
+        }
         for call in &message.calls {
             self.spans.extend(match call.arguments {
                 Arguments::Text(text) => text.span_in(self.transcript.source),
@@ -152,12 +156,13 @@ impl<'a> UnreadFinder<'_, 'a> {
             return;
         }
         if value.kind() == JsonKind::String {
-            let text = value.text().filter(|text| is_prose(text.raw()));
-            let Some(text) = text else { return };
+            let Some(text) = value.text() else { return };
+            if !is_prose(text.raw()) {
+                return;
+            }
             self.all += place.len();
             // A copy of what was read is not unread.
-            let is_copy = || message.content.texts().iter().any(|read| read.raw() == text.raw());
-            if !self.holds_read(&place) && !is_copy() {
+            if !self.holds_read(&place) && !message.content.texts().iter().any(|read| read.raw() == text.raw()) {
                 self.unread += place.len();
             }
             return;

@@ -20,9 +20,15 @@ impl SettingParts {
     /// The names of what a message sets.
     pub(super) fn names_in(&self, message: &Message<'_>) -> Vec<String> {
         let mut names = Vec::new();
-        for part in message.json.at(self.list).into_iter().flat_map(|list| list.items()) {
-            if let Some(kind) = part.get_text(self.kind).filter(|kind| kind.is_in(self.kinds)) {
-                let id = part.get(self.id).map_or("", |id| id.raw());
+        let Some(list) = message.json.at(self.list) else { return names };
+        for part in list.items() {
+            if let Some(kind) = part.get_text(self.kind)
+                && kind.is_in(self.kinds)
+            {
+                let id = match part.get(self.id) {
+                    Some(id) => id.raw(),
+                    None => "",
+                };
                 names.push(format!("{} {id}", kind.decode()));
             }
         }

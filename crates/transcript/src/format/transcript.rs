@@ -71,15 +71,20 @@ impl<'a> Transcript<'a> {
 
     /// Whether the messages have only ASCII characters, so that a new one should too.
     pub fn is_ascii(&self) -> bool {
-        let list =
-            || self.messages.first().zip(self.messages.last()).map(|(first, last)| first.span().start..last.span().end);
-        *self.ascii.get_or_init(|| list().is_some_and(|list| self.source[list].is_ascii()))
+        *self.ascii.get_or_init(|| match (self.messages.first(), self.messages.last()) {
+            (Some(first), Some(last)) => self.source[first.span().start..last.span().end].is_ascii(),
+            _ => false,
+        })
     }
 
     /// The agent's summary that stands behind messages which the agent sends behind it.
     pub fn summary_of_kept(&self) -> Option<usize> {
-        let is_summary = |group: &&(usize, usize)| group.0 == 0 && group.1 > 0 && self.messages[group.1].earlier;
-        self.groups.iter().find(is_summary).map(|group| group.1)
+        for &(first, last) in &self.groups {
+            if first == 0 && last > 0 && self.messages[last].earlier {
+                return Some(last);
+            }
+        }
+        None
     }
 
     /// Whether the message at an index holds a provider's compaction.

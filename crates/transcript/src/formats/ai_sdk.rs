@@ -93,7 +93,9 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         }
     }
     for call in &mut calls {
-        call.json = around.get(&call.json.span().start).copied().unwrap_or(call.json);
+        if let Some(part) = around.get(&call.json.span().start) {
+            call.json = *part;
+        }
     }
     let content = match content.as_slice() {
         [] => Content::empty(),
@@ -124,14 +126,15 @@ fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     let mut requests = HashMap::new();
     let mut groups = of_hosted(messages, is_hosted, |part| part.member_is("type", "tool-result"));
     for (index, message) in messages.iter().enumerate() {
-        for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
-            let approval = part.get_text("approvalId").map(|id| id.decode());
-            match (part.get_text("type"), approval) {
-                (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = requests.insert(id, index),
-                (Some(kind), Some(id)) if kind.is("tool-approval-response") => {
-                    groups.extend(requests.get(&id).map(|&question| (question, index)));
-                }
-                _ => {}
+        for part in elements_of(message.json, "content") {
+            let Some(id) = part.get_text("approvalId") else { continue };
+            let id = id.decode();
+            if part.member_is("type", "tool-approval-request") {
+                requests.insert(id, index);
+            } else if part.member_is("type", "tool-approval-response")
+                && let Some(&question) = requests.get(&id)
+            {
+                groups.push((question, index));
             }
         }
     }
@@ -203,7 +206,7 @@ fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<N
 fn result_members(call: &Call<'_>, text: &str) -> Option<CallMembers> {
     let invocation = call.json.get("toolInvocation");
     let state = invocation.unwrap_or(call.json).get_text("state")?;
-    let inside = invocation.map(|_| "toolInvocation");
+    let inside = if invocation.is_some() { Some("toolInvocation") } else { None };
     // Version 4.
     if state.is_in(&["call", "partial-call"]) {
         let members = vec![("state", Some(json!("result"))), ("result", Some(json!(text)))];
@@ -219,10 +222,13 @@ fn result_members(call: &Call<'_>, text: &str) -> Option<CallMembers> {
 
 /// Appends a line to the parts of a message, or else to its content.
 fn append_to_parts(message: &Message<'_>, line: &str) -> Option<Edit> {
-    let parts = message.json.get("parts").filter(|parts| parts.items().next().is_some());
-    let Some(parts) = parts else { return append_line(&Object::of(message.json), line) };
-    let end = parts.span().end - "]".len();
-    Some(Edit { range: end..end, text: format!(",{}", json!({"type": "text", "text": line})) })
+    match message.json.get("parts") {
+        Some(parts) if parts.items().next().is_some() => {
+            let end = parts.span().end - "]".len();
+            Some(Edit { range: end..end, text: format!(",{}", json!({"type": "text", "text": line})) })
+        }
+        _ => append_line(&Object::of(message.json), line),
+    }
 }
 
 /// An id that depends only on the text and the neighbour: letters and digits, like the SDK's own ids.
@@ -308,7 +314,10 @@ fn sent_instead(result: Json<'_>) -> Option<Json<'_>> {
 fn output(json: Json<'_>) -> Option<Json<'_>> {
     let known = ["output", "result", "errorText"].iter().find_map(|key| json.get(key));
     // A call that the user denied is finished without output.
-    known.or_else(|| json.get("state").filter(|_| json.member_is("state", "output-denied")))
+    if known.is_none() && json.member_is("state", "output-denied") {
+        return json.get("state");
+    }
+    known
 }
 
 fn part(json: Json<'_>) -> Part<'_> {
@@ -339,13 +348,16 @@ fn custom_compaction(json: Json<'_>) -> Option<ProviderCompaction<'_>> {
     }
     for providers in PROVIDER_DATA.iter().filter_map(|data| json.get(data)) {
         for (_, data) in providers.entries() {
-            let has_data = |key: &str| data.get(key).is_some_and(|value| !value.is_falsy());
-            if has_data("encryptedContent") || has_data("itemId") {
+            if has_data(data, "encryptedContent") || has_data(data, "itemId") {
                 return Some(ProviderCompaction::Opaque);
             }
         }
     }
     Some(ProviderCompaction::Failed)
+}
+
+fn has_data(data: Json<'_>, key: &str) -> bool {
+    data.get(key).is_some_and(|value| !value.is_falsy())
 }
 
 /// Reads the content of a result.

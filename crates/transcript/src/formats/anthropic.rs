@@ -72,7 +72,10 @@ fn match_score(message: &Object<'_>) -> MatchScore {
         if !kind.is_some_and(is_own) && blocks::is_foreign(block, kind) {
             continue;
         }
-        let Some(kind) = kind.filter(|kind| !kind.is_in(&blocks::UNREAD)) else { return MatchScore::Mismatch };
+        let Some(kind) = kind else { return MatchScore::Mismatch };
+        if kind.is_in(&blocks::UNREAD) {
+            return MatchScore::Mismatch;
+        }
         // Others (Cohere) write thinking without a signature.
         if is_call(kind) || is_result(kind) {
             score = MatchScore::Own("tool_use or tool_result blocks");
@@ -120,7 +123,7 @@ fn match_envelope(envelope: &Object<'_>) -> EnvelopeScore {
     // A request has its system prompt beside the messages. A system message in front comes from a proxy for models
     // of all makers.
     let first = envelope.get("messages").and_then(|messages| messages.items().next());
-    if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
+    if first.is_some_and(|message| message.member_is("role", "system")) {
         return EnvelopeScore::Unknown;
     }
     // Its tools are not functions. A cut removes calls, but not the tools that a request offers.

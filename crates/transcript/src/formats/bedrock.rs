@@ -71,14 +71,23 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let Some(blocks) = message.get("content").filter(|content| content.kind() == JsonKind::Array) else {
         return Err("has no list of blocks".to_owned());
     };
-    let blocks: Vec<Json<'a>> = blocks.items().collect();
-    let all = |key| blocks.iter().filter_map(move |block| Some((*block, block.get(key)?)));
+    let mut calls = Vec::new();
+    let mut results = Vec::new();
+    for block in blocks.items() {
+        if let Some(call) = block.get("toolUse") {
+            calls.push(call_part(block, call, ["toolUseId", "name", "input"]));
+        }
+        if let Some(result) = block.get("toolResult") {
+            results.push(ResultRef::new(block, id(result.get("toolUseId"))));
+        }
+    }
+    let role = role_of(&ROLES, message);
     Ok(Message {
-        role: role_of(&ROLES, message).unwrap_or(Role::Other),
-        calls: all("toolUse").map(|(block, json)| call_part(block, json, ["toolUseId", "name", "input"])).collect(),
-        results: all("toolResult").map(|(block, result)| ResultRef::new(block, id(result.get("toolUseId")))).collect(),
-        content: parts(blocks.into_iter()),
-        rest: RareFields::of_role(message.get_text("role").filter(|_| role_of(&ROLES, message).is_none())),
+        role: role.unwrap_or(Role::Other),
+        calls: calls.into(),
+        results: results.into(),
+        content: parts(blocks),
+        rest: RareFields::of_role(if role.is_none() { message.get_text("role") } else { None }),
         ..Message::empty(json)
     })
 }
@@ -110,8 +119,8 @@ fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<N
     ))
 }
 
-fn parts<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Content<'a> {
-    Content::of_parts(blocks.map(|json| Part { json, kind: block(json) }).collect())
+fn parts(blocks: Json<'_>) -> Content<'_> {
+    Content::of_parts(blocks.items().map(|json| Part { json, kind: block(json) }).collect())
 }
 
 fn block(json: Json<'_>) -> PartKind<'_> {
@@ -121,9 +130,7 @@ fn block(json: Json<'_>) -> PartKind<'_> {
     match key {
         "text" => foreign::text_part(json, "text"),
         "toolUse" => PartKind::Call,
-        "toolResult" => {
-            PartKind::Result(value.get("content").map_or_else(Content::empty, |content| parts(content.items())))
-        }
+        "toolResult" => PartKind::Result(value.get("content").map_or_else(Content::empty, parts)),
         "reasoningContent" => reasoning(json),
         kind @ ("image" | "document" | "video" | "audio") => PartKind::Media(MediaKind::of_block(value, kind)),
         "guardContent" => {

@@ -168,8 +168,8 @@ fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
 
 fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
     // The agent displays this copy; the model is not sent it.
-    let copy = message.json.get("toolUseResult").filter(|_| message.results.len() == 1);
-    tool_use::output(answer.json).map(|output| output.with_copies(copy))
+    let copy = if message.results.len() == 1 { message.json.get("toolUseResult") } else { None };
+    Some(tool_use::output(answer.json)?.with_copies(copy))
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -273,13 +273,15 @@ impl Session for ClaudeCode {
         let mut last_of = HashMap::new();
         for (calling, results) in results {
             let calling = transcript.messages[*calling].json;
-            let Some(id) = calling.get("parentUuid").and_then(|_| calling.get_text("uuid")) else { continue };
+            let (Some(_), Some(id)) = (calling.get("parentUuid"), calling.get_text("uuid")) else { continue };
             let mut last = Value::from(id.decode());
             for result in results {
                 let own = result["uuid"].clone();
                 result["parentUuid"] = std::mem::replace(&mut last, own);
             }
-            last_of.extend(last.as_str().map(|last| (id.decode(), last.to_owned())));
+            if let Some(last) = last.as_str() {
+                last_of.insert(id.decode(), last.to_owned());
+            }
         }
         followers(transcript.entries(), KEYS, &last_of)
     }

@@ -183,7 +183,11 @@ fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
 fn denial(item: Json<'_>) -> Option<Box<Denial<'_>>> {
     const OWN_TOOLS: &str = "shell|shell_command|local_shell|container.exec|exec_command|apply_patch";
     const LONGEST: usize = 60;
-    let output = item.get_text("output").filter(|output| output.raw().len() <= LONGEST)?.decode();
+    let output = item.get_text("output")?;
+    if output.raw().len() > LONGEST {
+        return None;
+    }
+    let output = output.decode();
     let (wall_time, stopped) = output.split_once('\n').unwrap_or(("Wall time: ", &output));
     let is_stopped = stopped == "aborted by user" || stopped.starts_with("aborted by user after ");
     if !is_stopped || !wall_time.starts_with("Wall time: ") {
@@ -353,7 +357,8 @@ enum CodexLine<'a> {
 /// The kind of a line; `None` if the value cannot be a line of a session.
 fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
     if let Some(payload) = value.get("payload") {
-        let kind = value.get_text("type").filter(|_| value.get("timestamp").is_some())?;
+        value.get("timestamp")?;
+        let kind = value.get_text("type")?;
         if payload.kind() != JsonKind::Object {
             return Some(CodexLine::Other);
         }
@@ -462,7 +467,8 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
         }
     }
     if let Some(json) = payload.get("message")
-        && let Some(text) = json.text().filter(|text| !text.is_empty())
+        && let Some(text) = json.text()
+        && !text.is_empty()
     {
         if parts.is_empty() {
             return Content::Text(text);

@@ -97,7 +97,11 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     let summary = messages.iter().rposition(|message| message.earlier);
     let mut groups = of_one_answer(messages, |message| message.json.at(&["data", "apiCallId"])?.text());
-    groups.extend(summary.filter(|at| *at > 0).map(|at| (0, at)));
+    if let Some(summary) = summary
+        && summary > 0
+    {
+        groups.push((0, summary));
+    }
     groups
 }
 
@@ -125,8 +129,7 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
         Some(start) if start.member_is("type", "session.start") => start.get("id").map(copied),
         _ => None,
     };
-    let latest = links.kept.iter().filter_map(|line| written(*line)).max();
-    let timestamp = match latest.and_then(|latest| time::in_utc(latest.checked_add(1)?)) {
+    let timestamp = match time_behind(&links.kept) {
         Some(time) => Some(Value::from(time)),
         None => neighbour.and_then(|line| line.get("timestamp")).map(copied),
     };
@@ -137,6 +140,12 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
         "timestamp": timestamp,
         "parentId": parent,
     })]
+}
+
+/// A time behind those of all lines.
+fn time_behind(lines: &[Json<'_>]) -> Option<String> {
+    let latest = lines.iter().filter_map(|line| written(*line)).max()?;
+    time::in_utc(latest.checked_add(1)?)
 }
 
 /// Appends the line to what is sent: the text of the user, or the output of a tool.

@@ -10,7 +10,7 @@ use crate::foreign;
 use crate::format::{
     EnvelopeRule, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, SummaryRole, TextBlock,
 };
-use crate::formats::shared::fields::{begins_with, check_object, id, non_null, of_hosted, role_in};
+use crate::formats::shared::fields::{begins_with, check_object, elements_of, id, list, non_null, of_hosted, role_in};
 use crate::formats::shared::parts::{self, is_part, member, output, part};
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Call, Content, Message, Part, RareFields, ResultRef, Role};
@@ -71,7 +71,7 @@ fn is_empty_answer(message: &Object<'_>) -> bool {
 
 /// Whether a part has members that are not known, and that name neither a call nor a result.
 fn is_of_unknown_kind(part: Json<'_>) -> bool {
-    let is_typed = ["type", "kind"].iter().any(|key| part.get(key).is_some());
+    let is_typed = part.get("type").is_some() || part.get("kind").is_some();
     part.entries().next().is_some() && !is_typed && !foreign::could_be_call_or_result(part)
 }
 
@@ -82,26 +82,39 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     if has_other_parts || parts(message).is_none() && role(message).is_none() {
         return Err("has no list of parts".to_owned());
     }
-    let parts: Vec<Json<'a>> = parts(message).into_iter().flat_map(|parts| parts.items()).collect();
-    let all = |key| parts.iter().filter_map(move |part| member(*part, key).map(|member| (*part, member)));
-    let (calls, answers) = (all("functionCall"), all("functionResponse"));
+    let mut content = Vec::new();
+    let mut calls = Vec::new();
+    let mut results = Vec::new();
+    for json in list(message, "parts") {
+        content.push(Part { json, kind: part(json) });
+        if let Some(call) = member(json, "functionCall") {
+            calls.push(parts::call(json, call));
+        }
+        if let Some(answer) = member(json, "functionResponse") {
+            results.push(ResultRef::new(json, id(answer.get("id"))));
+        }
+    }
+    let role = role(message);
     Ok(Message {
-        role: role(message).unwrap_or(Role::Other),
-        calls: calls.map(|(part, json)| parts::call(part, json)).collect(),
-        results: answers.map(|answer| ResultRef::new(answer.0, id(answer.1.get("id")))).collect(),
-        content: Content::of_parts(parts.iter().map(|json| Part { json: *json, kind: part(*json) }).collect()),
-        rest: RareFields::of_role(message.get_text("role").filter(|_| role(message).is_none())),
+        role: role.unwrap_or(Role::Other),
+        calls: calls.into(),
+        results: results.into(),
+        content: Content::of_parts(content.into()),
+        rest: RareFields::of_role(if role.is_none() { message.get_text("role") } else { None }),
         ..Message::empty(json)
     })
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-    let has = |part: Json<'_>, keys: [&str; 2]| keys.iter().any(|key| member(part, key).is_some());
-    of_hosted(
-        messages,
-        |part| has(part, ["executableCode", "toolCall"]),
-        |part| has(part, ["codeExecutionResult", "toolResponse"]),
-    )
+    of_hosted(messages, is_provider_call, is_provider_result)
+}
+
+fn is_provider_call(part: Json<'_>) -> bool {
+    member(part, "executableCode").is_some() || member(part, "toolCall").is_some()
+}
+
+fn is_provider_result(part: Json<'_>) -> bool {
+    member(part, "codeExecutionResult").is_some() || member(part, "toolResponse").is_some()
 }
 
 fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
@@ -109,8 +122,7 @@ fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<C
 }
 
 fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
-    let list = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
-    list.filter_map(parts::hosted).collect()
+    elements_of(message.json, "parts").filter_map(parts::hosted).collect()
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -140,7 +152,7 @@ fn role(message: &Object<'_>) -> Option<Role> {
     let Some(role) = non_null(message, "role") else {
         let are_alone =
             parts(message).is_some() && message.json.entries().all(|(key, _)| key.is("parts") || key.is("role"));
-        return are_alone.then_some(Role::User);
+        return if are_alone { Some(Role::User) } else { None };
     };
     let role = role.text()?;
     role_in(&[("user", Role::User), ("function", Role::User), ("model", Role::Assistant)], role)

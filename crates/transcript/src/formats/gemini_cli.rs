@@ -144,12 +144,16 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     }
     for call in list(message, "toolCalls") {
         if !has_all_calls {
-            parts.extend(call.get("args").map(|json| Part { json, kind: PartKind::Call }));
+            if let Some(json) = call.get("args") {
+                parts.push(Part { json, kind: PartKind::Call });
+            }
             if call.kind() == JsonKind::Object {
                 calls.push(parts::call(call, call));
             }
         }
-        if let Some(list) = call.get("result").filter(|list| !list.is_falsy()) {
+        if let Some(list) = call.get("result")
+            && !list.is_falsy()
+        {
             parts.push(Part { json: list, kind: PartKind::Result(result(list)) });
             results.push(ResultRef { denial: denial(call), ..ResultRef::new(list, id(call.get("id"))) });
         }
@@ -206,8 +210,14 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
 
 fn refusal(transcript: &Transcript<'_>) -> Option<String> {
     let (mut first, mut last) = (HashMap::new(), HashMap::new());
-    let start = transcript.inner.map_or(0, |inner| inner.list.span().start);
-    for note in transcript.notes.iter().filter(|note| note.json.span().start >= start) {
+    let start = match transcript.inner {
+        Some(inner) => inner.list.span().start,
+        None => 0,
+    };
+    for note in &transcript.notes {
+        if note.json.span().start < start {
+            continue;
+        }
         if let Some(target) = note.json.get_text("$rewindTo")
             && last.get(&target.decode()) != Some(&note.before)
         {
@@ -259,10 +269,14 @@ fn role(kind: Text<'_>) -> Option<Role> {
 
 /// Reads content: a string, a part, or a list of both.
 fn content_of(content: Option<Json<'_>>) -> Content<'_> {
-    match content.filter(|content| !content.is_falsy()) {
-        None => Content::empty(),
-        Some(list) if list.kind() == JsonKind::Array => Content::Parts(list.items().map(part).collect()),
-        Some(one) => one.text().map_or_else(|| Content::Parts(Box::new([part(one)])), Content::Text),
+    let Some(content) = content else { return Content::empty() };
+    if content.is_falsy() {
+        return Content::empty();
+    }
+    match (content.kind(), content.text()) {
+        (JsonKind::Array, _) => Content::Parts(content.items().map(part).collect()),
+        (_, Some(text)) => Content::Text(text),
+        (_, None) => Content::Parts(Box::new([part(content)])),
     }
 }
 
@@ -289,7 +303,11 @@ fn answer(json: Json<'_>) -> Vec<Part<'_>> {
 }
 
 fn part(json: Json<'_>) -> Part<'_> {
-    Part { json, kind: json.text().map_or_else(|| parts::part(json), PartKind::Text) }
+    let kind = match json.text() {
+        Some(text) => PartKind::Text(text),
+        None => parts::part(json),
+    };
+    Part { json, kind }
 }
 
 #[cfg(test)]

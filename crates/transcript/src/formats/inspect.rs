@@ -9,7 +9,7 @@ use crate::format::{
     EnvelopeRule, EnvelopeScore, Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage,
 };
 use crate::formats::shared::blocks::{self, block_types, common_block, content};
-use crate::formats::shared::fields::{begins_with, digest, has_any, id, list, role_and_name, role_of};
+use crate::formats::shared::fields::{begins_with, digest, elements_of, has_any, id, list, role_and_name, role_of};
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
@@ -69,7 +69,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     Ok(Message {
         role,
         content: content(message.get("content"), block),
-        calls: message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(call).collect(),
+        calls: list(message, "tool_calls").map(call).collect(),
         results: match role {
             Role::Tool => ThinList::from([ResultRef::new(json, id(message.get("tool_call_id")))]),
             _ => ThinList::default(),
@@ -81,18 +81,23 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 }
 
 fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-    let failed = message.json.get("error").is_some_and(|error| !error.is_falsy());
-    CallOutput::in_content(message.json, "text").map(|output| output.with_failure(failed))
+    Some(CallOutput::in_content(message.json, "text")?.with_failure(has_error(message.json)))
+}
+
+fn has_error(json: Json<'_>) -> bool {
+    json.get("error").is_some_and(|error| !error.is_falsy())
 }
 
 fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
-    let blocks = message.json.get("content").into_iter().flat_map(|content| content.items());
-    let result = |block: Json<'a>| {
-        let output = CallOutput::of(block.get("result"), OutputShape::Any)?;
-        let failed = block.get("error").is_some_and(|error| !error.is_falsy());
-        Some(HostedResult { name: block.get_text("name"), output: output.with_failure(failed) })
-    };
-    blocks.filter(|block| block.member_is("type", "tool_use")).filter_map(result).collect()
+    elements_of(message.json, "content").filter_map(provider_result).collect()
+}
+
+fn provider_result(block: Json<'_>) -> Option<HostedResult<'_>> {
+    if !block.member_is("type", "tool_use") {
+        return None;
+    }
+    let output = CallOutput::of(block.get("result"), OutputShape::Any)?;
+    Some(HostedResult { name: block.get_text("name"), output: output.with_failure(has_error(block)) })
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -139,8 +144,8 @@ fn is_call(call: &Object<'_>) -> bool {
 
 /// Whether an entry among the calls has a type that is not known.
 fn is_of_unknown_type(call: &Object<'_>) -> bool {
-    let kind = call.get_text("type").filter(|kind| !["function", "custom"].iter().any(|known| kind.is(known)));
-    kind.is_some() && call.get("function").is_none()
+    let Some(kind) = call.get_text("type") else { return false };
+    !kind.is_in(&["function", "custom"]) && call.get("function").is_none()
 }
 
 fn call(json: Json<'_>) -> Call<'_> {
@@ -155,7 +160,7 @@ fn call(json: Json<'_>) -> Call<'_> {
 
 /// Whether a block of this type is one of another format.
 fn is_of_another(kind: Option<Text<'_>>) -> bool {
-    kind.is_none_or(|kind| kind.is("tool_result") || blocks::UNREAD.iter().any(|unread| kind.is(unread)))
+    kind.is_none_or(|kind| kind.is("tool_result") || kind.is_in(&blocks::UNREAD))
 }
 
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {

@@ -25,7 +25,7 @@ use crate::format::{
     SizeReset, SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::formats::shared::blocks::{common_block, content};
-use crate::formats::shared::fields::{copied, id, name, of_one_answer, role_in};
+use crate::formats::shared::fields::{copied, id, list, name, of_one_answer, role_in};
 use crate::formats::shared::skipped::match_unknown;
 use crate::json::{Items, Json, JsonKind, Object};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
@@ -128,7 +128,11 @@ fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     let mut groups = of_one_answer(messages, |message| message.json.at(&["event", "stepUuid"])?.text());
     // Messages that a compaction kept stand before it, and it would drop our summary among them.
     let compaction = messages.iter().rposition(|message| message.is_boundary);
-    groups.extend(compaction.filter(|at| *at > 0).map(|at| (0, at)));
+    if let Some(compaction) = compaction
+        && compaction > 0
+    {
+        groups.push((0, compaction));
+    }
     groups
 }
 
@@ -137,8 +141,8 @@ fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<C
         return CallOutput::in_content(inner, "text");
     }
     let result = message.json.at(&["event", "result"])?;
-    let failed = result.member_is_true("isError");
-    CallOutput::of(result.get("output"), OutputShape::Blocks("text")).map(|output| output.with_failure(failed))
+    let output = CallOutput::of(result.get("output"), OutputShape::Blocks("text"))?;
+    Some(output.with_failure(result.member_is_true("isError")))
 }
 
 /// Writes a compaction that stands for no message of the file: the removed ones are gone, and the others follow it.
@@ -163,7 +167,9 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Ne
     let in_message = calling.json.get("message").is_some();
     let kind = if in_message { "context.append_message" } else { "context.append_loop_event" };
     line.insert("type".to_owned(), json!(kind));
-    line.extend(calling.json.get("agentId").map(|agent| ("agentId".to_owned(), copied(agent))));
+    if let Some(agent) = calling.json.get("agentId") {
+        line.insert("agentId".to_owned(), copied(agent));
+    }
     if in_message {
         let content = json!([{"type": "text", "text": text}]);
         let message = json!({"role": "tool", "content": content, "toolCalls": [], "toolCallId": id, "isError": true});
@@ -176,14 +182,18 @@ fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Ne
         }
         line.insert("event".to_owned(), event);
     }
-    line.extend(calling.json.get("time").map(|time| ("time".to_owned(), copied(time))));
+    if let Some(time) = calling.json.get("time") {
+        line.insert("time".to_owned(), copied(time));
+    }
     Some(NewResult::Entry(Value::Object(line)))
 }
 
 impl Session for KimiCode {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let mut replay = replay::Replay::default();
-        values.for_each(|value| replay.add(value));
+        for value in values {
+            replay.add(value);
+        }
         replay.entries()
     }
 
@@ -198,8 +208,9 @@ impl Session for KimiCode {
                 continue;
             }
             for key in ["length", "tokens"] {
-                if let Some(size) =
-                    note.json.get(key).filter(|size| size.kind() == JsonKind::Number && size.raw() != "0")
+                if let Some(size) = note.json.get(key)
+                    && size.kind() == JsonKind::Number
+                    && size.raw() != "0"
                 {
                     let edit = Edit { range: size.span(), text: "0".to_owned() };
                     resets.push(Reset { kind: ResetKind::Size, entry, edit });
@@ -212,8 +223,9 @@ impl Session for KimiCode {
     fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
         let object = Object::of(note);
         if is_size(note) {
-            let is_smaller = ["token_counting.rebased", "token_counting.truncated"];
-            return is_smaller.iter().any(|kind| object.member_is("type", kind)).then_some(SizeNote::Smaller);
+            let is_smaller = object.member_is("type", "token_counting.rebased")
+                || object.member_is("type", "token_counting.truncated");
+            return if is_smaller { Some(SizeNote::Smaller) } else { None };
         }
         match line::read(&object)? {
             Line::StepEnd { event, .. } => Usage::named(&Object::of(event.get("usage")?), &USAGE).map(SizeNote::Usage),
@@ -231,13 +243,12 @@ impl Session for KimiCode {
 fn appended<'a>(json: Json<'a>, inner: &Object<'a>) -> Result<Message<'a>, String> {
     let role_name = inner.get_text("role").ok_or("has no role")?;
     let role = role_in(&ROLES, role_name).unwrap_or(Role::Other);
-    let role_name = Some(role_name).filter(|_| role == Role::Other);
+    let role_name = if role == Role::Other { Some(role_name) } else { None };
     let mut read = Message { role, content: content(inner.get("content"), block), ..Message::empty(json) };
     read.rest = RareFields { role_name, name: name(inner), ..RareFields::default() }.boxed();
-    read.earlier =
-        inner.at(&["origin", "kind"]).and_then(|kind| kind.text()).is_some_and(|kind| kind.is("compaction_summary"));
+    read.earlier = inner.get("origin").is_some_and(|origin| origin.member_is("kind", "compaction_summary"));
     if role == Role::Assistant {
-        read.calls = inner.get("toolCalls").into_iter().flat_map(|calls| calls.items()).map(listed_call).collect();
+        read.calls = list(inner, "toolCalls").map(listed_call).collect();
     }
     if role == Role::Tool {
         read.results = ThinList::from([ResultRef::new(json, id(inner.get("toolCallId")))]);
@@ -247,7 +258,10 @@ fn appended<'a>(json: Json<'a>, inner: &Object<'a>) -> Result<Message<'a>, Strin
 
 /// Reads a call beside the content of a message. Protocol 1.0 has its name and its arguments in an object.
 fn listed_call(json: Json<'_>) -> Call<'_> {
-    let function = json.get("function").filter(|function| function.kind() == JsonKind::Object).unwrap_or(json);
+    let function = match json.get("function") {
+        Some(function) if function.kind() == JsonKind::Object => function,
+        _ => json,
+    };
     Call {
         json,
         id: id(json.get("id")),
@@ -268,8 +282,11 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 fn output_of<'a>(event: Json<'a>) -> Content<'a> {
     let Some(result) = event.get("result") else { return Content::empty() };
     let output = content(result.get("output"), block);
-    let note = result.get("note").and_then(|note| Some((note, note.text().filter(|text| !text.is_empty())?)));
-    let Some((json, text)) = note else { return output };
+    let Some(json) = result.get("note") else { return output };
+    let Some(text) = json.text() else { return output };
+    if text.is_empty() {
+        return output;
+    }
     let mut parts = match output {
         Content::Text(text) => {
             let json = result.get("output").unwrap_or(result);

@@ -4,13 +4,16 @@
 //! `kwargs` of a constructor. The messages of a file show its encoding, and a summary is written in the same one.
 
 use std::collections::HashSet;
+use std::str::FromStr;
 
 use serde_json::{Value, json};
 
 use crate::call_copies::CallCopies;
 use crate::format::{Format, Hooks, InsertionPoint, MatchScore, NewResult, SummaryMessage, SummaryRole};
 use crate::formats::shared::blocks::{block_types, common_block, content};
-use crate::formats::shared::fields::{check_object, has_reasoning, id, name, non_null, of_hosted, provider, reasoning};
+use crate::formats::shared::fields::{
+    check_object, elements_of, has_reasoning, id, list, name, of_hosted, provider, reasoning,
+};
 use crate::json::{Json, JsonKind, Object};
 use crate::media::{self, MediaKind};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
@@ -94,15 +97,13 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         return Err("is an instruction to remove a message, so the list is an update, not a state".to_owned());
     }
     let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
-    let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
-    let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
-    let answers: ThinList<ResultRef<'a>> = match role {
+    let additional = fields.get("additional_kwargs");
+    let is_developer = additional.is_some_and(|additional| additional.member_is("__openai_role__", "developer"));
+    let role = if is_developer { Role::Developer } else { role };
+    let results = match role {
         Role::Tool => ThinList::from([ResultRef::new(json, id(fields.get("tool_call_id")))]),
         Role::Function => ThinList::from([ResultRef::new(json, None)]),
-        _ => block_types(&fields)
-            .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
-            .map(|(block, _)| ResultRef::new(block, id(block.get("tool_use_id"))))
-            .collect(),
+        _ => results_in_content(&fields),
     };
     let content = content(fields.get("content"), block);
     let is_beside = role == Role::Assistant && !has_reasoning(&content);
@@ -111,15 +112,33 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         role,
         content,
         calls: if role == Role::Assistant { calls(&fields).into() } else { ThinList::default() },
-        results: answers,
+        results,
         rest,
         ..Message::empty(json)
     })
 }
 
+/// The results among the blocks of the content.
+fn results_in_content<'a>(fields: &Object<'a>) -> ThinList<ResultRef<'a>> {
+    let mut results = Vec::new();
+    for block in list(fields, "content") {
+        if block.member_is("type", "tool_result") {
+            results.push(ResultRef::new(block, id(block.get("tool_use_id"))));
+        }
+    }
+    results.into()
+}
+
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-    let is_call = |block: Json<'_>| type_ends(block, &["_tool_use", "server_tool_call"]);
-    of_hosted(messages, is_call, |block| type_ends(block, &["_tool_result"]))
+    of_hosted(messages, is_provider_call, is_provider_result)
+}
+
+fn is_provider_call(block: Json<'_>) -> bool {
+    type_ends(block, &["_tool_use", "server_tool_call"])
+}
+
+fn is_provider_result(block: Json<'_>) -> bool {
+    type_ends(block, &["_tool_result"])
 }
 
 fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
@@ -128,17 +147,21 @@ fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Ca
     }
     let (_, fields) = fields(&Object::of(message.json))?;
     // The artifact is for the program and not for the model.
-    CallOutput::in_content(fields.json, "text").map(|output| output.with_copies(fields.get("artifact")))
+    Some(CallOutput::in_content(fields.json, "text")?.with_copies(fields.get("artifact")))
 }
 
 fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
     let Some((Role::Assistant, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
     let lists = [fields.get("content"), additional(&fields, "tool_outputs")];
-    // It wraps blocks that it does not know.
-    let blocks = lists.into_iter().flatten().flat_map(|list| list.items());
-    outputs::hosted_results(
-        blocks.map(|block| block.get("value").filter(|_| type_ends(block, &["non_standard"])).unwrap_or(block)),
-    )
+    outputs::hosted_results(lists.into_iter().flatten().flat_map(|list| list.items()).map(unwrapped))
+}
+
+/// The block inside of one that LangChain does not know, which it wraps.
+fn unwrapped(block: Json<'_>) -> Json<'_> {
+    match block.get("value") {
+        Some(inside) if type_ends(block, &["non_standard"]) => inside,
+        _ => block,
+    }
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -181,10 +204,11 @@ enum MessageEncoding {
 
 /// Writes a new message in the encoding of its neighbour.
 fn encode(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {
-    match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(MessageEncoding::Dump) {
-        MessageEncoding::Dump => fields,
-        MessageEncoding::Dict => json!({"type": kind, "data": fields}),
-        MessageEncoding::Constructor => {
+    let Some(neighbour) = neighbour else { return fields };
+    match encoding(&Object::of(neighbour)) {
+        None | Some(MessageEncoding::Dump) => fields,
+        Some(MessageEncoding::Dict) => json!({"type": kind, "data": fields}),
+        Some(MessageEncoding::Constructor) => {
             json!({"lc": 1, "type": "constructor", "id": class_path(neighbour, class), "kwargs": fields})
         }
     }
@@ -229,54 +253,80 @@ fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
 
 /// Reads the rare fields of a message. `is_beside` says whether reasoning can be beside the content.
 fn rest<'a>(fields: &Object<'a>, role: Role, is_beside: bool) -> Option<Box<RareFields<'a>>> {
-    let tokens = fields.get("usage_metadata").and_then(|usage| usage.get("total_tokens"));
-    let additional = fields.get("additional_kwargs").filter(|_| is_beside);
+    let reasoning = match fields.get("additional_kwargs") {
+        Some(additional) if is_beside => reasoning(&Object::of(additional)),
+        _ => None,
+    };
     let rest = RareFields {
-        reasoning: additional.and_then(|additional| reasoning(&Object::of(additional))),
-        role_name: fields.get_text("role").filter(|_| role == Role::Other),
+        reasoning,
+        role_name: if role == Role::Other { fields.get_text("role") } else { None },
         name: name(fields),
-        total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()),
+        total_tokens: total_tokens(fields),
         provider: provider(fields),
         ..RareFields::default()
     };
     rest.boxed()
 }
 
+fn total_tokens<T: FromStr>(fields: &Object<'_>) -> Option<T> {
+    fields.at(&["usage_metadata", "total_tokens"])?.raw().parse().ok()
+}
+
 /// The role of `human`, `HumanMessage` or `HumanMessageChunk`.
 fn role(name: Text<'_>) -> Option<Role> {
     let name = name.decode();
-    let class = name.strip_suffix("Chunk").unwrap_or(&name);
-    TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
+    let class_name = name.strip_suffix("Chunk").unwrap_or(&name);
+    for (kind, class, role) in TYPES {
+        if name == kind || class_name == class {
+            return Some(role);
+        }
+    }
+    None
 }
 
 /// The calls of a message: those that LangChain parsed, or else their raw copies, or else the single `function_call`,
 /// or else those in the content. Calls that LangChain could not parse come last; they have results like the others.
 fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
-    let list = |key: &str| non_null(fields, key).into_iter().flat_map(|calls| calls.items());
-    let mut calls: Vec<Call<'a>> =
-        list("tool_calls").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
+    let mut calls = parsed_calls(fields, "tool_calls", CallPlace::List);
     if calls.is_empty() {
         // The arguments in the chunks of a stream are text.
-        calls = list("tool_call_chunks").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
+        calls = parsed_calls(fields, "tool_call_chunks", CallPlace::List);
+    }
+    if calls.is_empty()
+        && let Some(raw_calls) = additional(fields, "tool_calls")
+    {
+        calls = raw_calls.items().map(raw_call).collect();
+    }
+    if calls.is_empty()
+        && let Some(function) = additional(fields, "function_call")
+        && function.kind() == JsonKind::Object
+    {
+        calls.push(Call { place: CallPlace::FunctionCall, ..raw_call(function) });
     }
     if calls.is_empty() {
-        let raw = additional(fields, "tool_calls");
-        calls = raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect();
+        for (block, kind) in block_types(fields) {
+            if kind.is_some_and(is_call) {
+                calls.push(call(block, block.get("input"), CallPlace::Content));
+            }
+        }
     }
-    if calls.is_empty() {
-        let function = additional(fields, "function_call").filter(|function| function.kind() == JsonKind::Object);
-        calls =
-            function.map(raw_call).map(|call| Call { place: CallPlace::FunctionCall, ..call }).into_iter().collect();
-    }
-    if calls.is_empty() {
-        let in_content = block_types(fields).filter(|(_, kind)| kind.is_some_and(is_call));
-        calls = in_content.map(|(block, _)| call(block, block.get("input"), CallPlace::Content)).collect();
+    let invalid = parsed_calls(fields, "invalid_tool_calls", CallPlace::Invalid);
+    if invalid.is_empty() {
+        return calls;
     }
     // The raw copies include the invalid calls.
     let known: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
-    let invalid = list("invalid_tool_calls").map(|json| call(json, json.get("args"), CallPlace::Invalid));
-    calls.extend(invalid.filter(|call| call.id.is_none_or(|id| !known.contains(&id.decode()))));
+    for call in invalid {
+        if call.id.is_none_or(|id| !known.contains(&id.decode())) {
+            calls.push(call);
+        }
+    }
     calls
+}
+
+/// The calls of a list that LangChain wrote.
+fn parsed_calls<'a>(fields: &Object<'a>, key: &str, place: CallPlace) -> Vec<Call<'a>> {
+    list(fields, key).map(|json| call(json, json.get("args"), place)).collect()
 }
 
 fn call<'a>(json: Json<'a>, arguments: Option<Json<'a>>, place: CallPlace) -> Call<'a> {
@@ -291,7 +341,7 @@ fn raw_call(json: Json<'_>) -> Call<'_> {
 }
 
 fn is_call(kind: Text<'_>) -> bool {
-    ["tool_use", "function_call", "tool_call"].iter().any(|name| kind.is(name))
+    kind.is_in(&["tool_use", "function_call", "tool_call"])
 }
 
 /// Reads a block. Blocks of `content` are the provider's own, and calls among them are copies of those in `tool_calls`.
@@ -320,13 +370,19 @@ fn is_of_provider(kind: Text<'_>) -> bool {
 }
 
 fn type_ends(block: Json<'_>, endings: &[&str]) -> bool {
-    block.get_text("type").is_some_and(|kind| endings.iter().any(|ending| kind.decode().ends_with(ending)))
+    let Some(kind) = block.get_text("type") else { return false };
+    let kind = kind.decode();
+    endings.iter().any(|ending| kind.ends_with(ending))
 }
 
 /// The module path of a neighbour's class with the class replaced: Python and JavaScript write different paths.
-fn class_path(neighbour: Option<Json<'_>>, class: &str) -> Vec<String> {
-    let path = neighbour.and_then(|message| message.get("id")).into_iter().flat_map(|id| id.items());
-    let mut path: Vec<String> = path.filter_map(|part| Some(part.text()?.decode().into_owned())).collect();
+fn class_path(neighbour: Json<'_>, class: &str) -> Vec<String> {
+    let mut path = Vec::new();
+    for part in elements_of(neighbour, "id") {
+        if let Some(name) = part.text() {
+            path.push(name.decode().into_owned());
+        }
+    }
     path.pop();
     path.push(class.to_owned());
     path

@@ -79,7 +79,11 @@ pub fn read_entry<T>(format: &Format, written: &str, then: impl FnOnce(&Message<
     let source = Source::of(written).ok()?;
     let json = source.first()?;
     let is_message = !matches!(format.session.entries(Items::only(json)).first(), Some(EntryKind::Note(_)));
-    is_message.then(|| format.read(&Object::of(json)).ok()).flatten().map(|message| then(&message))
+    if !is_message {
+        return None;
+    }
+    let message = format.read(&Object::of(json)).ok()?;
+    Some(then(&message))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(super) static FORMAT: Format = Format {
 };
 
 fn match_score(message: &Object<'_>) -> MatchScore {
-    let is_known = message.get_text("role").is_some_and(|role| ROLES.iter().any(|name| role.is(name)));
+    let is_known = message.get_text("role").is_some_and(|role| role.is_in(&ROLES));
     // Ollama accepts no list. A list of readable blocks is still no evidence against the envelope: the rest of the
     // file must be read as the same format when the list is removed.
     let is_read = message.get("content").is_none_or(|content| content.kind() != JsonKind::Object)
@@ -50,13 +50,15 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     if !is_known || !is_read {
         return MatchScore::Mismatch;
     }
-    let mut calls = list(message, "tool_calls").map(Object::of).peekable();
-    if calls.peek().is_some() {
-        return if calls.all(|call| is_call(&call)) {
-            MatchScore::Own("calls whose arguments are an object")
-        } else {
-            MatchScore::Mismatch
-        };
+    let mut has_calls = false;
+    for call in list(message, "tool_calls") {
+        has_calls = true;
+        if !is_call(&Object::of(call)) {
+            return MatchScore::Mismatch;
+        }
+    }
+    if has_calls {
+        return MatchScore::Own("calls whose arguments are an object");
     }
     if names_tool(message) {
         // Others (Hermes) write both names.
@@ -75,9 +77,13 @@ fn match_score(message: &Object<'_>) -> MatchScore {
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let mut read = chat::message(message)?;
-    let thought = thinking(message).map(|(json, thought)| Part { json, kind: PartKind::Reasoning(thought) });
-    let pictures = images(message).map(|json| Part { json, kind: PartKind::Media(MediaKind::Picture) });
-    let beside = thought.into_iter().chain(pictures).collect();
+    let mut beside = Vec::new();
+    if let Some((json, thought)) = thinking(message) {
+        beside.push(Part { json, kind: PartKind::Reasoning(thought) });
+    }
+    for json in images(message) {
+        beside.push(Part { json, kind: PartKind::Media(MediaKind::Picture) });
+    }
     read.content = with_parts(read.content, message.get("content"), beside);
     Ok(read)
 }
@@ -112,7 +118,8 @@ fn names_tool(message: &Object<'_>) -> bool {
 /// The thinking beside the text of a message: the member and its text.
 fn thinking<'a>(message: &Object<'a>) -> Option<(Json<'a>, Text<'a>)> {
     let json = message.get("thinking")?;
-    json.text().filter(|thought| !thought.is_empty()).map(|thought| (json, thought))
+    let thought = json.text()?;
+    if thought.is_empty() { None } else { Some((json, thought)) }
 }
 
 /// The pictures of a message, in Base64.

@@ -19,6 +19,7 @@ use crate::json::{Items, Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Call, Content, Message, Part, PartKind, RareFields, Role};
 use crate::order::{MessageOrder, OrderRule, ResultPlacement, Spelling, Texts};
+use crate::text::Text;
 use crate::usage::UsageAt;
 
 /// The block types that only this format has.
@@ -142,14 +143,17 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     if read.content.is_empty()
         && read.calls.is_empty()
         && let Some(json) = message.get("refusal")
-        && let Some(refusal) = json.text().filter(|refusal| !refusal.is_empty())
+        && let Some(refusal) = json.text()
+        && !refusal.is_empty()
     {
         beside.push(Part { json, kind: PartKind::Refusal(refusal) });
     }
     for picture in elements(message.get(PICTURES), JsonKind::Object) {
         beside.push(medium_beside(picture, MediaKind::Picture));
     }
-    if let Some(sound) = message.get("audio").filter(|sound| sound.get("data").is_some()) {
+    if let Some(sound) = message.get("audio")
+        && sound.get("data").is_some()
+    {
         beside.push(medium_beside(sound, MediaKind::Sound));
     }
     read.content = with_parts(read.content, message.get("content"), beside);
@@ -270,11 +274,14 @@ fn is_observed(action: &Message<'_>, observation: &Message<'_>) -> bool {
 /// Whether the model is one of Mistral's, by its name or by `"prefix": false`, which only its answers have. The last
 /// answer decides because it is summarized last, so the rest of a conversation is read like the whole.
 fn is_for_mistral(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> bool {
-    let model = envelope.and_then(|envelope| MODEL.iter().find_map(|path| envelope.at(path)?.text()));
-    match model.map(|model| model.decode().to_lowercase()) {
-        Some(model) => MISTRAL.iter().any(|name| model.contains(name)),
-        None => last_answer_denies_prefix(messages),
-    }
+    let Some(model) = envelope.and_then(model_of) else { return last_answer_denies_prefix(messages) };
+    let model = model.decode().to_lowercase();
+    MISTRAL.iter().any(|name| model.contains(name))
+}
+
+/// The name of the model in a request.
+fn model_of<'a>(request: &Object<'a>) -> Option<Text<'a>> {
+    MODEL.iter().find_map(|path| request.at(path)?.text())
 }
 
 /// Whether the last message of the model has `"prefix": false`. A message at the end that the model should continue has

@@ -64,7 +64,12 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-    items::groups(messages.iter().map(|message| message.json))
+    items::groups(items_of(messages))
+}
+
+/// The items that some messages were read from.
+fn items_of<'a>(messages: &[Message<'a>]) -> impl Iterator<Item = Json<'a>> {
+    messages.iter().map(|message| message.json)
 }
 
 fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
@@ -77,18 +82,27 @@ fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
     let messages = &at.transcript.messages;
-    let cutoff = at.cutoff.min(messages.len());
-    let mut near = messages[cutoff..].iter().chain(messages[..cutoff].iter().rev());
-    let neighbour = near.find(|message| message.json.get("role").is_some()).map(|message| message.json);
-    let untyped = neighbour.is_some_and(|neighbour| neighbour.get("type").is_none());
-    let plain = neighbour.and_then(|neighbour| neighbour.get("content")).is_some_and(|said| said.text().is_some());
-    vec![match (untyped, plain) {
-        (true, true) => json!({"role": summary.role.name(), "content": summary.text}),
-        (true, false) => {
-            json!({"role": summary.role.name(), "content": [{"type": "input_text", "text": summary.text}]})
+    let item = match nearest_message(messages, at.cutoff.min(messages.len())) {
+        Some(neighbour) if neighbour.get("type").is_none() => {
+            if neighbour.get_text("content").is_some() {
+                json!({"role": summary.role.name(), "content": summary.text})
+            } else {
+                json!({"role": summary.role.name(), "content": [{"type": "input_text", "text": summary.text}]})
+            }
         }
         _ => items::summary(summary),
-    }]
+    };
+    vec![item]
+}
+
+/// The item with a role that is nearest to the cutoff, with those behind it first.
+fn nearest_message<'a>(messages: &[Message<'a>], cutoff: usize) -> Option<Json<'a>> {
+    for message in messages[cutoff..].iter().chain(messages[..cutoff].iter().rev()) {
+        if message.json.get("role").is_some() {
+            return Some(message.json);
+        }
+    }
+    None
 }
 
 fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
@@ -97,38 +111,57 @@ fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<N
 
 fn refusal(transcript: &Transcript<'_>) -> Option<String> {
     let messages = &transcript.messages;
-    if items::unknown_references(messages.iter().map(|message| message.json)) {
+    if items::unknown_references(items_of(messages)) {
         return Some(
             "it names items that are not in it (item_reference), so the messages to summarize are not there".to_owned(),
         );
     }
-    let all: Vec<Json<'_>> = messages.iter().map(|message| message.json).collect();
+    let all: Vec<Json<'_>> = items_of(messages).collect();
     if let Some(kind) = items::unpaired_type(&all) {
         return Some(format!("an item of the type {kind}, which is not known, has a call_id that no other item has"));
     }
-    let history_key = SERVER_HISTORY.into_iter().find(|key| {
-        let value = transcript.state.and_then(|request| request.get(key));
-        value.is_some_and(|value| value.kind() != JsonKind::Null)
-    })?;
-    // Without orphaned results, these items are independent of the stored history.
-    has_orphans(messages).then(|| {
-        format!("its beginning is kept by the provider ({history_key}), with the calls of results that are here")
-    })
+    let request = transcript.state?;
+    for history_key in SERVER_HISTORY {
+        let is_named = request.get(history_key).is_some_and(|value| value.kind() != JsonKind::Null);
+        // Without orphaned results, these items are independent of the stored history.
+        if is_named && has_orphans(messages) {
+            return Some(format!(
+                "its beginning is kept by the provider ({history_key}), with the calls of results that are here"
+            ));
+        }
+    }
+    None
 }
 
 fn match_envelope(envelope: &Object<'_>) -> EnvelopeScore {
-    let inside = ["body", "request", "response"].map(|key| envelope.get(key).map(Object::of));
-    let items = [envelope].into_iter().chain(inside.iter().flatten()).find_map(|place| {
-        let is_response = || place.get_text("object").is_some_and(|object| object.starts_with("response"));
-        let beside = place.get("messages").is_none();
-        place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
-    });
-    match items.map(|items| (items.kind(), items)) {
-        Some((JsonKind::String, _)) => EnvelopeScore::Sure,
+    let mut items = items_in(envelope);
+    for key in ["body", "request", "response"] {
+        if items.is_none()
+            && let Some(inner) = envelope.get(key)
+        {
+            items = items_in(&Object::of(inner));
+        }
+    }
+    let Some(items) = items else { return EnvelopeScore::Unknown };
+    match items.kind() {
+        JsonKind::String => EnvelopeScore::Sure,
         // Logs of other programs have their messages under the same key.
-        Some((JsonKind::Array, items)) if are_items(items) => EnvelopeScore::Sure,
+        JsonKind::Array if are_items(items) => EnvelopeScore::Sure,
         _ => EnvelopeScore::Unknown,
     }
+}
+
+/// The input of a request, or the output of a response.
+fn items_in<'a>(place: &Object<'a>) -> Option<Json<'a>> {
+    if let Some(input) = place.get("input")
+        && place.get("messages").is_none()
+    {
+        return Some(input);
+    }
+    if !place.get_text("object")?.starts_with("response") {
+        return None;
+    }
+    place.get("output")
 }
 
 /// Whether the elements of a list can be items, and some surely are if others have members of other programs.
@@ -155,14 +188,11 @@ fn order(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrde
     let body = inside.as_ref().or(envelope);
     let model = body.and_then(|body| body.get_text("model"));
     let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
-    let has_server_history = body.is_some_and(|body| {
-        SERVER_HISTORY.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != JsonKind::Null))
-    });
-    let items = || messages.iter().map(|message| message.json);
+    let has_server_history = body.is_some_and(|body| has_any(body, &SERVER_HISTORY));
     let results = if is_deepseek { ResultPlacement::Grouped } else { ResultPlacement::Behind };
     MessageOrder {
-        calls_elsewhere: has_server_history || items::unknown_references(items()),
-        binds_reasoning: items::have_ids(items()),
+        calls_elsewhere: has_server_history || items::unknown_references(items_of(messages)),
+        binds_reasoning: items::have_ids(items_of(messages)),
         call_ids: Spelling::Id(64),
         tool_names: Spelling::Word(64),
         groups_by_thinking: true,
@@ -184,10 +214,8 @@ fn score_of_message(message: &Object<'_>) -> MatchScore {
         JsonKind::Array => {
             for part in said.items() {
                 match part.get_text("type") {
-                    Some(kind) if OWN_PARTS.iter().any(|own| kind.is(own)) => {
-                        score = MatchScore::Own("its content parts")
-                    }
-                    Some(kind) if ["refusal", "input_audio"].iter().any(|shared| kind.is(shared)) => {}
+                    Some(kind) if kind.is_in(&OWN_PARTS) => score = MatchScore::Own("its content parts"),
+                    Some(kind) if kind.is_in(&["refusal", "input_audio"]) => {}
                     // A part that no format knows says nothing for or against this one.
                     kind if part.kind() == JsonKind::Object && is_foreign(part, kind) => {}
                     _ => return MatchScore::Mismatch,
@@ -202,10 +230,21 @@ fn score_of_message(message: &Object<'_>) -> MatchScore {
 /// Whether a result has no call before it.
 fn has_orphans(messages: &[Message<'_>]) -> bool {
     let mut called = HashSet::new();
-    messages.iter().any(|message| {
-        called.extend(message.calls.iter().filter_map(|call| call.id).map(|id| id.decode()));
-        message.results.iter().filter_map(|answer| answer.id).any(|id| !called.contains(&id.decode()))
-    })
+    for message in messages {
+        for call in &message.calls {
+            if let Some(id) = call.id {
+                called.insert(id.decode());
+            }
+        }
+        for result in &*message.results {
+            if let Some(id) = result.id
+                && !called.contains(&id.decode())
+            {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 #[cfg(test)]

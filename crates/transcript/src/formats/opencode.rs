@@ -77,7 +77,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         content: Content::of_parts(read.content.into()),
         calls: read.calls.into(),
         results: read.results.into(),
-        rest: RareFields::of_role(Some(role_name).filter(|_| role == Role::Other)),
+        rest: RareFields::of_role(if role == Role::Other { Some(role_name) } else { None }),
         earlier: is_summary,
         is_boundary: is_summary,
         ..Message::empty(message.json)
@@ -86,8 +86,10 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 
 /// Ties the messages that opencode's own compaction kept to its summary, which stands behind them and is sent first.
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-    let summary = messages.iter().rposition(|message| message.earlier);
-    summary.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
+    match messages.iter().rposition(|message| message.earlier) {
+        Some(summary) if summary > 0 => vec![(0, summary)],
+        _ => Vec::new(),
+    }
 }
 
 fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
@@ -110,11 +112,15 @@ fn match_envelope(envelope: &Object<'_>) -> EnvelopeScore {
 
 /// What was cached is counted beside the input, and reasoning beside the output.
 fn usage(tokens: Json<'_>) -> Option<Usage<'_>> {
-    let count = |path: &[&str]| tokens.at(path).and_then(|count| count.raw().parse::<u64>().ok()).unwrap_or(0);
-    let cached = count(&["cache", "read"]).saturating_add(count(&["cache", "write"]));
-    let reasoning = count(&["reasoning"]);
-    let written = count(&["output"]).saturating_add(reasoning);
-    Usage::possible(count(&["input"]).saturating_add(cached), written, reasoning)
+    let cached = count(tokens, &["cache", "read"]).saturating_add(count(tokens, &["cache", "write"]));
+    let reasoning = count(tokens, &["reasoning"]);
+    let written = count(tokens, &["output"]).saturating_add(reasoning);
+    Usage::possible(count(tokens, &["input"]).saturating_add(cached), written, reasoning)
+}
+
+fn count(tokens: Json<'_>, path: &[&str]) -> u64 {
+    let Some(count) = tokens.at(path) else { return 0 };
+    count.raw().parse().unwrap_or(0)
 }
 
 fn write_text_block(part: Json<'_>, text: &str) -> Option<Value> {
@@ -128,8 +134,8 @@ fn write_text_block(part: Json<'_>, text: &str) -> Option<Value> {
 /// Appends the line to the output of the call with the attachments.
 fn append_line(message: &Message<'_>, line: &str) -> Option<Edit> {
     let list = parts::first_attachments(message)?.span();
-    let holds = |result: &&ResultRef<'_>| result.json.span().contains(&list.start);
-    let output = parts::output(message.results.iter().find(holds)?.json)?;
+    let result = message.results.iter().find(|result| result.json.span().contains(&list.start))?;
+    let output = parts::output(result.json)?;
     let text = output.text()?.decode();
     let text = if text.is_empty() { line.to_owned() } else { format!("{text}\n{line}") };
     Some(Edit { range: output.span(), text: Value::from(text).to_string() })
@@ -137,14 +143,21 @@ fn append_line(message: &Message<'_>, line: &str) -> Option<Edit> {
 
 fn refusal(transcript: &Transcript<'_>) -> Option<String> {
     let revert = transcript.envelope.and_then(|envelope| envelope.at(&["info", "revert"]));
-    if let Some(revert) = revert.filter(|revert| !revert.is_falsy()) {
-        let place = revert.get_text("messageID").map_or_else(String::new, |id| format!(" to {}", id.decode()));
+    if let Some(revert) = revert
+        && !revert.is_falsy()
+    {
+        let place = match revert.get_text("messageID") {
+            Some(id) => format!(" to {}", id.decode()),
+            None => String::new(),
+        };
         return Some(format!(
             "you went back{place}, and opencode forgets what follows at your next message; send one or use /redo, and export again"
         ));
     }
-    sent::is_out_of_order(&transcript.entries_in_order())
-        .then(|| "its messages are not in the order of their times, in which opencode sends them".to_owned())
+    if sent::is_out_of_order(&transcript.entries_in_order()) {
+        return Some("its messages are not in the order of their times, in which opencode sends them".to_owned());
+    }
+    None
 }
 
 impl Session for OpenCode {

@@ -116,13 +116,19 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-    let mut groups = of_one_answer(messages, |message| {
-        message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
-    });
+    let mut groups = of_one_answer(messages, answer_id);
     // A condensation names events before it.
-    let last = messages.iter().rposition(|message| message.is_boundary);
-    groups.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
+    if let Some(last) = messages.iter().rposition(|message| message.is_boundary)
+        && last > 0
+    {
+        groups.push((0, last));
+    }
     groups
+}
+
+/// The id of the model's answer, which each of its actions repeats.
+fn answer_id<'a>(message: &Message<'a>) -> Option<Text<'a>> {
+    message.json.at(&["tool_call_metadata", "model_response", "id"])?.text()
 }
 
 fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
@@ -145,8 +151,9 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     let before = &at.transcript.messages[..at.cutoff.min(at.transcript.messages.len())];
     let removed = (at.removed)();
     let last_removed = before.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
-    let replaced = last_removed.or(before.last()).and_then(|message| action(message.json));
-    copy_member(replaced, "id", &mut event);
+    if let Some(replaced) = last_removed.or(before.last()) {
+        copy_member(action(replaced.json), "id", &mut event);
+    }
     copy_member(neighbour.and_then(action), "timestamp", &mut event);
     event.insert("source".to_owned(), json!("user"));
     event.insert("message".to_owned(), json!(summary.text));
@@ -163,7 +170,9 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
 
 /// Copies a member of another event to a new one.
 fn copy_member(from: Option<Json<'_>>, key: &str, event: &mut Map<String, Value>) {
-    if let Some(value) = from.and_then(|from| from.get(key)) {
+    if let Some(from) = from
+        && let Some(value) = from.get(key)
+    {
         event.insert(key.to_owned(), copied(value));
     }
 }
@@ -218,7 +227,7 @@ impl Session for OpenHands {
 
     fn age(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
         // What a condensation keeps stays before it.
-        is_condensation(&Object::of(summary.json)).then_some(Age::Newer)
+        if is_condensation(&Object::of(summary.json)) { Some(Age::Newer) } else { None }
     }
 }
 
@@ -242,8 +251,11 @@ impl<'a> Forgotten<'a> {
     }
 
     fn has(&self, id: Json<'_>) -> bool {
-        self.ids.contains(id.raw())
-            || id.raw().parse().is_ok_and(|number| self.ranges.iter().any(|range| range.contains(&number)))
+        if self.ids.contains(id.raw()) {
+            return true;
+        }
+        let Ok(number) = id.raw().parse::<u64>() else { return false };
+        self.ranges.iter().any(|range| range.contains(&number))
     }
 }
 
@@ -254,9 +266,13 @@ fn action(message: Json<'_>) -> Option<Json<'_>> {
 
 fn is_event(event: &Object<'_>) -> bool {
     // Other programs write the action and the observation into one object.
-    let has = |key| event.get_text(key).is_some();
-    let is_by_known = event.get_text("source").is_some_and(|source| source.is_in(&SOURCES));
-    has("action") != has("observation") && (is_by_known || !has("source") && event.get("cause").is_some())
+    if event.get_text("action").is_some() == event.get_text("observation").is_some() {
+        return false;
+    }
+    match event.get_text("source") {
+        Some(source) => source.is_in(&SOURCES),
+        None => event.get("cause").is_some(),
+    }
 }
 
 fn is_kind(event: &Object<'_>, kind: &str) -> bool {
@@ -269,7 +285,9 @@ fn denial<'a>(event: &Object<'a>) -> Option<Box<Denial<'a>>> {
     /// How the program's own words begin.
     const PROGRAM: [&str; 3] =
         ["Action has been rejected by the user", "The action has been rejected", "User rejected"];
-    event.get_text("observation").filter(|kind| kind.is("user_rejected"))?;
+    if !event.member_is("observation", "user_rejected") {
+        return None;
+    }
     let said = event.get_text("content").filter(|said| !PROGRAM.iter().any(|opening| said.starts_with(opening)));
     Some(Box::new(Denial::new(said)))
 }
@@ -279,7 +297,8 @@ fn is_condensation(event: &Object<'_>) -> bool {
 }
 
 fn argument<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
-    event.get("args")?.get(key).filter(|value| value.kind() != JsonKind::Null)
+    let value = event.get("args")?.get(key)?;
+    if value.kind() == JsonKind::Null { None } else { Some(value) }
 }
 
 /// The first of these arguments that an event has.
@@ -304,12 +323,15 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
     }
     let mut parts = Vec::new();
     if let Some(thought) = argument(event, "thought")
-        && let Some(text) = thought.text().filter(|text| !text.is_empty())
+        && let Some(text) = thought.text()
+        && !text.is_empty()
     {
         parts.push(Part { json: thought, kind: PartKind::Text(text) });
     }
     let args = event.get("args");
-    parts.extend(args.map(|json| Part { json, kind: PartKind::Call }));
+    if let Some(json) = args {
+        parts.push(Part { json, kind: PartKind::Call });
+    }
     // An editor is one tool for reading and editing: only the action says which.
     let name = if action.is("read") { None } else { event.at(&["tool_call_metadata", "function_name"]) };
     let call = Call {
@@ -342,8 +364,10 @@ fn observation<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
 fn utterance<'a>(json: Json<'a>, event: &Object<'a>, action: Text<'a>) -> Message<'a> {
     let words = first_argument(event, &["content", "summary", "final_thought", "thought", "command"]);
     let words = words.or_else(|| event.get("message"));
-    let pictures = elements(argument(event, "image_urls"), JsonKind::String);
-    let pictures = pictures.map(|json| Part { json, kind: PartKind::Media(MediaKind::Picture) });
+    let mut pictures = Vec::new();
+    for json in elements(argument(event, "image_urls"), JsonKind::String) {
+        pictures.push(Part { json, kind: PartKind::Media(MediaKind::Picture) });
+    }
     let is_condensation = action.is("condensation");
     let role = if action.is("system") {
         Role::System
@@ -354,7 +378,7 @@ fn utterance<'a>(json: Json<'a>, event: &Object<'a>, action: Text<'a>) -> Messag
     };
     Message {
         role,
-        content: with_parts(text_content(words), words, pictures.collect()),
+        content: with_parts(text_content(words), words, pictures),
         earlier: is_condensation,
         is_boundary: is_condensation,
         ..Message::empty(json)

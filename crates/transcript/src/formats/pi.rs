@@ -209,7 +209,9 @@ impl Session for Pi {
                 let Value::Object(line) = result else { continue };
                 let kind = line.shift_remove("type");
                 let rest = std::mem::take(line);
-                line.extend(kind.map(|kind| ("type".to_owned(), kind)));
+                if let Some(kind) = kind {
+                    line.insert("type".to_owned(), kind);
+                }
                 line.insert("id".to_owned(), json!(id));
                 line.insert("parentId".to_owned(), json!(last));
                 line.extend(rest);

@@ -47,9 +47,7 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     if is_response(message).is_none() {
         return MatchScore::Mismatch;
     }
-    let Some(parts) = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array) else {
-        return MatchScore::Mismatch;
-    };
+    let Some(parts) = list_of_parts(message) else { return MatchScore::Mismatch };
     let is_empty = parts.items().next().is_none();
     if is_empty || parts.items().any(|part| part.get_text("part_kind").is_some()) {
         MatchScore::Own("kind and parts")
@@ -58,13 +56,17 @@ fn match_score(message: &Object<'_>) -> MatchScore {
     }
 }
 
+fn list_of_parts<'a>(message: &Object<'a>) -> Option<Json<'a>> {
+    message.get("parts").filter(|parts| parts.kind() == JsonKind::Array)
+}
+
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let json = message.json;
     check_object(json, "an object with parts")?;
     let Some(is_response) = is_response(message) else {
         return Err("is neither of the kind request nor of the kind response".to_owned());
     };
-    let Some(parts) = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array) else {
+    let Some(parts) = list_of_parts(message) else {
         return Err("has no list of parts".to_owned());
     };
     let parts: Vec<Json<'a>> = parts.items().collect();
@@ -92,7 +94,15 @@ fn role_of_request(parts: &[Json<'_>]) -> Role {
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-    of_hosted(messages, |part| is(part, "builtin-tool-call"), |part| is(part, "builtin-tool-return"))
+    of_hosted(messages, is_provider_call, is_provider_return)
+}
+
+fn is_provider_call(part: Json<'_>) -> bool {
+    is(part, "builtin-tool-call")
+}
+
+fn is_provider_return(part: Json<'_>) -> bool {
+    is(part, "builtin-tool-return")
 }
 
 fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
@@ -103,10 +113,13 @@ fn result_output<'a>(_message: &Message<'a>, answer: &ResultRef<'a>) -> Option<C
 
 fn provider_results<'a>(message: &Message<'a>) -> Vec<HostedResult<'a>> {
     let Some(parts) = message.json.get("parts") else { return Vec::new() };
-    parts.items().filter(|part| is(*part, "builtin-tool-return")).filter_map(provider_result).collect()
+    parts.items().filter_map(provider_result).collect()
 }
 
 fn provider_result(part: Json<'_>) -> Option<HostedResult<'_>> {
+    if !is_provider_return(part) {
+        return None;
+    }
     let content = part.get("content")?;
     let is_medium = matches!(text_or_media(content).kind, PartKind::Media(_));
     let shape = if is_medium { OutputShape::Any } else { OutputShape::Texts };
@@ -115,10 +128,7 @@ fn provider_result(part: Json<'_>) -> Option<HostedResult<'_>> {
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
     let messages = &at.transcript.messages;
-    // A request before the cut is older than the kept messages, so its timestamp fits.
-    let cutoff = at.cutoff.min(messages.len());
-    let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
-    let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
+    let request = nearest_request(messages, at.cutoff.min(messages.len()));
     let parts = request.and_then(|request| request.get("parts"));
     let mut part = json!({"content": summary.text});
     if let Some(time) = parts.and_then(|parts| parts.items().find_map(timestamp)) {
@@ -137,8 +147,20 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     vec![message]
 }
 
+/// The request that is nearest to the cut. One before it comes first: it is older than the kept messages, so its timestamp
+/// fits.
+fn nearest_request<'a>(messages: &[Message<'a>], cutoff: usize) -> Option<Json<'a>> {
+    for message in messages[..cutoff].iter().rev().chain(&messages[cutoff..]) {
+        if message.role != Role::Assistant {
+            return Some(message.json);
+        }
+    }
+    None
+}
+
 fn timestamp(json: Json<'_>) -> Option<Value> {
-    json.get_text("timestamp").map(|time| Value::from(time.decode()))
+    let time = json.get_text("timestamp")?;
+    Some(Value::from(time.decode()))
 }
 
 fn write_result(call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<NewResult> {
@@ -238,7 +260,9 @@ fn speech(part: Json<'_>) -> Vec<Part<'_>> {
     if let Some(words) = part.get_text("transcript") {
         parts.push(Part { json: part, kind: PartKind::Text(words) });
     }
-    if let Some(sound) = part.get("audio").filter(|sound| !sound.is_falsy()) {
+    if let Some(sound) = part.get("audio")
+        && !sound.is_falsy()
+    {
         parts.push(text_or_media(sound));
     }
     parts
@@ -272,7 +296,10 @@ fn text_or_media(json: Json<'_>) -> Part<'_> {
             PartKind::Media(MediaKind::of_block(json, kind))
         }
         "cache-point" => PartKind::Other,
-        _ => json.get_text("content").map_or_else(|| readable(json), PartKind::Text),
+        _ => match json.get_text("content") {
+            Some(text) => PartKind::Text(text),
+            None => readable(json),
+        },
     };
     Part { json, kind }
 }

@@ -72,7 +72,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let role = role(message).unwrap_or(Role::Other);
     let value = message.get("value").and_then(|value| Some((value, value.text()?)));
     let (calls, text) = match value {
-        Some((value, text)) if CALLS.iter().any(|name| from.is(name)) => (Some(call(json, value, text)), None),
+        Some((value, text)) if from.is_in(&CALLS) => (Some(call(json, value, text)), None),
         Some((value, text)) if role == Role::Assistant && MARKS.iter().any(|mark| value.raw().contains(mark)) => {
             (Some(Call { name: None, arguments: Arguments::Absent, ..call(json, value, text) }), Some(text))
         }
@@ -83,16 +83,20 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         content: text.map_or_else(Content::empty, Content::Text),
         calls: calls.into_iter().collect(),
         results: if role == Role::Tool { ThinList::from([ResultRef::new(json, None)]) } else { ThinList::default() },
-        rest: RareFields::of_role(Some(from).filter(|_| role == Role::Other)),
+        rest: RareFields::of_role(if role == Role::Other { Some(from) } else { None }),
         ..Message::empty(json)
     })
 }
 
 fn groups(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     // The call of a result is in the previous turn, whatever its content.
-    let is_result = |message: &Message<'_>| message.role == Role::Tool;
-    let behind_another = (1..messages.len()).filter(|&index| is_result(&messages[index]));
-    behind_another.map(|index| (index - 1, index)).collect()
+    let mut groups = Vec::new();
+    for (index, message) in messages.iter().enumerate().skip(1) {
+        if message.role == Role::Tool {
+            groups.push((index - 1, index));
+        }
+    }
+    groups
 }
 
 fn result_output<'a>(message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
@@ -103,8 +107,8 @@ fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> V
     let turns = &at.transcript.messages;
     let (role, usual) =
         if summary.role == SummaryRole::Assistant { (Role::Assistant, "gpt") } else { (Role::User, "human") };
-    let speaks = |message: &&Message<'_>| message.role == role && message.calls.is_empty();
-    let from = turns.iter().find(speaks).and_then(|message| message.json.get_text("from"));
+    let speaker = turns.iter().find(|message| message.role == role && message.calls.is_empty());
+    let from = speaker.and_then(|message| message.json.get_text("from"));
     let from = from.unwrap_or_else(|| Text::plain(usual));
     vec![if begins_with("value", at.neighbour()) {
         json!({"value": summary.text, "from": from.decode()})

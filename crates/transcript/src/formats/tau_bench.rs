@@ -12,7 +12,7 @@ use crate::format::{
 use crate::formats::shared::blocks::{common_block, content};
 use crate::formats::shared::chat;
 use crate::formats::shared::fields::{id, list, non_null};
-use crate::json::{Json, JsonKind, Object};
+use crate::json::{JsonKind, Object};
 use crate::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::outputs::CallOutput;
 use crate::thin_list::ThinList;
@@ -48,14 +48,20 @@ fn match_score(message: &Object<'_>) -> MatchScore {
 
 fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let mut read = chat::message(message)?;
-    for call in read.calls.iter_mut().filter(|call| call.json.get("function").is_none()) {
-        call.arguments = Arguments::of(call.json.get("arguments"));
+    for call in read.calls.iter_mut() {
+        if call.json.get("function").is_none() {
+            call.arguments = Arguments::of(call.json.get("arguments"));
+        }
     }
-    let several: Vec<Json<'a>> = message.get("tool_messages").into_iter().flat_map(|list| list.items()).collect();
-    if !several.is_empty() {
-        read.results = several.iter().map(|result| ResultRef::new(*result, id(result.get("id")))).collect();
-        let part = |json: Json<'a>| Part { json, kind: PartKind::Result(content(json.get("content"), common_block)) };
-        read.content = Content::Parts(several.into_iter().map(part).collect());
+    let mut results = Vec::new();
+    let mut parts = Vec::new();
+    for json in list(message, "tool_messages") {
+        results.push(ResultRef::new(json, id(json.get("id"))));
+        parts.push(Part { json, kind: PartKind::Result(content(json.get("content"), common_block)) });
+    }
+    if !parts.is_empty() {
+        read.results = results.into();
+        read.content = Content::Parts(parts.into());
     } else if read.role == Role::Tool && message.get("tool_call_id").is_none() {
         read.results = ThinList::from([ResultRef::new(message.json, id(message.get("id")))]);
     }
@@ -65,7 +71,7 @@ fn read<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 fn result_output<'a>(message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
     let failed = answer.json.member_is_true("error");
     let holder = if answer.json.kind() == JsonKind::Object { answer.json } else { message.json };
-    CallOutput::in_content(holder, "text").map(|output| output.with_failure(failed))
+    Some(CallOutput::in_content(holder, "text")?.with_failure(failed))
 }
 
 fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {

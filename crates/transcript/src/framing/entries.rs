@@ -19,10 +19,13 @@ impl<'a> List<'a> {
         if let Some(named) = from {
             return self.read_named(source, named);
         }
-        let format = detect::format(self.envelope, &self.values).map_err(|problem| match problem {
-            detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous { line: self.line, ambiguity },
-            detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
-        })?;
+        let format = match detect::format(self.envelope, &self.values) {
+            Ok(format) => format,
+            Err(detect::Problem::Ambiguous(ambiguity)) => {
+                return Err(ReadError::Ambiguous { line: self.line, ambiguity });
+            }
+            Err(detect::Problem::Unknown { message, found }) => return Err(no_transcript(source, message, found)),
+        };
         let transcript = self.read_as(source, format)?;
         let is_known =
             |message: Json<'_>, start: usize| !detect::formats_that_know(message, start, format.name).is_empty();
@@ -35,8 +38,7 @@ impl<'a> List<'a> {
     /// Reads a list in the format that the user named. The error names another format if that reads the list.
     fn read_named(&self, source: &'a str, named: &'static Format) -> Result<Transcript<'a>, ReadError> {
         let read = self.read_as(source, named);
-        let own = || detect::format(self.envelope, &self.values).ok().filter(|own| own.name != named.name);
-        let Some(own) = own().and_then(|own| self.read_as(source, own).ok()) else { return read };
+        let Some(own) = self.read_as_other(source, named) else { return read };
         match read {
             Ok(transcript) => {
                 Self::check_named(&transcript, &own)?;
@@ -55,6 +57,12 @@ impl<'a> List<'a> {
             }
             error => error,
         }
+    }
+
+    /// Reads a list in the format that its messages show, if that is another one than the named one.
+    fn read_as_other(&self, source: &'a str, named: &'static Format) -> Option<Transcript<'a>> {
+        let own = detect::format(self.envelope, &self.values).ok()?;
+        if own.name == named.name { None } else { self.read_as(source, own).ok() }
     }
 
     pub(super) fn read_as(&self, source: &'a str, format: &'static Format) -> Result<Transcript<'a>, ReadError> {
@@ -87,7 +95,10 @@ impl<'a> List<'a> {
         let mut read = Entries::default();
         let has_edits = entries.iter().any(|entry| matches!(entry, EntryKind::Edited { .. }));
         let values: Vec<Json<'a>> = if has_edits { self.values.clone().collect() } else { Vec::new() };
-        let summarized = self.state.and_then(SummarizationEvent::of).map_or(0, |event| event.messages);
+        let summarized = match self.state.and_then(SummarizationEvent::of) {
+            Some(event) => event.messages,
+            None => 0,
+        };
         for (index, json) in self.values.clone().enumerate() {
             match (entries.get(index), unsent.and_then(|unsent| unsent.stays_with(index))) {
                 _ if index < summarized => read.add_note(json, Retention::Obsolete),
@@ -135,7 +146,11 @@ impl<'a> List<'a> {
         let mut groups = format.groups_of(&messages);
         groups.extend(tied);
         let known: HashSet<(usize, usize)> = groups.iter().copied().collect();
-        groups.extend(unknown_pairs::groups(&messages).into_iter().filter(|pair| !known.contains(pair)));
+        for pair in unknown_pairs::groups(&messages) {
+            if !known.contains(&pair) {
+                groups.push(pair);
+            }
+        }
         Ok(Transcript {
             source,
             format,
@@ -160,34 +175,39 @@ impl<'a> List<'a> {
     /// Rejects values of which none belongs to the format. A file of another program is not a session without messages,
     /// even if the user named the format.
     fn check_not_foreign(&self, source: &str, format: &Format) -> Result<(), ReadError> {
-        let is_foreign = |value: Json<'a>| {
+        let Some(first) = self.values.clone().next() else { return Ok(()) };
+        for value in self.values.clone() {
             let score = format.match_score(&Object::of(value));
-            matches!(score, MatchScore::Mismatch | MatchScore::Skipped)
-        };
-        match self.values.clone().next() {
-            Some(first) if self.values.clone().all(is_foreign) => {
-                Err(no_transcript(source, first, format!("as {}, nothing in it is a message", format.name)))
+            if !matches!(score, MatchScore::Mismatch | MatchScore::Skipped) {
+                return Ok(());
             }
-            _ => Ok(()),
         }
+        Err(no_transcript(source, first, format!("as {}, nothing in it is a message", format.name)))
     }
 
     /// Rejects a format that the user named where it does not see a call and its result that the messages' own format
     /// sees: a cut could split them.
     fn check_named(named: &Transcript<'a>, own: &Transcript<'a>) -> Result<(), ReadError> {
-        let start = |transcript: &Transcript<'a>, index: usize| transcript.messages[index].span().start;
-        let places = |transcript: &Transcript<'a>| -> HashSet<(usize, usize)> {
-            let pairs = transcript.pairing.pairs.iter();
-            pairs.map(|(call, result)| (start(transcript, *call), start(transcript, *result))).collect()
-        };
-        let seen = places(named);
-        let lost =
-            own.pairing.pairs.iter().find(|(call, result)| !seen.contains(&(start(own, *call), start(own, *result))));
-        let Some((call, result)) = lost else { return Ok(()) };
-        let (line, column) = position(named.source, own.messages[*result].json);
-        let found = format!("message {result} has the result of a call in message {call}, and that call is not seen");
-        Err(ReadError::OtherFormat { line, column, named: named.format.name, found, own: own.format.name })
+        let mut seen = HashSet::new();
+        for (call, result) in &named.pairing.pairs {
+            seen.insert((start_of(named, *call), start_of(named, *result)));
+        }
+        for (call, result) in &own.pairing.pairs {
+            if seen.contains(&(start_of(own, *call), start_of(own, *result))) {
+                continue;
+            }
+            let (line, column) = position(named.source, own.messages[*result].json);
+            let found =
+                format!("message {result} has the result of a call in message {call}, and that call is not seen");
+            return Err(ReadError::OtherFormat { line, column, named: named.format.name, found, own: own.format.name });
+        }
+        Ok(())
     }
+}
+
+/// The place in the source where a message begins.
+fn start_of(transcript: &Transcript<'_>, message: usize) -> usize {
+    transcript.messages[message].span().start
 }
 
 /// The entries of a list, as far as they are read.
@@ -225,7 +245,10 @@ impl<'a> Entries<'a> {
         if 2 * self.unknown < all || self.unknown < all && self.has_summary() {
             return Ok(());
         }
-        self.first_unknown.take().map_or(Ok(()), Err)
+        match self.first_unknown.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 
     /// Whether a summary of ours may be among the messages. Behind one, nothing else than unknown messages may be left.
@@ -236,7 +259,9 @@ impl<'a> Entries<'a> {
     fn add_message(&mut self, message: Message<'a>) {
         let index = self.messages.len();
         self.indices.push(Some(index));
-        self.compactions.extend(message.compaction().map(|_| index));
+        if message.compaction().is_some() {
+            self.compactions.push(index);
+        }
         self.messages.push(message);
         self.pairs.advance_to(&self.messages, index, drop);
     }
@@ -244,21 +269,37 @@ impl<'a> Entries<'a> {
     /// Ties what is left of a message, or the message before it where nothing is, to the summary without which all of it
     /// would be sent.
     fn tie(&mut self, rest: &Rest) {
-        let last = self.messages.len().checked_sub(usize::from(rest.is_empty));
-        self.tied.extend(last.map(|last| (rest.of, last)));
+        if let Some(last) = self.messages.len().checked_sub(usize::from(rest.is_empty)) {
+            self.tied.push((rest.of, last));
+        }
     }
 
     /// Replaces the entry that a note is kept with by the index of its message. Returns the messages that stay together.
     fn refer_to_messages(&mut self) -> Vec<(usize, usize)> {
-        let message = |entry: usize| self.indices.get(entry).copied().flatten();
         for note in &mut self.notes {
             note.retention = match note.retention {
-                Retention::With(entry) => message(entry).map_or(Retention::WithPrevious, Retention::With),
-                Retention::Replaced(entry) => message(entry).map_or(Retention::WithPrevious, Retention::Replaced),
+                Retention::With(entry) => {
+                    message_of(&self.indices, entry).map_or(Retention::WithPrevious, Retention::With)
+                }
+                Retention::Replaced(entry) => {
+                    message_of(&self.indices, entry).map_or(Retention::WithPrevious, Retention::Replaced)
+                }
                 other => other,
             };
         }
-        let tied = self.tied.iter().filter_map(|(first, last)| Some((message(*first)?, *last)));
-        tied.filter(|(first, last)| first < last).collect()
+        let mut tied = Vec::new();
+        for &(entry, last) in &self.tied {
+            if let Some(first) = message_of(&self.indices, entry)
+                && first < last
+            {
+                tied.push((first, last));
+            }
+        }
+        tied
     }
+}
+
+/// The index of the message of an entry, if it has one.
+fn message_of(indices: &[Option<usize>], entry: usize) -> Option<usize> {
+    *indices.get(entry)?
 }

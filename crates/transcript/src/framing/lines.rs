@@ -30,8 +30,12 @@ fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
 fn is_session<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
     let first = values.find(|value| value.kind() == JsonKind::Object && lines_of(*value).is_some());
     let Some(first) = first.map(Object::of) else { return false };
-    let mut sessions = FORMATS.iter().filter(|format| format.on_broken_line.is_some());
-    sessions.any(|format| format.match_score(&first).is_message())
+    for format in FORMATS {
+        if format.on_broken_line.is_some() && format.match_score(&first).is_message() {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a value is neither an object nor a list of messages or of conversations.
@@ -54,7 +58,7 @@ fn lines_of(object: Json<'_>) -> Option<Lines> {
         return Some(Lines::Messages);
     }
     let mut list = List::in_object(object, None)?;
-    list.values.any(is_message).then_some(Lines::Conversations)
+    if list.values.any(is_message) { Some(Lines::Conversations) } else { None }
 }
 
 fn is_envelope(value: Json<'_>) -> bool {
@@ -63,12 +67,16 @@ fn is_envelope(value: Json<'_>) -> bool {
 
 /// Whether a file that begins with an object holds the entries of one conversation, one a line, and not a conversation
 /// a line. The first value that is either decides.
-fn are_messages<'a>(values: impl Iterator<Item = Json<'a>> + Clone, from: Option<&'static Format>) -> bool {
-    let decided =
-        values.clone().find_map(|value| if value.kind() == JsonKind::Object { lines_of(value) } else { None });
+fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>> + Clone, from: Option<&'static Format>) -> bool {
+    for value in values.clone() {
+        if value.kind() == JsonKind::Object
+            && let Some(lines) = lines_of(value)
+        {
+            return lines == Lines::Messages;
+        }
+    }
     // Of an empty envelope, the named format does not make a line.
-    let is_named = || from.is_some_and(|format| format.on_broken_line.is_some()) && !values.clone().any(is_envelope);
-    decided.map_or_else(is_named, |lines| lines == Lines::Messages)
+    from.is_some_and(|format| format.on_broken_line.is_some()) && !values.any(is_envelope)
 }
 
 /// Detects how to read the lines of a file from one line; `None` if it could be either.
@@ -87,9 +95,12 @@ pub fn detect_lines(line: &str) -> Option<Lines> {
 /// Detects how to read the lines of a file that begins with a list from a later line: the list is a conversation unless the
 /// line is one of a session, whose agent skips lists. `None` if it could be either.
 pub fn detect_lines_behind_list(line: &str) -> Option<Lines> {
-    let source = Source::of(line).ok();
-    let object = source.as_ref().and_then(|source| source.first()).filter(|first| first.kind() == JsonKind::Object);
-    let Some(object) = object else { return Some(Lines::Conversations) };
-    let lines = lines_of(object)?;
-    Some(if is_session(std::iter::once(object)) { lines } else { Lines::Conversations })
+    let Ok(source) = Source::of(line) else { return Some(Lines::Conversations) };
+    match source.first() {
+        Some(object) if object.kind() == JsonKind::Object => {
+            let lines = lines_of(object)?;
+            Some(if is_session(std::iter::once(object)) { lines } else { Lines::Conversations })
+        }
+        _ => Some(Lines::Conversations),
+    }
 }

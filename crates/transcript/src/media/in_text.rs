@@ -50,7 +50,6 @@ pub(super) fn has_run(text: &str) -> bool {
     let mut at = LEAST_TYPED - 1;
     while at < bytes.len() {
         if is_digit(bytes[at]) || bytes[at] == b'\\' {
-            let is_inside = |byte: &&u8| is_digit(**byte) || **byte == b'\\';
             let before = bytes[..at].iter().rev().take_while(is_inside).count();
             let behind = bytes[at..].iter().take(LEAST_TYPED).take_while(is_inside).count();
             if before + behind >= LEAST_TYPED {
@@ -60,6 +59,11 @@ pub(super) fn has_run(text: &str) -> bool {
         at += LEAST_TYPED;
     }
     false
+}
+
+/// Whether a byte can be inside of a run, as a digit or in the spelling of a line end or a slash.
+fn is_inside(byte: &&u8) -> bool {
+    is_digit(**byte) || **byte == b'\\'
 }
 
 /// The text with a few words in place of the data of media in it.
@@ -86,17 +90,21 @@ pub fn replace_data(text: &str, words: impl Fn(&Medium<'_>) -> String) -> Cow<'_
 
 /// The data URLs in a text.
 fn data_urls(bytes: &[u8]) -> Vec<Range<usize>> {
-    const MARK: &[u8] = b";base64,";
+    memmem::find_iter(bytes, URL_MARK).filter_map(|mark| data_url_around(bytes, mark)).collect()
+}
+
+/// What stands between the type and the data in a data URL.
+const URL_MARK: &[u8] = b";base64,";
+
+/// The data URL that has its mark at a place.
+fn data_url_around(bytes: &[u8], mark: usize) -> Option<Range<usize>> {
     const LONGEST_TYPE: usize = 120;
-    let of_mark = |at: usize| {
-        let before = &bytes[at.saturating_sub(LONGEST_TYPE)..at];
-        let header = &before[memmem::rfind(before, b"data:")?..];
-        let is_type = header.iter().all(|byte| byte.is_ascii_alphanumeric() || b":/.+-;=_\\".contains(byte));
-        let start = at + MARK.len();
-        let end = run_end(bytes, start);
-        (is_type && end - start >= LEAST_TYPED).then_some(at - header.len()..end)
-    };
-    memmem::find_iter(bytes, MARK).filter_map(of_mark).collect()
+    let before = &bytes[mark.saturating_sub(LONGEST_TYPE)..mark];
+    let header = &before[memmem::rfind(before, b"data:")?..];
+    let is_type = header.iter().all(|byte| byte.is_ascii_alphanumeric() || b":/.+-;=_\\".contains(byte));
+    let start = mark + URL_MARK.len();
+    let end = run_end(bytes, start);
+    if is_type && end - start >= LEAST_TYPED { Some(mark - header.len()..end) } else { None }
 }
 
 fn is_digit(byte: u8) -> bool {
@@ -105,8 +113,13 @@ fn is_digit(byte: u8) -> bool {
 
 /// The length of a line end here, as a text or JSON spells it; 0 if there is none.
 fn line_end(bytes: &[u8]) -> usize {
-    let ends: [&[u8]; 4] = [b"\r\n", b"\n", b"\\r\\n", b"\\n"];
-    ends.iter().find(|end| bytes.starts_with(end)).map_or(0, |end| end.len())
+    const ENDS: [&[u8]; 4] = [b"\r\n", b"\n", b"\\r\\n", b"\\n"];
+    for end in ENDS {
+        if bytes.starts_with(end) {
+            return end.len();
+        }
+    }
+    0
 }
 
 /// The end of the run that begins here.
@@ -136,6 +149,11 @@ fn is_line(bytes: &[u8]) -> bool {
     digits == *LINES.start() || digits > 0 && is_end
 }
 
+/// The digits on the last line, as far as they are counted.
+fn last_line(bytes: &[u8]) -> usize {
+    bytes.iter().rev().take(LINES.end() + 1).take_while(|byte| is_digit(**byte)).count()
+}
+
 /// The start of the run that has a byte here, at `floor` at the earliest.
 fn run_start(bytes: &[u8], from: usize, floor: usize) -> usize {
     let mut at = from;
@@ -150,11 +168,7 @@ fn run_start(bytes: &[u8], from: usize, floor: usize) -> usize {
             byte if is_digit(*byte) && *byte != b'=' => (at - 1, false),
             _ => return at,
         };
-        let line = || {
-            let line = bytes[floor..before].iter().rev().take(LINES.end() + 1);
-            line.take_while(|byte| is_digit(**byte)).count()
-        };
-        if is_line_end && !LINES.contains(&line()) {
+        if is_line_end && !LINES.contains(&last_line(&bytes[floor..before])) {
             return if *byte == b'\\' { at + 1 } else { at };
         }
         at = before;

@@ -77,7 +77,10 @@ fn moved_signature<'a>(message: &Message<'a>, call: &Call<'_>) -> Option<Text<'a
 
 fn collect<'a>(object: Json<'a>, depth: usize, found: &mut Vec<Text<'a>>) {
     let kind = ["type", "part_kind"].iter().find_map(|key| object.get_text(key));
-    let kind = kind.map_or(Cow::Borrowed(""), |kind| kind.decode());
+    let kind = match kind {
+        Some(kind) => kind.decode(),
+        None => Cow::Borrowed(""),
+    };
     if depth == 0 || is_other(&kind) {
         return;
     }

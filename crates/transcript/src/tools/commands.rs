@@ -105,10 +105,16 @@ fn shown_lines(command: &SimpleCommand<'_>) -> Extent {
         "sed" => command.operands().next().and_then(printed_lines),
         _ => None,
     };
-    lines.unwrap_or_else(|| {
-        let counts = arguments.iter().filter(|word| word.starts_with('-') || word.parse::<u64>().is_ok());
-        Extent::Excerpt(counts.map(|word| &**word).collect::<Vec<_>>().join(" "))
-    })
+    if let Some(lines) = lines {
+        return lines;
+    }
+    let mut counts = Vec::new();
+    for word in arguments {
+        if word.starts_with('-') || word.parse::<u64>().is_ok() {
+            counts.push(&**word);
+        }
+    }
+    Extent::Excerpt(counts.join(" "))
 }
 
 /// The lines that `head` prints with these arguments: 10 unless they have a number.
@@ -155,7 +161,10 @@ fn changes(command: &SimpleCommand<'_>, text: &str) -> Vec<Change> {
     // With these, a patch is not applied as it stands.
     const UNAPPLIED: [&str; 6] = ["--check", "--dry-run", "--stat", "--numstat", "-R", "--reverse"];
     let (name, operands) = program(command, &[]);
-    let mut found: Vec<Change> = command.outputs.iter().map(|output| Change::new(Changed, &output.path)).collect();
+    let mut found = Vec::new();
+    for output in &command.outputs {
+        found.push(Change::new(Changed, &output.path));
+    }
     if name.starts_with("git ") && has_any(command, &["-n", "--dry-run"]) {
         return found;
     }
@@ -240,8 +249,12 @@ fn program<'s>(command: &'s SimpleCommand<'_>, flags: &[&str]) -> (String, Vec<&
 
 /// Whether a flag makes a program change its files in place.
 fn is_in_place(word: &str) -> bool {
-    let flags = word.strip_prefix('-').and_then(|flags| flags.split(['.', '=']).next()).unwrap_or("");
-    word.starts_with("--in-place") || !flags.starts_with(['-', 'I', 'M']) && flags.contains('i')
+    if word.starts_with("--in-place") {
+        return true;
+    }
+    let Some(flags) = word.strip_prefix('-') else { return false };
+    let flags = flags.split(['.', '=']).next().unwrap_or_default();
+    !flags.starts_with(['-', 'I', 'M']) && flags.contains('i')
 }
 
 /// What a program copies or moves. Into a folder, a file keeps its name.
@@ -268,17 +281,19 @@ fn copies(command: &SimpleCommand<'_>) -> Vec<Change> {
 
 /// The folder that a flag of a program names as the target.
 fn target_folder<'s>(command: &'s SimpleCommand<'_>) -> Option<&'s str> {
-    const LONG: &str = "--target-directory";
     for word in &command.words {
-        if let Some(folder) = word.strip_prefix(LONG).and_then(|rest| rest.strip_prefix('=')) {
+        if let Some(folder) = word.strip_prefix("--target-directory=") {
             return Some(folder);
         }
     }
-    let at = command
-        .words
-        .iter()
-        .position(|word| *word == LONG || word.ends_with('t') && word.starts_with('-') && !word.starts_with("--"))?;
-    command.words.get(at + 1).map(|folder| &**folder)
+    let flag = command.words.iter().position(|word| is_target_flag(word))?;
+    let folder = command.words.get(flag + 1)?;
+    Some(folder)
+}
+
+/// Whether the word behind a flag is the folder into which a program copies: `-t`, also behind other letters.
+fn is_target_flag(word: &str) -> bool {
+    word == "--target-directory" || word.ends_with('t') && word.starts_with('-') && !word.starts_with("--")
 }
 
 /// The files of a patch in a command, as `diff` writes them.

@@ -96,7 +96,10 @@ fn purpose_of_pipeline(pipeline: &[SimpleCommand<'_>]) -> Purpose {
     const CHECKS: &str = "test|tests|pytest|unittest|build|check|lint|clippy|make|tsc|eslint|ruff|mypy|tox|jest|vitest|mvn|gradle|ctest|rspec|compile|typecheck|flake8";
     const SCRIPTS: [&str; 6] = ["python", "node", "ruby", "perl", "php", "./"];
     let first = &pipeline[0];
-    let program = first.words.first().map_or("cd", |program| &**program);
+    let program = match first.words.first() {
+        Some(program) => &**program,
+        None => "cd",
+    };
     let verb = first.operands().find(|word| !word.contains('=')).unwrap_or("");
     // What was installed is seen by what runs.
     let shows = is_in(program, SHOWS)
@@ -143,7 +146,10 @@ fn has_effect(command: &SimpleCommand<'_>, program: &str, verb: &str) -> bool {
     ];
     const RUNNERS: &str = "npx|bunx|pnpx|uvx|sudo";
     let runs = usize::from(is_in(program, RUNNERS));
-    let program = command.words.get(runs).map_or(program, |program| &**program);
+    let program = match command.words.get(runs) {
+        Some(program) => &**program,
+        None => program,
+    };
     let arguments = command.words.get(1 + runs..).unwrap_or_default();
     if program == "git" {
         return verb == "push";
@@ -162,6 +168,12 @@ fn has_effect(command: &SimpleCommand<'_>, program: &str, verb: &str) -> bool {
 /// Whether these arguments of a program make a request with data, and not one that only gets something.
 fn sends_data(arguments: &[Cow<'_, str>]) -> bool {
     const FLAGS: [&str; 5] = ["-d", "--data", "--json", "-F", "--form"];
-    let has_data = arguments.iter().any(|word| FLAGS.contains(&&**word) || word.starts_with("--data"));
-    has_data && !arguments.iter().any(|word| matches!(&**word, "-G" | "--get"))
+    let mut has_data = false;
+    for word in arguments {
+        if matches!(&**word, "-G" | "--get") {
+            return false;
+        }
+        has_data |= FLAGS.contains(&&**word) || word.starts_with("--data");
+    }
+    has_data
 }

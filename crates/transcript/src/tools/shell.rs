@@ -48,7 +48,10 @@ pub struct SimpleCommand<'c> {
 impl SimpleCommand<'_> {
     /// The program without its folder.
     pub fn name(&self) -> &str {
-        self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+        match self.words.first() {
+            Some(program) => program.rsplit('/').next().unwrap_or(program),
+            None => "",
+        }
     }
 
     /// The arguments that are not flags.
@@ -67,8 +70,7 @@ impl SimpleCommand<'_> {
 
     /// The script that it hands to a shell, which another program can start: `timeout 9 bash -lc "make | tail"`.
     pub(super) fn script(&self) -> Option<&str> {
-        let is_shell = |word: &str| ["bash", "sh", "zsh"].iter().any(|shell| word.rsplit('/').next() == Some(shell));
-        let at = self.words.iter().position(|word| is_shell(word))?;
+        let at = self.words.iter().position(|word| is_shell_program(word))?;
         let flag = self.words[at..].iter().position(|word| word.starts_with('-') && word.ends_with('c'))?;
         self.words.get(at + flag + 1).map(|script| &**script)
     }
@@ -81,13 +83,21 @@ impl SimpleCommand<'_> {
     fn next_folder(&self, from: Option<&Rc<str>>) -> Option<Rc<str>> {
         /// The longest path that systems take, in bytes. Each file of a command has that of its folder.
         const LONGEST: usize = 4_096;
-        let to = self.operands().next().filter(|to| is_file_name(to))?;
+        let to = self.operands().next()?;
+        if !is_file_name(to) {
+            return None;
+        }
         let to = match from {
             Some(from) if !is_absolute(to) => format!("{from}/{to}"),
             _ => to.to_owned(),
         };
-        Some(to).filter(|to| to.len() <= LONGEST).map(Rc::from)
+        if to.len() <= LONGEST { Some(Rc::from(to)) } else { None }
     }
+}
+
+/// Whether a word is a shell, in whatever folder.
+fn is_shell_program(word: &str) -> bool {
+    matches!(word.rsplit('/').next(), Some("bash" | "sh" | "zsh"))
 }
 
 /// Whether a word is the name of one file, not of a device, as far as is known without running anything.
@@ -300,8 +310,10 @@ impl<'c> Reader<'c> {
     fn skip_past(&mut self, end: &str) {
         const NEAR: usize = 4_096;
         let rest = self.rest().as_bytes();
-        let found = memchr::memmem::find(&rest[..rest.len().min(NEAR)], end.as_bytes());
-        self.at += found.map_or(1, |at| at + end.len());
+        self.at += match memchr::memmem::find(&rest[..rest.len().min(NEAR)], end.as_bytes()) {
+            Some(at) => at + end.len(),
+            None => 1,
+        };
     }
 
     /// Goes to the end of a `$(…)`, which has quotes and here-documents of its own.
@@ -322,7 +334,9 @@ impl<'c> Reader<'c> {
     fn end(&mut self, operator: Operator) {
         if self.command.is_empty() {
             // It stands behind a group, or at the end of a line behind an operator.
-            if let Some(last) = self.found.last_mut().filter(|_| operator != Operator::Then) {
+            if operator != Operator::Then
+                && let Some(last) = self.found.last_mut()
+            {
                 (last.after, self.command.before) = (operator, operator);
             }
             return;
@@ -340,11 +354,13 @@ impl<'c> Reader<'c> {
 
     /// Reads the here-documents of the line before, and the new lines of SWE-agent's `edit 3:5`.
     fn read_here_documents(&mut self) {
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        if let Some(last) = self.found.last().filter(|last| last.here.is_none())
+        if let Some(last) = self.found.last()
+            && last.here.is_none()
             && let [edit, lines] = last.words.as_slice()
             && edit == "edit"
-            && lines.split_once(':').is_some_and(|(first, last)| is_number(first) && is_number(last))
+            && let Some((first_line, last_line)) = lines.split_once(':')
+            && is_number(first_line)
+            && is_number(last_line)
         {
             self.here.push((self.found.len() - 1, "end_of_edit".into()));
         }
@@ -353,7 +369,10 @@ impl<'c> Reader<'c> {
             let lines = self.rest().split_inclusive('\n').take_while(|line| line.trim() != mark);
             let end = start + lines.map(str::len).sum::<usize>();
             let text = &self.text[start..end];
-            self.at = end + self.text[end..].find('\n').map_or(self.text.len() - end, |line| line + 1);
+            self.at = match self.text[end..].find('\n') {
+                Some(line_end) => end + line_end + 1,
+                None => self.text.len(),
+            };
             if let Some(command) = self.found.get_mut(command) {
                 command.here = Some(text.strip_suffix('\n').unwrap_or(text));
             }
@@ -361,9 +380,18 @@ impl<'c> Reader<'c> {
     }
 }
 
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// The length of a backslash with the line end that it takes away.
 fn continuation(text: &str) -> Option<usize> {
-    ["\\\n", "\\\r\n"].iter().find(|end| text.starts_with(**end)).map(|end| end.len())
+    for end in ["\\\n", "\\\r\n"] {
+        if text.starts_with(end) {
+            return Some(end.len());
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::formats::ai_sdk::part;
+use crate::formats::shared::fields::elements_of;
 use crate::json::{Json, JsonKind, Object};
 use crate::message::{Content, Part, PartKind, ResultRef};
 use crate::outputs::{CallOutput, OutputShape};
@@ -36,8 +37,10 @@ pub(super) fn output_in(json: Json<'_>, shape: OutputShape) -> Option<CallOutput
 
 /// The value of a typed output, or the output.
 pub(super) fn value_of(output: Json<'_>) -> Json<'_> {
-    let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| output.member_is("type", kind)));
-    typed.unwrap_or(output)
+    match (output.get("value"), output.get_text("type")) {
+        (Some(value), Some(kind)) if kind.is_in(&OUTPUTS) => value,
+        _ => output,
+    }
 }
 
 /// Whether an output of a model message is an object without a value of a known type. The AI SDK takes no text beside the
@@ -77,8 +80,10 @@ pub(super) fn tool_output(output: Json<'_>) -> Content<'_> {
 pub(super) fn add_duplicates<'a>(message: &Object<'a>, results: &mut [ResultRef<'a>]) {
     let own: HashSet<usize> = results.iter().map(|result| result.json.span().start).collect();
     let mut copies: HashMap<_, Vec<Json<'a>>> = HashMap::new();
-    for copy in legacy_calls(message.json).filter(|copy| !own.contains(&copy.span().start)) {
-        copies.entry(copy.get_text("toolCallId").map(|id| id.decode())).or_default().push(copy);
+    for copy in legacy_calls(message.json) {
+        if !own.contains(&copy.span().start) {
+            copies.entry(copy.get_text("toolCallId").map(|id| id.decode())).or_default().push(copy);
+        }
     }
     // Of results with one id, the first has the copies.
     for result in results {
@@ -88,5 +93,5 @@ pub(super) fn add_duplicates<'a>(message: &Object<'a>, results: &mut [ResultRef<
 
 /// The calls that version 4 has beside the parts.
 pub(super) fn legacy_calls(message: Json<'_>) -> impl Iterator<Item = Json<'_>> {
-    message.get("toolInvocations").into_iter().flat_map(|calls| calls.items())
+    elements_of(message, "toolInvocations")
 }

@@ -47,13 +47,21 @@ const NEVER_RENDERED: [&str; 3] = ["message_pdf_reads", "poll_events", "project_
 pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
     let kind = line.get_text("type")?;
     if kind.is("system") {
-        let subtype = line.get_text("subtype").filter(|subtype| subtype.is("local_command"))?;
-        let text = line.get_text("content").filter(|text| !text.is_empty())?;
+        let subtype = line.get_text("subtype")?;
+        let text = line.get_text("content")?;
+        if !subtype.is("local_command") || text.is_empty() {
+            return None;
+        }
         return Some(by_program(line, subtype, Content::Text(text)));
     }
-    let attachment = Object::of(line.get("attachment").filter(|_| kind.is("attachment"))?);
+    if !kind.is("attachment") {
+        return None;
+    }
+    let attachment = Object::of(line.get("attachment")?);
     let kind = attachment.get_text("type")?;
-    if let Some(content) = rendered(line).filter(|_| !kind.is_in(&NEVER_RENDERED)) {
+    if !kind.is_in(&NEVER_RENDERED)
+        && let Some(content) = rendered(line)
+    {
         return Some(as_rendered(line, &attachment, kind, content));
     }
     if kind.is_in(NOT_SENT) || kind.is("hook_success") && !is_sent_hook(&attachment) {
@@ -61,12 +69,20 @@ pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
     }
     let mut parts = Vec::new();
     if kind.is(ASYNC_HOOK) {
-        let said = SAID_BY_HOOK.iter().filter_map(|path| attachment.at(path));
-        said.filter(|said| said.kind() == JsonKind::String && !said.is_falsy())
-            .for_each(|said| collect(said, &mut parts));
-        return (!parts.is_empty()).then(|| by_program(line, kind, Content::of_parts(parts.into())));
+        for path in SAID_BY_HOOK {
+            if let Some(said) = attachment.at(path)
+                && said.kind() == JsonKind::String
+                && !said.is_falsy()
+            {
+                collect(said, &mut parts);
+            }
+        }
+        return if parts.is_empty() { None } else { Some(by_program(line, kind, Content::of_parts(parts.into()))) };
     }
-    let value = CONTENT.split('|').find_map(|key| attachment.get(key)).filter(|value| !value.is_falsy())?;
+    let value = CONTENT.split('|').find_map(|key| attachment.get(key))?;
+    if value.is_falsy() {
+        return None;
+    }
     if kind.is("queued_command") {
         let content = content(Some(value), common_block);
         return Some(if is_typed(line, &attachment) {
@@ -76,30 +92,36 @@ pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
         });
     }
     collect(value, &mut parts);
-    (!parts.is_empty()).then(|| by_program(line, kind, Content::of_parts(parts.into())))
+    if parts.is_empty() { None } else { Some(by_program(line, kind, Content::of_parts(parts.into()))) }
 }
 
 /// What Claude Code 2.1.330 and later sends of an attachment, as it notes it beside it: one message or more, each a text
 /// or blocks of text. Where one of them is empty or something else, Claude Code sends the attachment itself.
 fn rendered<'a>(line: &Object<'a>) -> Option<Content<'a>> {
     let mut parts = Vec::new();
-    for message in line.get("rendered").filter(|list| list.kind() == JsonKind::Array)?.items() {
+    for message in line.get("rendered")?.items() {
         let content = message.get("content")?;
         let before = parts.len();
         if content.kind() == JsonKind::Array {
             for block in content.items() {
-                let text = block.get_text("text").filter(|text| !text.is_empty() && block.member_is("type", "text"))?;
+                let text = block.get_text("text")?;
+                if text.is_empty() || !block.member_is("type", "text") {
+                    return None;
+                }
                 parts.push(Part { json: block, kind: PartKind::Text(text) });
             }
         } else {
-            let text = content.text().filter(|text| !text.is_empty())?;
+            let text = content.text()?;
+            if text.is_empty() {
+                return None;
+            }
             parts.push(Part { json: content, kind: PartKind::Text(text) });
         }
         if parts.len() == before {
             return None;
         }
     }
-    (!parts.is_empty()).then(|| Content::of_parts(parts.into()))
+    if parts.is_empty() { None } else { Some(Content::of_parts(parts.into())) }
 }
 
 /// The message of an attachment whose text Claude Code has noted. In that, it frames what a queued command says.
@@ -109,8 +131,7 @@ fn as_rendered<'a>(line: &Object<'a>, attachment: &Object<'a>, kind: Text<'a>, c
     }
     let typed = attachment.get("prompt").and_then(only_text);
     let is_typed = is_typed(line, attachment);
-    let role = if is_typed { Role::User } else { Role::Other };
-    let role_name = Some(kind).filter(|_| !is_typed);
+    let (role, role_name) = if is_typed { (Role::User, None) } else { (Role::Other, Some(kind)) };
     let rest = RareFields { role_name, typed, ..RareFields::default() }.boxed();
     Message { role, content, rest, ..Message::empty(line.json) }
 }
@@ -137,19 +158,28 @@ fn by_program<'a>(line: &Object<'a>, kind: Text<'a>, content: Content<'a>) -> Me
 }
 
 fn is_sent_hook(attachment: &Object<'_>) -> bool {
-    attachment.get_text("hookEvent").is_some_and(|event| SENT_HOOKS.iter().any(|sent| event.is(sent)))
+    attachment.get_text("hookEvent").is_some_and(|event| event.is_in(&SENT_HOOKS))
 }
 
 /// Collects texts and media. Files and memories wrap their text in objects.
 fn collect<'a>(value: Json<'a>, parts: &mut Vec<Part<'a>>) {
-    let inside = || ["file", "content"].iter().find_map(|key| value.get(key));
     let kind = match value.kind() {
         JsonKind::Null => return,
-        JsonKind::Array => return value.items().for_each(|item| collect(item, parts)),
+        JsonKind::Array => {
+            for item in value.items() {
+                collect(item, parts);
+            }
+            return;
+        }
         JsonKind::Object if value.member_is("type", "image") => PartKind::Media(MediaKind::Picture),
         JsonKind::Object if value.get("base64").is_some() => PartKind::Media(MediaKind::of_block(value, "file")),
-        JsonKind::Object if let Some(inside) = inside() => return collect(inside, parts),
-        _ => value.text().map_or_else(|| foreign::value(value, PartKind::Text), PartKind::Text),
+        JsonKind::Object if let Some(inside) = value.get("file").or_else(|| value.get("content")) => {
+            return collect(inside, parts);
+        }
+        _ => match value.text() {
+            Some(text) => PartKind::Text(text),
+            None => foreign::value(value, PartKind::Text),
+        },
     };
     parts.push(Part { json: value, kind });
 }
@@ -174,9 +204,11 @@ const OWN_AND_SHELL: &str = "Bash|Edit|EnterPlanMode|ExitPlanMode|Glob|Grep|Kill
 /// The record of a line that the user refused the call that its only result answers.
 pub(super) fn denial<'a>(line: &Object<'a>, results: &[ResultRef<'a>]) -> Option<Box<Denial<'a>>> {
     let [result] = results else { return None };
-    result.json.get("is_error").filter(|is_error| is_error.raw() == "true")?;
+    if !result.json.member_is_true("is_error") {
+        return None;
+    }
     let copy = ["toolUseResult", "tool_use_result"].into_iter().find_map(|key| line.get_text(key))?;
-    let denial = if REFUSED.iter().any(|refused| copy.is(refused)) {
+    let denial = if copy.is_in(&REFUSED) {
         Denial::new(text(result.json).filter(|text| text.starts_with(OPENING)))
     } else if copy.starts_with(ERROR) {
         let own = if shell_errors_have_code(line) { OWN_AND_SHELL } else { OWN };
@@ -215,5 +247,5 @@ pub(super) fn size_note<'a>(note: Json<'a>) -> Option<SizeNote<'a>> {
     let line = Object::of(note);
     let subtype = line.get_text("subtype")?;
     let is_smaller = subtype.is("microcompact_boundary") || is_boundary(&line);
-    (is_smaller && !is_sidechain(&line)).then_some(SizeNote::Smaller)
+    if is_smaller && !is_sidechain(&line) { Some(SizeNote::Smaller) } else { None }
 }

@@ -41,10 +41,14 @@ impl<'a> Way<'a> {
         let removed = (at.removed)();
         let walked = at.walk(chain);
         let begin = walked.iter().position(|step| stays(step.entry, &removed)).unwrap_or(walked.len());
-        let cut = at.transcript.messages.get(at.cutoff).map_or(usize::MAX, |kept| kept.span().start);
+        let cut = match at.transcript.messages.get(at.cutoff) {
+            Some(kept) => kept.span().start,
+            None => usize::MAX,
+        };
         let first_parent = walked.get(begin).and_then(|step| parent(&Object::of(step.entry)));
+        let before_first = if begin > 0 { Some(walked[begin - 1].entry) } else { None };
         let summary = match first_parent {
-            Some(id) if is_free(at, begin.checked_sub(1).map(|before| walked[before].entry), &id) => id.into_owned(),
+            Some(id) if is_free(at, before_first, &id) => id.into_owned(),
             _ => new.to_owned(),
         };
         let mut way = Way { summary: summary.clone(), gaps: Vec::new(), parents: Vec::new() };
@@ -120,19 +124,25 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
     let removed = (at.removed)();
     let mut resets = Vec::new();
     let written = summary.iter().find(|line| line["isCompactSummary"] == true);
-    let parents = match written.and_then(|line| line["uuid"].as_str()) {
+    let mut parents = match written.and_then(|line| line["uuid"].as_str()) {
         Some(id) => Way::to_summary(at, id).parents,
         None => torn(at.walk(chain)),
     };
-    let branches = branches_at_the_end(at, &removed).into_iter().map(|line| NewParent { line, id: None });
-    for NewParent { line, id } in parents.into_iter().chain(branches) {
+    for line in branches_at_the_end(at, &removed) {
+        parents.push(NewParent { line, id: None });
+    }
+    for NewParent { line, id } in parents {
         if let Some(edit) = new_parent(line, id.as_deref()) {
             resets.push(Reset { kind: ResetKind::Parent, entry: line.span().start, edit });
         }
     }
     for message in &at.transcript.messages {
-        if stays(message.json, &removed) {
-            resets.extend(sizes(message.json));
+        if !stays(message.json, &removed) {
+            continue;
+        }
+        for size in counts(message.json) {
+            let edit = Edit { range: size.span(), text: "0".to_owned() };
+            resets.push(Reset { kind: ResetKind::Size, entry: message.span().start, edit });
         }
     }
     resets
@@ -166,15 +176,6 @@ fn branches_at_the_end<'a>(at: &InsertionPoint<'_, 'a>, removed: &[usize]) -> Ve
 /// The edit that gives a line another parent, or none.
 fn new_parent(line: Json<'_>, parent: Option<&str>) -> Option<Edit> {
     Some(Edit { range: line.get(KEYS.parent)?.span(), text: Value::from(parent).to_string() })
-}
-
-/// The edits that set the sizes in a line to zero.
-fn sizes(line: Json<'_>) -> impl Iterator<Item = Reset> {
-    counts(line).map(move |size| Reset {
-        kind: ResetKind::Size,
-        entry: line.span().start,
-        edit: Edit { range: size.span(), text: "0".to_owned() },
-    })
 }
 
 /// The sizes in a line that are not zero.

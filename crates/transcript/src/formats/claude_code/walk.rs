@@ -98,8 +98,8 @@ impl<'l, 'a> Walk<'l, 'a> {
 
     fn find_ids(&mut self) {
         for (index, link) in self.links.iter().enumerate() {
-            let Some(id) = link.as_ref().and_then(|link| link.id.clone()) else { continue };
-            let Some(before) = self.by_id.insert(id, index) else { continue };
+            let Some(Link { id: Some(id), .. }) = link else { continue };
+            let Some(before) = self.by_id.insert(id.clone(), index) else { continue };
             let mut same = match self.repeated.remove(&before) {
                 Some(same) => same,
                 None => Repeated { lines: vec![before], counted: before },
@@ -123,19 +123,20 @@ impl<'l, 'a> Walk<'l, 'a> {
             self.chain.push(index);
             let parent = self.parent_of(index);
             at = parent.filter(|parent| !walked[*parent]);
-            let names_parent = self.links[index].as_ref().is_some_and(|link| link.parent.is_some());
-            if at.is_none() && names_parent {
-                // It only goes on to lines before all that it tried, so that each is looked at once.
-                tried = tried.min(index);
-                while at.is_none() && tried > 0 {
-                    tried -= 1;
-                    if self.can_be_parent(tried) {
-                        at = self.last_of(tried).filter(|last| !walked[*last]);
-                    }
+            let names_parent = matches!(&self.links[index], Some(Link { parent: Some(_), .. }));
+            if at.is_some() || !names_parent {
+                continue;
+            }
+            // It only goes on to lines before all that it tried, so that each is looked at once.
+            tried = tried.min(index);
+            while at.is_none() && tried > 0 {
+                tried -= 1;
+                if self.can_be_parent(tried) {
+                    at = self.last_of(tried).filter(|last| !walked[*last]);
                 }
-                if at.is_some() || parent.is_some() {
-                    self.torn.insert(index);
-                }
+            }
+            if at.is_some() || parent.is_some() {
+                self.torn.insert(index);
             }
         }
         self.chain.reverse();
@@ -157,8 +158,11 @@ impl<'l, 'a> Walk<'l, 'a> {
             }
             let mut walked = HashSet::new();
             while walked.insert(last) {
-                let id = self.links[last].as_ref().and_then(|link| link.id.as_deref());
-                last = id.and_then(|id| followers.get(id)).copied().unwrap_or(last);
+                if let Some(Link { id: Some(id), .. }) = &self.links[last]
+                    && let Some(follower) = followers.get(&**id)
+                {
+                    last = *follower;
+                }
             }
         }
         // Of lines with one id, the last one names the parent.
@@ -173,18 +177,23 @@ impl<'l, 'a> Walk<'l, 'a> {
 
     /// The last line with the id of a line.
     fn last_of(&self, index: usize) -> Option<usize> {
-        self.id_of(index).and_then(|id| self.by_id.get(&id)).copied()
+        let id = self.id_of(index)?;
+        self.by_id.get(&id).copied()
     }
 
     /// Whether another line can follow a line: it has an id, and was not just written again.
     fn can_be_parent(&self, index: usize) -> bool {
-        self.last_of(index).is_some_and(|last| self.counted(last) == index) && leads(self.lines[index].json)
+        let Some(last) = self.last_of(index) else { return false };
+        self.counted(last) == index && leads(self.lines[index].json)
     }
 
     /// Ends the way at the boundary of the last compaction, and adds the lines that the boundary preserves.
     fn find_boundary(&mut self) {
         let last = self.lines.iter().zip(&self.links).rposition(|(line, link)| link.is_some() && is_boundary(line));
-        let preserved = last.map_or_else(HashSet::new, |boundary| lines_before(self.lines, boundary));
+        let preserved = match last {
+            Some(boundary) => lines_before(self.lines, boundary),
+            None => HashSet::new(),
+        };
         if let Some(boundary) = last
             && !preserved.is_empty()
             && self.chain.iter().any(|index| *index == boundary || preserved.contains(index))
@@ -214,8 +223,14 @@ impl<'l, 'a> Walk<'l, 'a> {
     /// The last line that names a boundary as its parent: the summary.
     fn summary_behind(&self, boundary: usize) -> Option<usize> {
         let id = self.id_of(boundary);
-        let behind = boundary + 1..self.links.len();
-        behind.rev().find(|index| self.links[*index].as_ref().is_some_and(|link| link.parent == id))
+        for index in (boundary + 1..self.links.len()).rev() {
+            if let Some(link) = &self.links[index]
+                && link.parent == id
+            {
+                return Some(index);
+            }
+        }
+        None
     }
 
     pub(super) fn line(&self, index: usize) -> &Object<'a> {
@@ -234,12 +249,22 @@ impl<'l, 'a> Walk<'l, 'a> {
 
     /// The line that counts of those with an id.
     pub(super) fn line_of(&self, id: &str) -> Option<usize> {
-        self.by_id.get(id).map(|index| self.counted(*index))
+        let last = self.by_id.get(id)?;
+        Some(self.counted(*last))
+    }
+
+    /// The line that counts of those with the id that a line names as its parent.
+    fn counted_parent_of(&self, index: usize) -> Option<usize> {
+        let parent = self.parent_of(index)?;
+        Some(self.counted(parent))
     }
 
     /// The line that counts of those with one id; `last` is the last one.
     pub(super) fn counted(&self, last: usize) -> usize {
-        self.repeated.get(&last).map_or(last, |same| same.counted)
+        match self.repeated.get(&last) {
+            Some(same) => same.counted,
+            None => last,
+        }
     }
 
     /// What each line is to the conversation. `is_sent` says whether a line holds something that a model can be sent.
@@ -249,8 +274,10 @@ impl<'l, 'a> Walk<'l, 'a> {
             places[self.counted(*index)] = Place::Walked;
         }
         for same in self.repeated.values() {
-            for copy in same.lines.iter().filter(|copy| **copy != same.counted) {
-                places[*copy] = Place::Copy(same.counted);
+            for &copy in &same.lines {
+                if copy != same.counted {
+                    places[copy] = Place::Copy(same.counted);
+                }
             }
         }
         if !self.is_tree {
@@ -267,7 +294,7 @@ impl<'l, 'a> Walk<'l, 'a> {
             if !self.is_off(&places, index) {
                 continue;
             }
-            let parent = self.parent_of(index).map(|parent| self.counted(parent));
+            let parent = self.counted_parent_of(index);
             let follows_branch = parent.is_some_and(|parent| places[parent] == Place::Branch);
             if follows_branch || is_sent(&self.lines[index]) {
                 places[index] = Place::Branch;
@@ -298,9 +325,12 @@ impl<'l, 'a> Walk<'l, 'a> {
                 places[index] = Place::Walked;
             }
         }
-        for &index in off.iter().filter(|index| has_result(&self.lines[**index])) {
-            let parent = self.last_of(index).and_then(|last| self.parent_of(last)).map(|parent| self.counted(parent));
-            let Some(parent) = parent else { continue };
+        for index in off {
+            if !has_result(&self.lines[index]) {
+                continue;
+            }
+            let Some(last) = self.last_of(index) else { continue };
+            let Some(parent) = self.counted_parent_of(last) else { continue };
             if places[parent] == Place::Walked && self.lines[parent].member_is("type", "assistant") {
                 places[index] = Place::Walked;
             }
@@ -319,9 +349,9 @@ impl<'l, 'a> Walk<'l, 'a> {
 
 /// The lines that a boundary keeps of those before it. Claude Code keeps none where it misses one of them.
 fn lines_before(lines: &[Object<'_>], boundary: usize) -> HashSet<usize> {
-    let metadata = lines[boundary].get("compactMetadata");
-    let member = |key| metadata.and_then(|metadata| metadata.get(key)).filter(|value| !value.is_falsy());
-    let (list, segment) = (member("preservedMessages"), member("preservedSegment"));
+    let Some(metadata) = lines[boundary].get("compactMetadata") else { return HashSet::new() };
+    let list = truthy(metadata, "preservedMessages");
+    let segment = truthy(metadata, "preservedSegment");
     if list.is_none() && segment.is_none() {
         return HashSet::new();
     }
@@ -332,11 +362,25 @@ fn lines_before(lines: &[Object<'_>], boundary: usize) -> HashSet<usize> {
         }
     }
     let found = match (list, segment) {
-        (Some(list), _) => elements_of(list, "uuids").map(|id| by_id.get(&id.text()?.decode()).copied()).collect(),
+        (Some(list), _) => lines_of_list(list, &by_id),
         (None, Some(segment)) => lines_of_segment(segment, lines, &by_id),
         (None, None) => None,
     };
     found.unwrap_or_default()
+}
+
+/// A member, unless it is empty.
+fn truthy<'a>(json: Json<'a>, key: &str) -> Option<Json<'a>> {
+    json.get(key).filter(|value| !value.is_falsy())
+}
+
+/// The lines of a list of ids; `None` if one of them is not there.
+fn lines_of_list<'a>(list: Json<'a>, by_id: &HashMap<Cow<'a, str>, usize>) -> Option<HashSet<usize>> {
+    let mut found = HashSet::new();
+    for id in elements_of(list, "uuids") {
+        found.insert(*by_id.get(&id.text()?.decode())?);
+    }
+    Some(found)
 }
 
 /// The lines of a segment from its tail up to its head; `None` if the tail does not lead to the head.

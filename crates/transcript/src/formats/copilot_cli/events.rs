@@ -113,8 +113,14 @@ fn program_text<'a>(data: Json<'a>, key: &str) -> Content<'a> {
 
 /// What is sent of a message of the user.
 pub(super) fn sent_text(data: Json<'_>) -> Option<Json<'_>> {
-    let sent = data.get("transformedContent").filter(|text| text.kind() == JsonKind::String);
-    sent.or_else(|| data.get("content").filter(|text| text.kind() == JsonKind::String))
+    for key in ["transformedContent", "content"] {
+        if let Some(text) = data.get(key)
+            && text.kind() == JsonKind::String
+        {
+            return Some(text);
+        }
+    }
+    None
 }
 
 /// Reads what the user said, and the files that are sent with it.
@@ -190,14 +196,18 @@ pub(super) fn holds(json: Json<'_>, key: &str) -> bool {
 }
 
 fn kind_of_file(file: Json<'_>) -> MediaKind {
-    file.get_text("mimeType").map_or(MediaKind::Document, |mime| MediaKind::of_type(&mime.decode()))
+    match file.get_text("mimeType") {
+        Some(mime) => MediaKind::of_type(&mime.decode()),
+        None => MediaKind::Document,
+    }
 }
 
 /// The list with the files that are sent with a message or a result.
 pub(super) fn attachments(line: Json<'_>) -> Option<Json<'_>> {
     let data = line.get("data")?;
     let list = data.get("attachments").or_else(|| data.at(&["result", "binaryResultsForLlm"]));
-    list.filter(|list| list.items().any(is_sent))
+    let list = list?;
+    if list.items().any(is_sent) { Some(list) } else { None }
 }
 
 fn call(json: Json<'_>) -> Call<'_> {

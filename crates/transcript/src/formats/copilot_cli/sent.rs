@@ -112,12 +112,16 @@ impl<'a> Replay<'a> {
     }
 
     fn add_calls(&mut self, data: Json<'a>) {
-        let calls = elements_of(data, "toolRequests").filter_map(|call| call.get_text("toolCallId"));
-        self.open.extend(calls.map(|id| id.decode()));
+        for call in elements_of(data, "toolRequests") {
+            if let Some(id) = call.get_text("toolCallId") {
+                self.open.insert(id.decode());
+            }
+        }
     }
 
     fn is_sent_result(&mut self, data: Json<'a>) -> bool {
-        let Some(id) = data.get_text("toolCallId").map(|id| id.decode()) else { return true };
+        let Some(id) = data.get_text("toolCallId") else { return true };
+        let id = id.decode();
         self.open.remove(&id);
         !self.gone.contains(&id)
     }
@@ -158,8 +162,10 @@ impl<'a> Replay<'a> {
             if !line.member_is("type", "session.binary_asset") {
                 continue;
             }
-            let id = line.at(&["data", "assetId"]).and_then(|id| id.text());
-            if let Some(message) = id.and_then(|id| shown.get(&id.decode())) {
+            if let Some(id) = line.at(&["data", "assetId"])
+                && let Some(id) = id.text()
+                && let Some(message) = shown.get(&id.decode())
+            {
                 self.entries[index] = EntryKind::Note(Retention::With(*message));
             }
         }

@@ -23,8 +23,9 @@ pub(super) fn list_of_all(record: Json<'_>) -> Option<Json<'_>> {
     if record.entries().next()?.0.is("id") {
         return None;
     }
-    let list = record.at(&["$set", "messages"]).filter(|list| list.kind() == JsonKind::Array)?;
-    if record.get_text("id").is_some() || record.get_text("$rewindTo").is_some() { None } else { Some(list) }
+    let list = record.at(&["$set", "messages"])?;
+    let is_other = record.get_text("id").is_some() || record.get_text("$rewindTo").is_some();
+    if list.kind() != JsonKind::Array || is_other { None } else { Some(list) }
 }
 
 pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
@@ -46,14 +47,18 @@ pub(super) fn entries(values: Items<'_>) -> Vec<EntryKind> {
     let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
     for (index, record) in records.iter().enumerate().skip(first) {
         let is_in_list = list.is_some_and(|list| record.json.span().end < list.span().end);
-        if let Some(target) = record.get_text("$rewindTo").filter(|_| !is_in_list) {
+        if let Some(target) = record.get_text("$rewindTo")
+            && !is_in_list
+        {
             let at = by_id.get(&target.decode()).copied().unwrap_or(current.len());
             for gone in current.split_off(at) {
                 entries[gone] = EntryKind::Note(Retention::Obsolete);
             }
             by_id.retain(|_, place| *place < at);
             entries[index] = EntryKind::Note(Retention::Obsolete);
-        } else if let Some(id) = record.get_text("id").filter(|_| record.get("type").is_some()) {
+        } else if let Some(id) = record.get_text("id")
+            && record.get("type").is_some()
+        {
             match by_id.get(&id.decode()) {
                 Some(place) => {
                     entries[current[*place]] = EntryKind::Note(Retention::Obsolete);
@@ -77,8 +82,13 @@ fn is_replayed(record: &Object<'_>) -> bool {
 /// The records before the list that set all messages at once.
 pub(super) fn no_longer_loaded<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
     let Some(inner) = transcript.inner else { return Vec::new() };
-    let before = transcript.notes.iter().filter(|note| note.json.span().end <= inner.entry.span().start);
-    before.filter(|note| note.retention == Retention::Obsolete).map(|note| note.json).collect()
+    let mut found = Vec::new();
+    for note in &transcript.notes {
+        if note.json.span().end <= inner.entry.span().start && note.retention == Retention::Obsolete {
+            found.push(note.json);
+        }
+    }
+    found
 }
 
 /// The kind of a record by itself, before others replace or remove it.

@@ -67,18 +67,19 @@ pub(super) fn read<'a>(line: &Object<'a>) -> Option<Line<'a>> {
     let kind = line.get_text("type")?;
     let kind = kind.decode();
     match kind.as_ref() {
-        "metadata" => line.get("protocol_version").map(|_| Line::Metadata),
-        "context.append_message" => {
-            let message = line.get("message").filter(|message| message.get_text("role").is_some());
-            Some(message.map_or(Line::Log, Line::Message))
-        }
+        "metadata" if line.get("protocol_version").is_some() => Some(Line::Metadata),
+        "metadata" => None,
+        "context.append_message" => match line.get("message") {
+            Some(message) if message.get_text("role").is_some() => Some(Line::Message(message)),
+            _ => Some(Line::Log),
+        },
         "context.append_loop_event" => Some(line.get("event").and_then(of_event).unwrap_or(Line::Log)),
         "context.apply_compaction" => Some(if is_whole_compaction(line) { Line::Compaction } else { Line::Log }),
         "context.clear" => Some(Line::Clear),
-        "context.undo" => {
-            let count = line.get("count").and_then(|count| count.raw().parse().ok()).filter(|count| *count > 0);
-            Some(count.map_or(Line::Log, Line::Undo))
-        }
+        "context.undo" => match line.get("count").map(|count| count.raw().parse()) {
+            Some(Ok(count)) if count > 0 => Some(Line::Undo(count)),
+            _ => Some(Line::Log),
+        },
         "swarm_mode.exit" => Some(Line::SwarmExit),
         "turn.prompt" | "turn.steer" => Some(Line::Prompt),
         _ if LOGS.iter().any(|start| kind.starts_with(start)) => Some(Line::Log),
@@ -93,7 +94,10 @@ fn of_event(event: Json<'_>) -> Option<Line<'_>> {
         "step.begin" => Line::StepBegin { event },
         "step.end" => Line::StepEnd { event },
         "content.part" => {
-            let part = event.get("part").filter(|part| part.kind() == JsonKind::Object)?;
+            let part = event.get("part")?;
+            if part.kind() != JsonKind::Object {
+                return None;
+            }
             Line::Part { event, part }
         }
         "tool.call" => Line::Call { event },
@@ -105,12 +109,16 @@ fn of_event(event: Json<'_>) -> Option<Line<'_>> {
 
 /// Whether a compaction has all that Kimi Code needs of it: a summary, and how many messages it stands for.
 fn is_whole_compaction(line: &Object<'_>) -> bool {
-    let is_number = |key: &str| line.get(key).is_some_and(|value| value.kind() == JsonKind::Number);
-    let has_text = ["contextSummary", "summary"].iter().any(|key| line.get_text(key).is_some());
-    let is_message = || {
-        let summary = line.get("summary");
-        let content = summary.and_then(|summary| summary.get("content"));
-        content.is_some_and(|content| content.kind() == JsonKind::Array)
-    };
-    (is_number("compactedCount") || is_number("count")) && (has_text || is_message())
+    if !is_number(line, "compactedCount") && !is_number(line, "count") {
+        return false;
+    }
+    if line.get_text("contextSummary").is_some() || line.get_text("summary").is_some() {
+        return true;
+    }
+    // The summary can be a message.
+    line.at(&["summary", "content"]).is_some_and(|content| content.kind() == JsonKind::Array)
+}
+
+fn is_number(line: &Object<'_>, key: &str) -> bool {
+    line.get(key).is_some_and(|value| value.kind() == JsonKind::Number)
 }

@@ -1,5 +1,7 @@
 //! Replays the lines of a session as Kimi Code does when it resumes one: which lines are the conversation at the end.
 
+use std::borrow::Cow;
+
 use crate::entries::{EntryKind, Retention};
 use crate::formats::kimi_code::line::{self, Line};
 use crate::formats::shared::fields::elements_of;
@@ -264,7 +266,10 @@ impl Replay {
                 break;
             }
         }
-        let Some(prompt) = cut.filter(|_| left == 0) else { return };
+        let Some(prompt) = cut else { return };
+        if left > 0 {
+            return;
+        }
         let mut cut = prompt;
         while cut > 0 && self.context[cut - 1].reminds_of(&self.context[prompt]) {
             cut -= 1;
@@ -341,25 +346,30 @@ fn kept_prompts(messages: Vec<Folded>) -> Vec<Folded> {
 
 fn message_of(index: usize, message: Json<'_>) -> Folded {
     let origin = message.get("origin");
-    let word = |key: &str| origin.and_then(|origin| origin.get_text(key)).map(|text| text.decode());
-    let kind = word("kind");
+    let kind = word_of(origin, "kind");
     let is_user = message.member_is("role", "user");
     let folded_kind = match kind.as_deref() {
-        Some("injection") if word("variant").as_deref() == Some("swarm_mode") => FoldedKind::SwarmReminder,
+        Some("injection") if word_of(origin, "variant").as_deref() == Some("swarm_mode") => FoldedKind::SwarmReminder,
         Some("injection") => FoldedKind::Reminder,
         Some("compaction_summary") => FoldedKind::Summary,
         None | Some("user") if is_user => FoldedKind::Prompt,
-        Some("skill_activation" | "plugin_command") if is_user && word("trigger").as_deref() == Some("user-slash") => {
+        Some("skill_activation" | "plugin_command")
+            if is_user && word_of(origin, "trigger").as_deref() == Some("user-slash") =>
+        {
             FoldedKind::Prompt
         }
         _ => FoldedKind::Other,
     };
     let prompt = match folded_kind {
-        FoldedKind::Reminder | FoldedKind::SwarmReminder => word("ownerPromptId").map(|id| id.into_owned()),
-        _ => message.get_text("id").map(|id| id.decode().into_owned()),
+        FoldedKind::Reminder | FoldedKind::SwarmReminder => word_of(origin, "ownerPromptId").map(Cow::into_owned),
+        _ => word_of(Some(message), "id").map(Cow::into_owned),
     };
     let tokens = elements_of(message, "content").map(tokens_of).sum::<u64>();
     Folded { lines: vec![index], kind: folded_kind, tokens: tokens + 1, prompt, ..Folded::default() }
+}
+
+fn word_of<'a>(object: Option<Json<'a>>, key: &str) -> Option<Cow<'a, str>> {
+    Some(object?.get_text(key)?.decode())
 }
 
 /// The size of a part as Kimi Code estimates it: four ASCII characters are a token, and any other one is one.

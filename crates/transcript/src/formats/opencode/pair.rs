@@ -18,8 +18,7 @@ pub(super) fn written(text: &str, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
     let session = session_id(at, first);
     // A message that is only measured has no time.
     let time = first.and_then(created).unwrap_or_default().max(2);
-    let first_id = first.and_then(|first| first.at(&["info", "id"])?.text());
-    let first_id = first_id.map_or_else(String::new, |id| id.decode().into_owned());
+    let first_id = text_at(first, &["info", "id"]).unwrap_or_default();
     let ids = Ids { time: time - 2, digest: digest(&[text, "\n", &session, "\n", &first_id]) };
     let (marker, summary) = (ids.new_id("msg", 1), ids.new_id("msg", 2));
     let answered = Answering::of(at, first);
@@ -81,9 +80,14 @@ fn first_that_stays<'a>(at: &InsertionPoint<'_, 'a>) -> Option<Json<'a>> {
 
 /// The id of the session: that of its messages, or of the session itself.
 fn session_id(at: &InsertionPoint<'_, '_>, first: Option<Json<'_>>) -> String {
-    let of_message = first.and_then(|first| first.at(&["info", "sessionID"])?.text());
-    let of_session = || at.transcript.envelope?.at(&["info", "id"])?.text();
-    of_message.or_else(of_session).map_or_else(String::new, |id| id.decode().into_owned())
+    if let Some(id) = text_at(first, &["info", "sessionID"]) {
+        return id;
+    }
+    text_at(at.transcript.envelope, &["info", "id"]).unwrap_or_default()
+}
+
+fn text_at(json: Option<Json<'_>>, path: &[&str]) -> Option<String> {
+    Some(json?.at(path)?.text()?.decode().into_owned())
 }
 
 /// Who answers a message, and where.
@@ -98,12 +102,18 @@ impl Answering {
     /// Takes each value from the first message that stays, or else from the nearest that has it.
     fn of(at: &InsertionPoint<'_, '_>, first: Option<Json<'_>>) -> Self {
         let (before, behind) = at.transcript.messages.split_at(at.cutoff.min(at.transcript.messages.len()));
-        let mut infos: Vec<Json<'_>> = first.and_then(|first| first.get("info")).into_iter().collect();
+        let mut infos = Vec::new();
+        if let Some(first) = first {
+            infos.extend(first.get("info"));
+        }
         for message in behind.iter().chain(before.iter().rev()) {
             infos.extend(message.json.get("info"));
         }
         let directory = at.transcript.envelope.and_then(|envelope| envelope.at(&["info", "directory"]));
-        let directory = directory.map_or_else(|| json!("/"), copied);
+        let directory = match directory {
+            Some(directory) => copied(directory),
+            None => json!("/"),
+        };
         let path = json!({"cwd": directory, "root": directory});
         Answering {
             agent: nearest(&infos, &[&["agent"], &["mode"]]).unwrap_or(json!("build")),
@@ -148,12 +158,13 @@ pub(super) fn resets(message: Json<'_>) -> Vec<Reset> {
     let Some(tokens) = message.at(&["info", "tokens"]) else { return Vec::new() };
     let mut resets = Vec::new();
     for path in SIZES {
-        let size = tokens.at(path).filter(|size| size.kind() == JsonKind::Number && size.raw() != "0");
-        resets.extend(size.map(|size| Reset {
-            kind: ResetKind::Size,
-            entry: message.span().start,
-            edit: Edit { range: size.span(), text: "0".to_owned() },
-        }));
+        if let Some(size) = tokens.at(path)
+            && size.kind() == JsonKind::Number
+            && size.raw() != "0"
+        {
+            let edit = Edit { range: size.span(), text: "0".to_owned() };
+            resets.push(Reset { kind: ResetKind::Size, entry: message.span().start, edit });
+        }
     }
     resets
 }

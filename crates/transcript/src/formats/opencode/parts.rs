@@ -71,9 +71,11 @@ impl<'a> Reader<'a> {
     /// Adds a call, and its result if it has one.
     fn add_call(&mut self, part: Json<'a>) {
         let state = part.get("state").unwrap_or(part);
-        let call = Call { json: part, ..call_part(part, state, ["", "", "input"]) };
-        let call =
-            Call { id: part.get_text("callID").filter(|id| !id.is_empty()), name: part.get_text("tool"), ..call };
+        let call = Call {
+            id: part.get_text("callID").filter(|id| !id.is_empty()),
+            name: part.get_text("tool"),
+            ..call_part(part, state, ["", "", "input"])
+        };
         self.add(state.get("input").unwrap_or(part), PartKind::Call);
         if let Some(output) = sent_output(state) {
             // Of an output that opencode cleared, it sends that it did.
@@ -86,14 +88,20 @@ impl<'a> Reader<'a> {
 
     /// Reads an output with the pictures and documents beside it.
     fn with_attachments(&mut self, state: Json<'a>, output: Json<'a>) -> Content<'a> {
-        let text = output.text().map_or_else(|| foreign::value(output, PartKind::Text), PartKind::Text);
-        let mut parts = vec![Part { json: output, kind: text }];
-        let is_first = !self.has_attachments;
-        for file in attachments(state).into_iter().flat_map(|files| files.items()) {
-            // Only the first list of a message can be shortened: see `Format::attachments`. Nothing can take the
-            // place of an element of another one, so its address is the medium.
-            let json = if is_first { Some(file) } else { file.get("url") };
-            parts.extend(json.map(|json| Part { json, kind: PartKind::Media(kind_of_file(file)) }));
+        let kind = match output.text() {
+            Some(text) => PartKind::Text(text),
+            None => foreign::value(output, PartKind::Text),
+        };
+        let mut parts = vec![Part { json: output, kind }];
+        if let Some(files) = attachments(state) {
+            for file in files.items() {
+                // Only the first list of a message can be shortened: see `Format::attachments`. Nothing can take the
+                // place of an element of another one, so its address is the medium.
+                let medium = if self.has_attachments { file.get("url") } else { Some(file) };
+                if let Some(json) = medium {
+                    parts.push(Part { json, kind: PartKind::Media(kind_of_file(file)) });
+                }
+            }
             self.has_attachments = true;
         }
         match parts.as_slice() {
@@ -116,8 +124,8 @@ pub(super) fn is_sent_of_user(part: Json<'_>) -> bool {
 
 /// Whether a part of an answer is sent.
 pub(super) fn is_sent_of_model(part: Json<'_>) -> bool {
-    let kind = part.get_text("type").map(|kind| kind.decode());
-    kind.is_none_or(|kind| !SILENT.contains(&&*kind))
+    let Some(kind) = part.get_text("type") else { return true };
+    !kind.is_in(&SILENT)
 }
 
 /// Whether a file that the user attached is sent. Of texts and folders, opencode writes the content beside them.
@@ -126,7 +134,10 @@ fn is_sent_file(part: Json<'_>) -> bool {
 }
 
 fn kind_of_file(part: Json<'_>) -> MediaKind {
-    part.get_text("mime").map_or(MediaKind::Document, |mime| MediaKind::of_type(&mime.decode()))
+    match part.get_text("mime") {
+        Some(mime) => MediaKind::of_type(&mime.decode()),
+        None => MediaKind::Document,
+    }
 }
 
 /// Whether opencode sends nothing of an output but that it was cleared.
@@ -134,31 +145,34 @@ fn is_cleared(state: Json<'_>) -> bool {
     state.at(&["time", "compacted"]).is_some_and(|time| !time.is_falsy())
 }
 
-/// The output of a call, or its error; `None` while it has neither. A call that was interrupted has what it put out so
-/// far.
+/// The output of a call, or its error; `None` while it has neither.
 fn sent_output(state: Json<'_>) -> Option<Json<'_>> {
     let status = state.get_text("status")?.decode();
     match &*status {
         "completed" => state.get("output").or(Some(state)),
-        "error" => {
-            let is_interrupted = state.at(&["metadata", "interrupted"]).is_some_and(|is| is.raw() == "true");
-            let so_far = state.at(&["metadata", "output"]).filter(|output| output.kind() == JsonKind::String);
-            so_far.filter(|_| is_interrupted).or_else(|| state.get("error"))
-        }
+        "error" => interrupted_output(state).or_else(|| state.get("error")),
         _ => None,
     }
 }
 
+/// What a call that was interrupted put out so far.
+fn interrupted_output(state: Json<'_>) -> Option<Json<'_>> {
+    let metadata = state.get("metadata")?;
+    let output = metadata.get("output")?;
+    if metadata.member_is_true("interrupted") && output.kind() == JsonKind::String { Some(output) } else { None }
+}
+
 /// The output of a call that is sent and can be replaced.
 pub(super) fn output(state: Json<'_>) -> Option<Json<'_>> {
-    sent_output(state).filter(|output| output.kind() == JsonKind::String && !is_cleared(state))
+    let output = sent_output(state)?;
+    if output.kind() == JsonKind::String && !is_cleared(state) { Some(output) } else { None }
 }
 
 /// The files beside the output of a call that are sent.
 fn attachments(state: Json<'_>) -> Option<Json<'_>> {
+    let files = state.get("attachments")?;
     let is_sent = state.member_is("status", "completed") && !is_cleared(state);
-    let files = state.get("attachments").filter(|files| files.kind() == JsonKind::Array);
-    files.filter(|files| is_sent && files.items().next().is_some())
+    if is_sent && files.items().next().is_some() { Some(files) } else { None }
 }
 
 /// The files beside the output of the first call of a message that has some.
@@ -168,9 +182,16 @@ pub(super) fn first_attachments<'a>(message: &Message<'a>) -> Option<Json<'a>> {
 
 /// The record that the user refused a call: its error. Only opencode's own tools have no other errors like it.
 fn denial(state: Json<'_>) -> Option<Box<Denial<'_>>> {
-    let error = state.get_text("error").filter(|_| state.member_is("status", "error"))?;
-    let said = error.starts_with(&format!("{REFUSED}{FEEDBACK}")).then_some(error);
-    let is_refusal = said.is_some() || error.is(&format!("{REFUSED}."));
-    let denial = Denial::new(said).of_tools(OWN_TOOLS);
-    is_refusal.then(|| Box::new(if said.is_some() { denial.behind(FEEDBACK) } else { denial }))
+    if !state.member_is("status", "error") {
+        return None;
+    }
+    let error = state.get_text("error")?;
+    let denial = if error.starts_with(&format!("{REFUSED}{FEEDBACK}")) {
+        Denial::new(Some(error)).of_tools(OWN_TOOLS).behind(FEEDBACK)
+    } else if error.is(&format!("{REFUSED}.")) {
+        Denial::new(None).of_tools(OWN_TOOLS)
+    } else {
+        return None;
+    };
+    Some(Box::new(denial))
 }

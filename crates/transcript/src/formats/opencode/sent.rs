@@ -74,8 +74,14 @@ fn mark_of<'a>(message: &Object<'a>, info: Json<'a>) -> Option<Json<'a>> {
 
 /// Whether a message is the summary of a compaction that did not fail.
 pub(super) fn is_finished_summary(info: Json<'_>) -> bool {
-    let has = |key: &str| info.get(key).is_some_and(|value| !value.is_falsy());
-    info.member_is("role", "assistant") && has("summary") && has("finish") && !has("error")
+    info.member_is("role", "assistant")
+        && is_truthy(info, "summary")
+        && is_truthy(info, "finish")
+        && !is_truthy(info, "error")
+}
+
+fn is_truthy(info: Json<'_>, key: &str) -> bool {
+    info.get(key).is_some_and(|value| !value.is_falsy())
 }
 
 /// Whether anything of a message is sent.
@@ -89,7 +95,9 @@ fn is_sent(message: &Object<'_>) -> bool {
     if info.member_is("role", "user") {
         return parts.any(is_sent_of_user);
     }
-    if let Some(error) = info.get("error").filter(|error| !error.is_falsy()) {
+    if let Some(error) = info.get("error")
+        && !error.is_falsy()
+    {
         // An answer that you interrupted is sent if there was more than reasoning.
         let mut said = list(message, "parts");
         let is_more = said.any(|part| !part.member_is("type", "step-start") && !part.member_is("type", "reasoning"));
@@ -111,5 +119,5 @@ pub(super) fn created(message: Json<'_>) -> Option<i64> {
     /// The year 9999. What is later is not a time.
     const LATEST: f64 = 253_402_300_799_000.0;
     let created = message.at(&["info", "time", "created"])?.raw().parse::<f64>().ok()?;
-    (0.0..=LATEST).contains(&created).then_some(created as i64)
+    if (0.0..=LATEST).contains(&created) { Some(created as i64) } else { None }
 }

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::edit::{Edit, edited_value};
 use crate::format::{Age, MisplacedEntry, Transcript};
+use crate::formats::pi::written::{time_of_line, time_of_message};
 use crate::formats::pi::{KEYS, is_compaction, is_summary};
 use crate::json::{Json, Object};
 use crate::message::Message;
-use crate::time;
 use crate::usage::{Names, Usage, UsageAt};
 
 /// The compactions that stand between a call and its result, in order.
@@ -31,13 +31,18 @@ pub(super) fn misplaced<'a>(transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'
     while let [(_, last), ..] = *rest {
         // Behind its last result a turn can be inside another one, which ends later.
         let (mut last, mut count) = (last, 0);
-        while let Some((_, other)) = rest.get(count).filter(|(call, _)| count == 0 || *call < last) {
-            (last, count) = (last.max(*other), count + 1);
+        while let Some((call, result)) = rest.get(count)
+            && (count == 0 || *call < last)
+        {
+            last = last.max(*result);
+            count += 1;
         }
         for &(call, result) in &rest[..count] {
             let (start, end) = (messages[call].span().start, messages[result].span().start);
             done = done.max(compactions.partition_point(|entry| entry.span().start < start));
-            while let Some(compaction) = compactions.get(done).filter(|entry| entry.span().start < end) {
+            while let Some(compaction) = compactions.get(done)
+                && compaction.span().start < end
+            {
                 found.push(MisplacedEntry { message: call, entry: *compaction, result: messages[last].json });
                 done += 1;
             }
@@ -59,7 +64,10 @@ pub(super) fn moved<'a>(transcript: &Transcript<'a>, misplaced: &[MisplacedEntry
         for MisplacedEntry { entry, .. } in group {
             let span = entry.span();
             let rest = &source[span.end..];
-            let line_end = rest.find('\n').filter(|end| rest[..*end].trim().is_empty()).map_or(0, |end| end + 1);
+            let line_end = match rest.find('\n') {
+                Some(end) if rest[..end].trim().is_empty() => end + 1,
+                _ => 0,
+            };
             edits.push(Edit { range: span.start..span.end + line_end, text: String::new() });
             let mut text = entry.raw().to_owned();
             if let (Some(own), Some(behind), Some(parent)) = (id(*entry), &before, entry.get(KEYS.parent)) {
@@ -107,12 +115,16 @@ impl<'a> NewChain<'a> {
             }
             let (mut ids, mut end) = (vec![own.clone()], *parent);
             let mut walked = HashSet::from([own.clone()]);
-            while let Some(next) = named(end).filter(|next| walked.insert(next.clone())) {
+            while let Some(next) = named(end)
+                && walked.insert(next.clone())
+            {
                 let Some(further) = past.get(&next).or_else(|| parents.get(&next)) else { break };
                 end = *further;
                 ids.push(next);
             }
-            past.extend(ids.into_iter().map(|id| (id, end)));
+            for id in ids {
+                past.insert(id, end);
+            }
         }
         NewChain { past, last }
     }
@@ -120,13 +132,21 @@ impl<'a> NewChain<'a> {
     /// The edit of a link that stays, if it leads elsewhere now: past the compactions that were there, and from a
     /// result to the last one that is behind it.
     fn edit(&self, link: Json<'a>) -> Option<Edit> {
-        let past = named(link).and_then(|id| self.past.get(&id)).copied();
-        let last = named(past.unwrap_or(link)).and_then(|id| self.last.get(&id));
-        let text = match last {
+        let past = self.past_of(link);
+        let text = match self.last_behind(past.unwrap_or(link)) {
             Some(last) => written(last),
             None => past?.raw().to_owned(),
         };
         Some(Edit { range: link.span(), text })
+    }
+
+    fn past_of(&self, link: Json<'a>) -> Option<Json<'a>> {
+        self.past.get(&named(link)?).copied()
+    }
+
+    fn last_behind(&self, link: Json<'a>) -> Option<&str> {
+        let last = self.last.get(&named(link)?)?;
+        Some(last)
     }
 }
 
@@ -170,8 +190,5 @@ pub(super) fn age(entry: Json<'_>, summary: &Message<'_>) -> Option<Age> {
 
 /// When an entry was written, in milliseconds.
 fn written_at(entry: Json<'_>) -> Option<i64> {
-    if let Some(time) = entry.at(&["message", "timestamp"]).and_then(|time| time.raw().parse::<i64>().ok()) {
-        return Some(time);
-    }
-    time::milliseconds(&entry.get_text("timestamp")?.decode())
+    time_of_message(entry).or_else(|| time_of_line(entry))
 }

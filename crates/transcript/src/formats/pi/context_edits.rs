@@ -29,7 +29,10 @@ impl ContextEdits {
     pub(super) fn among(lines: &[Object<'_>], is_read: impl Fn(usize) -> bool) -> Self {
         let mut by_target: HashMap<Cow<'_, str>, Vec<usize>> = HashMap::new();
         for (index, line) in lines.iter().enumerate() {
-            if let Some(target) = line.get_text("targetId").filter(|_| is_edit(line) && is_read(index)) {
+            if let Some(target) = line.get_text("targetId")
+                && is_edit(line)
+                && is_read(index)
+            {
                 by_target.entry(target.decode()).or_default().push(index);
             }
         }
@@ -38,7 +41,10 @@ impl ContextEdits {
             return found;
         }
         for (index, line) in lines.iter().enumerate() {
-            let Some(id) = line.get_text("id").filter(|_| is_read(index)) else { continue };
+            let Some(id) = line.get_text("id") else { continue };
+            if !is_read(index) {
+                continue;
+            }
             for edit in by_target.get(&id.decode()).into_iter().flatten() {
                 found.last_of.insert(index, *edit);
                 found.targets.insert(*edit, index);
@@ -62,7 +68,7 @@ impl ContextEdits {
         let edit = *self.last_of.get(&index)?;
         let sent = lines[edit].json.at(&["replacement", "content"])?;
         let has_content = matches!(sent.kind(), JsonKind::String | JsonKind::Array);
-        (has_content && can_be_replaced(&lines[index])).then_some(edit)
+        if has_content && can_be_replaced(&lines[index]) { Some(edit) } else { None }
     }
 }
 
@@ -88,8 +94,7 @@ pub(super) fn is_edit_note(note: Json<'_>) -> bool {
 
 /// Whether an edit of a session names an entry.
 pub(super) fn names(transcript: &Transcript<'_>, id: &str) -> bool {
-    let mut edits = transcript.notes.iter().map(|note| note.json).filter(|note| is_edit_note(*note));
-    edits.any(|edit| edit.get_text("targetId").is_some_and(|target| target.is(id)))
+    transcript.notes.iter().any(|note| is_edit_note(note.json) && note.json.member_is("targetId", id))
 }
 
 /// Why a session is left unchanged whose last compaction is left out. pi itself writes no such edit, but reads it: what the
@@ -97,10 +102,16 @@ pub(super) fn names(transcript: &Transcript<'_>, id: &str) -> bool {
 pub(super) fn refusal(transcript: &Transcript<'_>) -> Option<String> {
     let compaction = transcript.messages.iter().rfind(|message| is_compaction(&Object::of(message.json)))?;
     let id = compaction.json.get_text("id")?.decode();
-    let mut notes = transcript.notes.iter().rev().filter(|note| {
+    for note in transcript.notes.iter().rev() {
         let is_read = !matches!(note.retention, Retention::Obsolete | Retention::Lost);
-        is_read && is_edit_note(note.json) && note.json.get_text("targetId").is_some_and(|target| target.is(&id))
-    });
-    let is_left_out = notes.next().is_some_and(|note| leaves_out(&Object::of(note.json)));
-    is_left_out.then(|| "a context_edit leaves its last compaction out of what is sent".to_owned())
+        if !is_read || !is_edit_note(note.json) || !note.json.member_is("targetId", &id) {
+            continue;
+        }
+        // Only the last edit counts.
+        if !leaves_out(&Object::of(note.json)) {
+            return None;
+        }
+        return Some("a context_edit leaves its last compaction out of what is sent".to_owned());
+    }
+    None
 }

@@ -122,7 +122,10 @@ impl Path {
         let mut next = lines.iter().rposition(is_linked);
         while let Some(index) = next {
             (path.is_live[index], walked[index]) = (true, true);
-            let Some(named) = lines[index].get_text("parentId").filter(|id| !id.is_empty()) else { break };
+            let Some(named) = lines[index].get_text("parentId") else { break };
+            if named.is_empty() {
+                break;
+            }
             next = by_id.get(&named.decode()).copied();
             // OpenClaw appends such a line to the one before it.
             if next.is_none() && *of_openclaw.get_or_insert_with(|| lines.iter().any(names_openclaw)) {

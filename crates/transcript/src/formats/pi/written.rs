@@ -23,7 +23,10 @@ pub(super) fn write_summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_
     let links = at.links(KEYS);
     let removed = (at.removed)();
     let gone = at.transcript.messages.iter().rfind(|message| removed.binary_search(&message.span().start).is_ok());
-    let place = gone.map_or(0, |message| message.span().start);
+    let place = match gone {
+        Some(message) => message.span().start,
+        None => 0,
+    };
     let (before, behind) = links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < place));
     let behind_ids: HashSet<_> = behind.iter().filter_map(|entry| links.id(*entry)).collect();
     let gaps: Vec<Cow<'_, str>> = behind.iter().filter_map(|entry| links.removed_parent(*entry)).collect();
@@ -97,19 +100,27 @@ pub(super) fn write_result(call: &Call<'_>, calling: &Message<'_>, text: &str) -
 /// Whether messages stay before a place.
 fn follows_message(at: &InsertionPoint<'_, '_>) -> bool {
     let removed = (at.removed)();
-    let is_kept = |message: &Message<'_>| removed.binary_search(&message.span().start).is_err();
-    at.transcript.messages[..at.cutoff].iter().any(is_kept)
+    let before = &at.transcript.messages[..at.cutoff];
+    before.iter().any(|message| removed.binary_search(&message.span().start).is_err())
 }
 
 /// The latest time that entries have, in milliseconds.
 fn latest(entries: &[Json<'_>]) -> Option<i64> {
     let mut latest = None;
     for entry in entries {
-        let own = entry.get_text("timestamp").and_then(|time| time::milliseconds(&time.decode()));
-        let inner = entry.at(&["message", "timestamp"]).and_then(|time| time.raw().parse::<i64>().ok());
-        latest = latest.max(own).max(inner);
+        latest = latest.max(time_of_line(*entry)).max(time_of_message(*entry));
     }
     latest
+}
+
+/// When an entry was written as it says itself, in milliseconds.
+pub(super) fn time_of_line(entry: Json<'_>) -> Option<i64> {
+    time::milliseconds(&entry.get_text("timestamp")?.decode())
+}
+
+/// When the message in an entry was written, in milliseconds.
+pub(super) fn time_of_message(entry: Json<'_>) -> Option<i64> {
+    entry.at(&["message", "timestamp"])?.raw().parse().ok()
 }
 
 /// The size of the context before a compaction, as the last answer that has one tells it.
@@ -120,7 +131,9 @@ fn tokens_before(messages: &[Message<'_>]) -> u64 {
 /// The size that the usage of an answer records, unless it is 0.
 fn recorded_size(message: &Message<'_>) -> Option<u64> {
     let usage = message.json.at(&["message", "usage"])?;
-    if let Some(total) = count(usage, "totalTokens").filter(|total| *total > 0) {
+    if let Some(total) = count(usage, "totalTokens")
+        && total > 0
+    {
         return Some(total);
     }
     let mut sum: u64 = 0;

@@ -32,8 +32,13 @@ const BESIDE: [&str; 6] = [
 pub(super) fn is_record(line: &Object<'_>) -> bool {
     let Some(parent) = line.get("parentUuid") else { return false };
     matches!(parent.kind(), JsonKind::String | JsonKind::Null)
-        && ["uuid", "sessionId"].iter().all(|key| line.get_text(key).is_some_and(|id| !id.is_empty()))
+        && has_text(line, "uuid")
+        && has_text(line, "sessionId")
         && line.get_text("type").is_some_and(is_known)
+}
+
+fn has_text(line: &Object<'_>, key: &str) -> bool {
+    line.get_text(key).is_some_and(|text| !text.is_empty())
 }
 
 /// Whether Qwen Code reads records of a type.
@@ -81,9 +86,14 @@ pub(super) fn chain(lines: &[Object<'_>]) -> Vec<usize> {
     }
     let mut chain = Vec::new();
     let mut walked = HashSet::new();
-    while let Some(index) = last.filter(|index| walked.insert(*index)) {
+    while let Some(index) = last
+        && walked.insert(index)
+    {
         chain.push(index);
-        last = lines[index].get_text("parentUuid").and_then(|id| by_id.get(&id.decode()).copied());
+        last = match lines[index].get_text("parentUuid") {
+            Some(parent) => by_id.get(&parent.decode()).copied(),
+            None => None,
+        };
     }
     chain.reverse();
     chain
@@ -124,10 +134,13 @@ pub(super) fn entries(lines: &[Object<'_>]) -> Vec<EntryKind> {
             }
             continue;
         }
-        let id = line.get_text("uuid").map(|id| id.decode());
         let sent_before = sent.len();
-        for fragment in id.and_then(|id| fragments.get(&id)).into_iter().flatten() {
-            if is_sent(&lines[*fragment]) { sent.push(*fragment) } else { silent.push(*fragment) }
+        if let Some(id) = line.get_text("uuid")
+            && let Some(fragments) = fragments.get(&id.decode())
+        {
+            for &fragment in fragments {
+                if is_sent(&lines[fragment]) { sent.push(fragment) } else { silent.push(fragment) }
+            }
         }
         match sent[sent_before..] {
             [] => {}
@@ -162,12 +175,19 @@ fn names_parent(line: &Object<'_>) -> bool {
 /// Marks what is no longer sent of the lines before a torn link as lost, if any of it was sent.
 fn lose(lines: &[Object<'_>], kinds: &mut [EntryKind]) {
     let obsolete = EntryKind::Note(Retention::Obsolete);
-    let was_sent = |line: &Object<'_>| is_sent(line) || compressed(line).is_some();
-    if kinds.iter().zip(lines).any(|(kind, line)| *kind == obsolete && was_sent(line)) {
-        for kind in kinds.iter_mut().filter(|kind| **kind == obsolete) {
+    let was_any_sent = kinds.iter().zip(lines).any(|(kind, line)| *kind == obsolete && was_sent(line));
+    if !was_any_sent {
+        return;
+    }
+    for kind in kinds {
+        if *kind == obsolete {
             *kind = EntryKind::Note(Retention::Lost);
         }
     }
+}
+
+fn was_sent(line: &Object<'_>) -> bool {
+    is_sent(line) || compressed(line).is_some()
 }
 
 /// Whether the answer of a command takes back what the user typed: the command, and nothing that was sent to the model.

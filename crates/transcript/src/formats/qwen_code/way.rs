@@ -30,8 +30,10 @@ pub(super) fn to_summary<'a>(at: &InsertionPoint<'_, 'a>, new: &str) -> Way<'a> 
     }
     let mut way = Way { summary: new.to_owned(), parents: Vec::new() };
     // The line that goes may be one of several with its id.
-    let is_free = |id: &str| !staying.iter().any(|line| has_id(*line, id));
-    if let Some(id) = staying.first().and_then(|first| parent(*first)).filter(|id| is_free(id)) {
+    if let Some(first) = staying.first()
+        && let Some(id) = parent(*first)
+        && !staying.iter().any(|line| has_id(*line, &id))
+    {
         way.summary = id;
     }
     let mut before = way.summary.clone();
@@ -77,7 +79,8 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
         if removed.binary_search(&entry).is_ok() {
             continue;
         }
-        for (_, size) in message.json.get("usageMetadata").into_iter().flat_map(|usage| usage.entries()) {
+        let Some(usage) = message.json.get("usageMetadata") else { continue };
+        for (_, size) in usage.entries() {
             if size.kind() == JsonKind::Number && size.raw() != "0" {
                 let edit = Edit { range: size.span(), text: "0".to_owned() };
                 resets.push(Reset { kind: ResetKind::Size, entry, edit });

@@ -10,6 +10,7 @@
 
 use crate::compaction::ProviderCompaction;
 use crate::foreign;
+use crate::formats::shared::fields::elements_of;
 use crate::json::{Json, JsonKind, Object};
 use crate::media::MediaKind;
 use crate::message::{Content, Part, PartKind};
@@ -56,9 +57,10 @@ pub(crate) fn block_types<'a>(message: &Object<'a>) -> impl Iterator<Item = (Jso
 
 /// Reads content; `block` reads elements other than strings.
 pub(crate) fn content<'a>(value: Option<Json<'a>>, block: fn(Json<'a>, Text<'a>) -> PartKind<'a>) -> Content<'a> {
-    let Some(value) = value.filter(|value| !value.is_falsy()) else {
+    let Some(value) = value else { return Content::empty() };
+    if value.is_falsy() {
         return Content::empty();
-    };
+    }
     match value.kind() {
         JsonKind::String => value.text().map_or_else(Content::empty, Content::Text),
         JsonKind::Array => Content::Parts(value.items().map(|item| part(item, block)).collect()),
@@ -99,24 +101,33 @@ pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 
 /// The compaction or the reasoning in a block that `LangChain` wraps around types it does not know.
 fn inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<(Json<'a>, Text<'a>)> {
-    let value = json.get("value").filter(|_| kind.is("non_standard"))?;
-    let kind = value.get_text("type").filter(|kind| kind.is("compaction") || is_reasoning(*kind))?;
-    Some((value, kind))
+    if !kind.is("non_standard") {
+        return None;
+    }
+    let value = json.get("value")?;
+    let kind = value.get_text("type")?;
+    if kind.is("compaction") || is_reasoning(kind) { Some((value, kind)) } else { None }
 }
 
 /// Reads a document: its data or its text, and what stands beside it for the model.
 fn document<'a>(json: Json<'a>) -> PartKind<'a> {
     // Cohere's documents are values of a program and not files. Results of tools consist of them.
     if let Some(data) = json.at(&["document", "data"]) {
-        let kind = data.text().map_or_else(|| foreign::value(data, PartKind::Text), PartKind::Text);
+        let kind = match data.text() {
+            Some(text) => PartKind::Text(text),
+            None => foreign::value(data, PartKind::Text),
+        };
         return PartKind::Mixed(Content::Parts(Box::new([Part { json: data, kind }])));
     }
     let medium = PartKind::Media(MediaKind::of_block(json, "document"));
     // Models of other providers have neither a source nor texts beside it.
     let Some(source) = json.get("source") else { return medium };
     let mut parts = Vec::new();
-    for beside in ["title", "context"].iter().filter_map(|key| json.get(key)) {
-        if let Some(text) = beside.text().filter(|text| !text.is_empty()) {
+    for key in ["title", "context"] {
+        if let Some(beside) = json.get(key)
+            && let Some(text) = beside.text()
+            && !text.is_empty()
+        {
             parts.push(Part { json: beside, kind: PartKind::Text(text) });
         }
     }
@@ -132,11 +143,13 @@ fn document<'a>(json: Json<'a>) -> PartKind<'a> {
 /// Reads the output of a tool as text: the only text that it holds, or the value as it is spelled, with its media.
 pub(crate) fn output_text(value: Json<'_>) -> PartKind<'_> {
     let mut entries = value.entries();
-    let only = match (entries.next(), entries.next()) {
-        (Some((key, output)), None) if key.is("output") || key.is("result") => output.text(),
-        _ => None,
-    };
-    only.map_or_else(|| foreign::value(value, PartKind::Text), PartKind::Text)
+    if let (Some((key, output)), None) = (entries.next(), entries.next())
+        && (key.is("output") || key.is("result"))
+        && let Some(text) = output.text()
+    {
+        return PartKind::Text(text);
+    }
+    foreign::value(value, PartKind::Text)
 }
 
 /// The elements of a list of one of these kinds; none if there is no list.
@@ -149,10 +162,10 @@ pub(crate) fn with_parts<'a>(content: Content<'a>, json: Option<Json<'a>>, mut m
     if more.is_empty() {
         return content;
     }
-    let mut parts = match content {
-        Content::Text(text) if text.is_empty() => Vec::new(),
-        Content::Text(text) => json.map(|json| Part { json, kind: PartKind::Text(text) }).into_iter().collect(),
-        Content::Parts(parts) => parts.into_vec(),
+    let mut parts = match (content, json) {
+        (Content::Text(text), Some(json)) if !text.is_empty() => vec![Part { json, kind: PartKind::Text(text) }],
+        (Content::Text(_), _) => Vec::new(),
+        (Content::Parts(parts), _) => parts.into_vec(),
     };
     parts.append(&mut more);
     Content::Parts(parts.into())
@@ -184,21 +197,25 @@ pub(crate) fn reasoning(block: Json<'_>) -> PartKind<'_> {
 
 /// The texts of a block of reasoning.
 pub(crate) fn reasoning_parts(block: Json<'_>) -> Vec<Part<'_>> {
-    let inner = ["reasoningContent", "reasoning_content"].iter().find_map(|key| block.get(key));
-    let inner = inner.filter(|inner| inner.kind() == JsonKind::Object).unwrap_or(block);
+    let inner = match block.get("reasoningContent").or_else(|| block.get("reasoning_content")) {
+        Some(inner) if inner.kind() == JsonKind::Object => inner,
+        _ => block,
+    };
     let inner = inner.get("reasoningText").unwrap_or(inner);
     let is_redacted = inner.member_is_true("redacted");
     for key in TEXTS {
         if is_redacted && key != "summary" {
             continue;
         }
-        if let Some(text) = inner.get_text(key).filter(|text| !text.is_empty()) {
+        if let Some(text) = inner.get_text(key)
+            && !text.is_empty()
+        {
             return vec![Part { json: block, kind: PartKind::Reasoning(text) }];
         }
     }
     let mut parts = Vec::new();
-    for list in LISTS.iter().filter_map(|key| inner.get(key)) {
-        for json in list.items() {
+    for key in LISTS {
+        for json in elements_of(inner, key) {
             if let Some(text) = json.get_text("text") {
                 parts.push(Part { json, kind: PartKind::Reasoning(text) });
             }

@@ -61,24 +61,28 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 }
 
 fn calls<'a>(message: &Object<'a>) -> ThinList<Call<'a>> {
-    let tool_calls = list(message, "tool_calls").map(tool_call);
-    let function_call = non_null(message, "function_call")
-        .into_iter()
-        .map(|function| Call { place: CallPlace::FunctionCall, ..function_call(None, function, function) });
-    let in_content =
-        block_types(message).filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_call"))).map(|(block, _)| {
-            let value = block.get("value");
-            call(block, None, value.and_then(name_inside), value, CallPlace::Content)
-        });
+    let mut calls: Vec<Call<'a>> = list(message, "tool_calls").map(tool_call).collect();
+    if let Some(function) = non_null(message, "function_call") {
+        calls.push(Call { place: CallPlace::FunctionCall, ..function_call(None, function, function) });
+    }
     // Calls in the content are copies of the others, if there are any.
-    let calls: ThinList<Call<'a>> = tool_calls.chain(function_call).collect();
-    if calls.is_empty() { in_content.collect() } else { calls }
+    if calls.is_empty() {
+        for (block, kind) in block_types(message) {
+            if kind.is_some_and(|kind| kind.is("tool_call")) {
+                let value = block.get("value");
+                calls.push(call(block, None, value.and_then(name_inside), value, CallPlace::Content));
+            }
+        }
+    }
+    calls.into()
 }
 
 fn tool_call(json: Json<'_>) -> Call<'_> {
     let members = Object::of(json);
     let id = id(members.get("id"));
-    if let Some(function) = members.get("function").filter(|function| function.kind() == JsonKind::Object) {
+    if let Some(function) = members.get("function")
+        && function.kind() == JsonKind::Object
+    {
         function_call(id, json, function)
     } else if let Some(custom) = members.get("custom") {
         call(json, id, custom.get_text("name"), custom.get("input"), CallPlace::List)
@@ -103,12 +107,17 @@ fn call<'a>(
 }
 
 fn answers<'a>(message: &Object<'a>, role: Role) -> ThinList<ResultRef<'a>> {
-    let listed = || list(message, "tool_call_ids");
     match role {
-        Role::Tool if listed().next().is_some() => {
-            listed().map(|value| ResultRef::new(value, id(Some(value)))).collect()
+        Role::Tool => {
+            let mut listed = Vec::new();
+            for value in list(message, "tool_call_ids") {
+                listed.push(ResultRef::new(value, id(Some(value))));
+            }
+            if listed.is_empty() {
+                listed.push(ResultRef::new(message.json, id(message.get("tool_call_id"))));
+            }
+            listed.into()
         }
-        Role::Tool => ThinList::from([ResultRef::new(message.json, id(message.get("tool_call_id")))]),
         Role::Function => ThinList::from([ResultRef::new(message.json, None)]),
         _ => ThinList::default(),
     }

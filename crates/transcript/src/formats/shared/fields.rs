@@ -14,7 +14,12 @@ use crate::text::Text;
 
 /// The role for a name in a table.
 pub(crate) fn role_in(table: &[(&str, Role)], name: Text<'_>) -> Option<Role> {
-    table.iter().find(|(known, _)| name.is(known)).map(|(_, role)| *role)
+    for (known, role) in table {
+        if name.is(known) {
+            return Some(*role);
+        }
+    }
+    None
 }
 
 /// The role in a table for the member `role`.
@@ -110,12 +115,14 @@ pub(crate) fn has_reasoning(content: &Content<'_>) -> bool {
 pub(crate) fn name_inside(value: Json<'_>) -> Option<Text<'_>> {
     let (_, rest) = value.raw().split_once(r#"\"name\""#)?;
     let rest = rest.trim_start_matches([' ', ':']).strip_prefix(r#"\""#)?;
-    rest.split_once(r#"\""#).map(|(name, _)| Text::escaped(name))
+    let (name, _) = rest.split_once(r#"\""#)?;
+    Some(Text::escaped(name))
 }
 
 /// Whether `key` is a neighbour's first key, so that a new message gets its keys in the same order.
 pub(crate) fn begins_with(key: &str, neighbour: Option<Json<'_>>) -> bool {
-    neighbour.and_then(|neighbour| neighbour.entries().next()).is_some_and(|(first, _)| first.is(key))
+    let Some(neighbour) = neighbour else { return false };
+    neighbour.entries().next().is_some_and(|(first, _)| first.is(key))
 }
 
 /// Copies a value of another entry for a new one.

@@ -110,7 +110,8 @@ pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
     let Some(kind) = non_null(item, "type") else { return kind_without_type(item) };
     let kind = kind.text()?;
     match kind.decode().as_ref() {
-        "message" => item.get_text("role").map(|_| Item::Message),
+        "message" if item.get_text("role").is_some() => Some(Item::Message),
+        "message" => None,
         "tool_search_call" | "tool_search_output" if is_hosted(item) => Some(Item::Hosted),
         "reasoning" => Some(Item::Reasoning),
         "item_reference" => Some(Item::Reference),
@@ -190,8 +191,8 @@ pub(crate) fn has_member_of_others(item: &Object<'_>) -> bool {
 
 /// The id of the call to which an item of an unknown type belongs.
 fn unknown_call<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
-    let id = item.get_text("call_id").filter(|_| is_of_unknown_type(item))?;
-    Some(id.decode())
+    let id = item.get_text("call_id")?;
+    if is_of_unknown_type(item) { Some(id.decode()) } else { None }
 }
 
 /// The type of an item that is not known and names a call without another item that names it, too.
@@ -242,21 +243,24 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
         Item::Call => {
             Message { calls: ThinList::from([call(item)]), ..message_of(json, Role::Assistant, Content::empty()) }
         }
-        Item::Result => {
-            let answer = ["call_id", "approval_request_id", "id"].into_iter().find_map(|key| id(item.get(key)));
-            let output = non_null(item, "output").or_else(|| non_null(item, "result"));
-            let content = match (output, item.get("approve")) {
-                (Some(output), _) => output_of(output),
-                (None, Some(approved)) => Content::Text(Text::plain(approved.raw())),
-                (None, None) => readable_content(json),
-            };
-            if is_handoff(item) {
-                return Ok(message_of(json, Role::User, content));
-            }
-            let result = ResultRef { denial: denial(item), ..ResultRef::new(json, answer) };
-            Message { results: ThinList::from([result]), ..message_of(json, Role::Tool, content) }
-        }
+        Item::Result => result_message(item),
     })
+}
+
+fn result_message<'a>(item: &Object<'a>) -> Message<'a> {
+    let json = item.json;
+    let output = non_null(item, "output").or_else(|| non_null(item, "result"));
+    let content = match (output, item.get("approve")) {
+        (Some(output), _) => output_of(output),
+        (None, Some(approved)) => Content::Text(Text::plain(approved.raw())),
+        (None, None) => readable_content(json),
+    };
+    if is_handoff(item) {
+        return message_of(json, Role::User, content);
+    }
+    let call_id = ["call_id", "approval_request_id", "id"].into_iter().find_map(|key| id(item.get(key)));
+    let result = ResultRef { denial: denial(item), ..ResultRef::new(json, call_id) };
+    Message { results: ThinList::from([result]), ..message_of(json, Role::Tool, content) }
 }
 
 /// The user's answer to a request for approval, where it is a refusal.
@@ -273,12 +277,9 @@ fn is_handoff(item: &Object<'_>) -> bool {
 }
 
 fn message<'a>(item: &Object<'a>) -> Message<'a> {
-    let role_name = item.get_text("role");
     let role = role_of(&ROLES, item).unwrap_or(Role::Other);
-    Message {
-        rest: RareFields::of_role(role_name.filter(|_| role == Role::Other)),
-        ..message_of(item.json, role, content_of(item))
-    }
+    let role_name = if role == Role::Other { item.get_text("role") } else { None };
+    Message { rest: RareFields::of_role(role_name), ..message_of(item.json, role, content_of(item)) }
 }
 
 /// The content of a message.
@@ -306,7 +307,10 @@ fn readable_content(json: Json<'_>) -> Content<'_> {
     }
     let mut parts = Vec::new();
     for key in READABLE {
-        let Some(value) = json.get(key).filter(|value| !value.is_falsy()) else { continue };
+        let Some(value) = json.get(key) else { continue };
+        if value.is_falsy() {
+            continue;
+        }
         match output_of(value) {
             Content::Text(text) => parts.push(Part { json: value, kind: PartKind::Text(text) }),
             Content::Parts(of_value) => parts.extend(of_value),
@@ -361,14 +365,17 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
         if kind == Some(Item::Compaction) {
             continue;
         }
-        match (kind, item.get_text("id").map(|id| id.decode())) {
-            (Some(Item::Reference), Some(id)) => groups.extend(named.get(&id).map(|&first| (first, index))),
-            (_, Some(id)) => _ = named.insert(id, index),
-            _ => {}
+        if let Some(id) = item.get_text("id") {
+            let id = id.decode();
+            if kind != Some(Item::Reference) {
+                named.insert(id, index);
+            } else if let Some(&first) = named.get(&id) {
+                groups.push((first, index));
+            }
         }
         // What an item of an unknown type does with its call is not known, so all that name it stay together.
-        if let Some(id) = item.get_text("call_id").map(|id| id.decode()) {
-            let first = *calls.entry(id).or_insert(index);
+        if let Some(id) = item.get_text("call_id") {
+            let first = *calls.entry(id.decode()).or_insert(index);
             if is_of_unknown_type(&item) || is_of_unknown_type(&Object::of(all[first])) {
                 groups.push((first, index));
             }
@@ -380,12 +387,18 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
         }
         response = match response {
             Some((first, _)) => Some((first, index)),
-            None => (kind == Some(Item::Reasoning)).then_some((index, index)),
+            None if kind == Some(Item::Reasoning) => Some((index, index)),
+            None => None,
         };
-        if kind == Some(Item::Hosted) && item.member_is("type", "tool_search_call") {
+        if kind != Some(Item::Hosted) {
+            continue;
+        }
+        if item.member_is("type", "tool_search_call") {
             searches.push(index);
-        } else if kind == Some(Item::Hosted) && item.member_is("type", "tool_search_output") {
-            groups.extend(searches.pop().map(|search| (search, index)));
+        } else if item.member_is("type", "tool_search_output")
+            && let Some(search) = searches.pop()
+        {
+            groups.push((search, index));
         }
     }
     groups.extend(response);

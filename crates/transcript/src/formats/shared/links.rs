@@ -26,12 +26,16 @@ pub(crate) fn followers<'a>(
     keys: LinkKeys,
     new: &HashMap<Cow<'_, str>, String>,
 ) -> Vec<Edit> {
-    let edit = |entry: Json<'a>| {
-        let parent = entry.get(keys.parent)?;
-        let new = new.get(&parent.text()?.decode())?;
-        Some(Edit { range: parent.span(), text: Value::from(new.as_str()).to_string() })
-    };
-    entries.filter_map(edit).collect()
+    let mut edits = Vec::new();
+    for entry in entries {
+        if let Some(parent) = entry.get(keys.parent)
+            && let Some(id) = parent.text()
+            && let Some(new) = new.get(&id.decode())
+        {
+            edits.push(Edit { range: parent.span(), text: Value::from(new.as_str()).to_string() });
+        }
+    }
+    edits
 }
 
 /// An entry on the way that an agent goes through a session.
@@ -161,16 +165,24 @@ impl<'a> Chain<'_, 'a> {
                 loose.push(LooseEntry { entry, fault, named, parent: last.clone().map(Cow::into_owned) });
             }
             // Of several entries with one id, the last is found.
-            let id = entry.get_text(self.keys.id).map(|id| id.decode());
-            let id = id.filter(|id| by_id.get(id) == Some(&index));
-            last = id.or(last);
+            if let Some(id) = entry.get_text(self.keys.id) {
+                let id = id.decode();
+                if by_id.get(&id) == Some(&index) {
+                    last = Some(id);
+                }
+            }
         }
         loose
     }
 
     fn by_id(&self) -> HashMap<Cow<'a, str>, usize> {
-        let entries = self.entries.iter().enumerate();
-        entries.filter_map(|(index, entry)| Some((entry.get_text(self.keys.id)?.decode(), index))).collect()
+        let mut by_id = HashMap::new();
+        for (index, entry) in self.entries.iter().enumerate() {
+            if let Some(id) = entry.get_text(self.keys.id) {
+                by_id.insert(id.decode(), index);
+            }
+        }
+        by_id
     }
 
     /// Where the walk up from each entry ends.
@@ -198,7 +210,9 @@ impl<'a> Chain<'_, 'a> {
                     },
                 }
             };
-            path.into_iter().for_each(|index| ends[index] = Some(end));
+            for index in path {
+                ends[index] = Some(end);
+            }
         }
         ends.into_iter().flatten().collect()
     }

@@ -15,8 +15,10 @@ const KEYS: &str = "text|functionCall|functionResponse|inlineData|fileData|execu
 
 /// Whether a value is such a part.
 pub(crate) fn is_part(part: Json<'_>) -> bool {
-    ["type", "kind"].iter().all(|key| part.get(key).is_none())
-        && KEYS.split('|').chain(["thoughtSignature"]).any(|key| member(part, key).is_some())
+    if part.get("type").is_some() || part.get("kind").is_some() {
+        return false;
+    }
+    KEYS.split('|').any(|key| member(part, key).is_some()) || member(part, "thoughtSignature").is_some()
 }
 
 /// Reads a call, which is `json` in a part.
@@ -26,7 +28,9 @@ pub(crate) fn call<'a>(part: Json<'a>, json: Json<'a>) -> Call<'a> {
 
 /// The member that REST calls `key`; Python spells it with underscores, and writes null for absent members.
 pub(crate) fn member<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
-    if let Some(value) = part.get(key).filter(|value| value.kind() != JsonKind::Null) {
+    if let Some(value) = part.get(key)
+        && value.kind() != JsonKind::Null
+    {
         return Some(value);
     }
     let mut with_underscores = String::with_capacity(key.len() + 2);
@@ -68,8 +72,8 @@ pub(crate) fn hosted<'a>(part: Json<'a>) -> Option<HostedResult<'a>> {
 }
 
 fn has_failed(result: Json<'_>) -> bool {
-    let outcome = member(result, "outcome").and_then(|outcome| outcome.text());
-    outcome.is_some_and(|outcome| outcome.decode().contains("FAILED"))
+    let Some(outcome) = member(result, "outcome") else { return false };
+    outcome.text().is_some_and(|outcome| outcome.decode().contains("FAILED"))
 }
 
 pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
@@ -90,14 +94,20 @@ pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
         }
         return PartKind::Result(Content::of_parts(parts.into()));
     }
-    let data = member(json, "inlineData").or_else(|| member(json, "fileData"));
-    match data.map(|data| member(data, "mimeType").and_then(|kind| kind.text())) {
-        Some(kind) => PartKind::Media(kind.map_or(MediaKind::Document, |kind| MediaKind::of_type(&kind.decode()))),
-        // Code that the model ran, or calls that the server answered: read as text, whatever their fields.
-        None => match KEYS.split('|').find_map(|key| member(json, key)) {
-            Some(value) => output_text(value),
-            None if member(json, "thoughtSignature").is_some() => PartKind::Reasoning(Text::plain("")),
-            None => foreign::part(json),
-        },
+    if let Some(data) = member(json, "inlineData").or_else(|| member(json, "fileData")) {
+        return PartKind::Media(kind_of_data(data));
+    }
+    // Code that the model ran, or calls that the server answered: read as text, whatever their fields.
+    match KEYS.split('|').find_map(|key| member(json, key)) {
+        Some(value) => output_text(value),
+        None if member(json, "thoughtSignature").is_some() => PartKind::Reasoning(Text::plain("")),
+        None => foreign::part(json),
+    }
+}
+
+fn kind_of_data(data: Json<'_>) -> MediaKind {
+    match member(data, "mimeType").and_then(|media_type| media_type.text()) {
+        Some(media_type) => MediaKind::of_type(&media_type.decode()),
+        None => MediaKind::Document,
     }
 }

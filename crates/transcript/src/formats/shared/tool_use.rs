@@ -42,13 +42,15 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 pub(crate) fn output(answer: Json<'_>) -> Option<CallOutput<'_>> {
     match answer.get_text("type") {
         Some(kind) if kind.is("tool_result") => CallOutput::in_content(answer, "text"),
-        _ => outputs::hosted_result(answer).map(|result| result.output),
+        _ => Some(outputs::hosted_result(answer)?.output),
     }
 }
 
 /// Writes a result for a call that the client answers; the server answers its own.
 pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
-    call.json.get_text("type").filter(|kind| kind.is("tool_use"))?;
+    if !call.json.member_is("type", "tool_use") {
+        return None;
+    }
     Some(json!({"type": "tool_result", "tool_use_id": call.id?.decode(), "content": text, "is_error": true}))
 }
 
