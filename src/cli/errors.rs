@@ -366,9 +366,14 @@ fn conflict(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let what = match strings(error, ContextKind::PriorArg) {
         [] => "with anything else; give it alone".to_owned(),
         [other] if *other == flag => {
-            let mut words = vec![wrong.clone()];
-            words.extend(typed.value(&wrong));
-            advice = Some(Advice::command(words));
+            let command = typed.name().command();
+            // A word behind such a flag would be an input.
+            let needs_equals = flag_named(&command, &wrong).is_some_and(Arg::is_require_equals_set);
+            advice = Some(match typed.value(&wrong) {
+                Some(value) if needs_equals => Advice::command([format!("{wrong}={value}")]),
+                Some(value) => Advice::command([wrong.clone(), value]),
+                None => Advice::command([wrong.clone()]),
+            });
             "multiple times; give it once".to_owned()
         }
         others => {

@@ -243,12 +243,13 @@ mod tests {
         let record = r#"{"source":"a,\"b\",","id":"0123abcd","line":3,"original_sha256":"0123abcd9","result_sha256":"45","list":"/messages","left_sha256":"67","left":["89","ab"],"before":[0]}"#;
         let read = |length: usize| BrokenRecord::read(&record[..length], 7);
         let before = |member: &str| record.find(member).expect("a member");
+        // A member is whole behind its comma.
         for length in 0..record.len() {
             let broken = read(length);
             assert_eq!((broken.number, broken.is_cut), (7, true));
-            assert_eq!(broken.id.is_some(), length > before("\"line\""), "{length}");
-            assert_eq!(broken.result_sha256.is_some(), length > before("\"list\""), "{length}");
-            assert_eq!(broken.left_sha256.as_deref(), (length > before("\"left\"")).then_some("67"), "{length}");
+            assert_eq!(broken.id.is_some(), length >= before("\"line\""), "{length}");
+            assert_eq!(broken.result_sha256.is_some(), length >= before("\"list\""), "{length}");
+            assert_eq!(broken.left_sha256.as_deref(), (length >= before("\"left\"")).then_some("67"), "{length}");
         }
         assert_eq!(read(record.len() - 1).source.as_deref(), Some("a,\"b\","));
     }

@@ -5,7 +5,6 @@
 //! machine.
 
 use std::io::Read;
-use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
@@ -21,6 +20,7 @@ use crate::llm::body::{Change, chunks};
 use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, named_window, requested_wait, server_message};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
+use crate::llm::proxy::{is_loopback, proxy_variable};
 use crate::llm::retry::{FailedAttempt, RetryPolicy};
 use crate::llm::secret::masked;
 use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, shown};
@@ -165,6 +165,8 @@ impl HttpClient {
     }
 
     fn build(&self, endpoint: &Endpoint) -> Result<Client, String> {
+        // The client would go past a proxy that it cannot read.
+        proxy_variable(&endpoint.base_url)?;
         // This fails only where a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let is_local = Url::parse(&endpoint.base_url).is_ok_and(|url| is_loopback(&url));
@@ -300,7 +302,11 @@ fn unanswered(url: &str, error: reqwest::Error) -> FailedAttempt {
     let (kind, what) = if error.is_builder() {
         (FailureKind::Setup, format!("{url} is not an address"))
     } else if error.is_connect() && !error.is_timeout() {
-        (FailureKind::Unreachable, format!("no answer from {url}"))
+        let through = match proxy_variable(url) {
+            Ok(Some(name)) => format!(" through the proxy in {name}"),
+            _ => String::new(),
+        };
+        (FailureKind::Unreachable, format!("no answer from {url}{through}"))
     } else {
         (FailureKind::Interrupted, format!("no answer from {url}"))
     };
@@ -315,15 +321,6 @@ fn cut_off(kind: FailureKind, url: &str, what: &str) -> FailedAttempt {
 /// The text of a header.
 fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
-}
-
-/// Whether an address is one of this machine. `localhost.example.com` and `127.example.com` are not.
-pub(crate) fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
-    match host.trim_matches(['[', ']']).parse::<IpAddr>().map(|address| address.to_canonical()) {
-        Ok(address) => address.is_loopback() || address.is_unspecified(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
 }
 
 /// Describes the target of a redirect, which is not followed, as it can be another's server.
@@ -359,43 +356,6 @@ mod tests {
     use super::*;
     use crate::llm::providers::by_name;
     use crate::presets::recipe::Persistence;
-
-    #[test]
-    fn this_machine_by_all_its_names() {
-        let is_local =
-            |scheme: &str, host: &str| is_loopback(&Url::parse(&format!("{scheme}://{host}/v1")).expect("an address"));
-        for host in [
-            "localhost",
-            "LOCALHOST:11434",
-            "localhost.",
-            "api.localhost",
-            "127.0.0.1",
-            "127.9.8.7:80",
-            "127.1",
-            "0x7f.1",
-            "2130706433",
-            "[::1]",
-            "[::1]:11434",
-            "[::ffff:127.0.0.1]",
-            "0.0.0.0:11434",
-            "[::]",
-            "me:pass@127.0.0.1",
-        ] {
-            assert!(is_local("http", host) && is_local("https", host), "{host}");
-        }
-        for host in [
-            "128.0.0.1",
-            "192.168.0.1",
-            "localhost.example",
-            "notlocalhost",
-            "127.0.0.1.example",
-            "127.example.com",
-            "10.0.0.1",
-            "[fe80::1]",
-        ] {
-            assert!(!is_local("http", host), "{host}");
-        }
-    }
 
     #[test]
     fn an_answer_that_stalls_is_given_up_before_its_time() {

@@ -9,6 +9,7 @@ mod error_response;
 pub(crate) mod http;
 pub(crate) mod limiter;
 pub(crate) mod providers;
+pub(crate) mod proxy;
 pub(crate) mod retry;
 pub(crate) mod secret;
 

@@ -12,9 +12,10 @@ use crate::diagnostic::{Advice, Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
-use crate::llm::http::{HttpClient, is_loopback};
+use crate::llm::http::HttpClient;
 use crate::llm::limiter::Limiter;
-use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
+use crate::llm::providers::{self, AddressVariable, Endpoint, PROVIDERS, Provider};
+use crate::llm::proxy::is_loopback;
 use crate::llm::retry::RetryPolicy;
 use crate::llm::secret::Secret;
 use crate::presets::recipe::Recipe;
@@ -58,8 +59,12 @@ pub(super) fn summarizer(
         return Ok(Summarizer::Extractive);
     }
     let (provider, model) = provider_and_model(name)?;
-    let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url), provider)?;
-    let key = key(arguments, asks, provider, variable)?;
+    let own_address = match &arguments.base_url {
+        Some(text) => Some(base_url(text, provider)?),
+        None => address_of_environment(provider, &variable)?,
+    };
+    let key = key(arguments, asks, provider, own_address.is_some(), variable)?;
+    let base_url = own_address.unwrap_or_else(|| provider.base_url.to_owned());
     let request_json = match &arguments.request_json {
         Some(given) => given.0.clone(),
         None => Map::new(),
@@ -107,18 +112,35 @@ pub(super) fn summarizer_name(arguments: &CompactArguments) -> String {
     }
 }
 
-/// Checks that an address can be followed by a path, and holds no secret: messages show it.
+/// The address that --base-url gives.
 fn base_url(text: &str, provider: &Provider) -> Result<String> {
+    address(text).map_err(|why| wrong_base_url(text, provider, why).into())
+}
+
+/// The address that a variable of the environment names for the provider's own library, if it is set.
+fn address_of_environment(provider: &Provider, variable: impl Fn(&str) -> Option<String>) -> Result<Option<String>> {
+    let Some(AddressVariable { name, version, .. }) = provider.address_variable() else { return Ok(None) };
+    let text = variable(name).unwrap_or_default();
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    match address(text.trim()) {
+        Ok(address) if address.ends_with(version) => Ok(Some(address)),
+        Ok(address) => Ok(Some(address + version)),
+        // It may hold a secret, which is not to be shown.
+        Err(why) => Err(Failure::usage(format!("the variable {name}: {why}; or give --base-url")).into()),
+    }
+}
+
+/// Checks that an address can be followed by a path, and holds no secret: messages show it. Returns it without a slash at the
+/// end, or why it is no address.
+fn address(text: &str) -> Result<String, &'static str> {
     let url = match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.host().is_some() => url,
-        _ => {
-            let why = "an address begins with http:// or https:// and has a host";
-            return Err(wrong_base_url(text, provider, why).into());
-        }
+        _ => return Err("an address begins with http:// or https:// and has a host"),
     };
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
-        let why = "an address has no user, password, query or fragment; the key comes from the environment";
-        return Err(wrong_base_url(text, provider, why).into());
+        return Err("an address has no user, password, query or fragment; the key comes from the environment");
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
@@ -207,6 +229,7 @@ fn key(
     arguments: &CompactArguments,
     asks: bool,
     provider: &Provider,
+    has_own_address: bool,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Secret>> {
     let names = match &arguments.api_key_env {
@@ -225,7 +248,7 @@ fn key(
             };
         }
     }
-    let needs_none = arguments.api_key_env.is_none() && (provider.open || arguments.base_url.is_some());
+    let needs_none = arguments.api_key_env.is_none() && (provider.open || has_own_address);
     // Without a request, no key is sent.
     if needs_none || !asks {
         return Ok(None);

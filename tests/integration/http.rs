@@ -206,6 +206,42 @@ fn the_proxy_of_the_environment_is_used() {
     assert_eq!(proxy.requests().len(), 2);
 }
 
+/// Nothing goes past a proxy that is not understood.
+#[test]
+fn a_proxy_that_cannot_be_used_is_named() {
+    let proxy = Server::start(vec![completion("By way of the proxy.", "stop")]);
+    let arguments = ["--model", "openai:m", "--keep", "messages:2", "--retries", "0", "--timeout", "5"];
+    let through = |url: &str, variables: &[(&str, &str)]| {
+        let mut command = tcompact();
+        command.args(arguments).args(["--base-url", url]).arg("openai-chat/plain.json").env("OPENAI_API_KEY", KEY);
+        run(command.envs(variables.iter().copied()), b"")
+    };
+    let (plain, encrypted) = ("http://models.example/v1", "https://models.example/v1");
+    for value in
+        ["http//me:hush@proxy:1", "http://me:hu sh@proxy", "ftp://me:hush@proxy", "http://", "http://me:hush@proxy:1:2"]
+    {
+        for (url, variable) in [(plain, "http_proxy"), (encrypted, "HTTPS_PROXY"), (plain, "all_proxy")] {
+            let run = through(url, &[(variable, value)]);
+            assert_fails(&run, 4, &[&format!("{variable} is no address of a proxy"), "http://proxy.example:3128"]);
+            assert!(!run.stderr.contains("me:hu"), "{run:?}");
+        }
+    }
+    assert_fails(
+        &through(encrypted, &[("ALL_PROXY", "socks5://me:hush@proxy:1")]),
+        4,
+        &["ALL_PROXY names a SOCKS proxy"],
+    );
+    // Nothing listens there.
+    let unreachable = through(encrypted, &[("https_proxy", "http://127.0.0.1:9")]);
+    assert_fails(&unreachable, 4, &["no answer from https://models.example/v1", "through the proxy in https_proxy"]);
+    // The variable of another scheme does not matter, nor does one for a server on this machine.
+    let address = proxy.url.trim_end_matches("/v1");
+    let of_other = through(plain, &[("http_proxy", address), ("https_proxy", "http//x"), ("all_proxy", "ftp://x")]);
+    assert!(summary_of(&of_other).contains("By way of the proxy."), "{of_other:?}");
+    let local = through(&proxy.url, &[("http_proxy", "http//x")]);
+    assert!(summary_of(&local).contains("By way of the proxy."), "{local:?}");
+}
+
 /// Ollama and its like listen on this machine, where no proxy of a company leads.
 #[test]
 fn a_server_on_this_machine_is_asked_without_a_proxy() {

@@ -7,9 +7,12 @@ use std::process::{Command, Stdio};
 /// The folder of the fixtures.
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
 
-/// The variables that name a proxy.
-const PROXIES: [&str; 8] =
-    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"];
+/// The variables that name a proxy, or the address of a provider.
+#[rustfmt::skip]
+const ADDRESSES: [&str; 10] = [
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+    "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL",
+];
 
 /// The result of a run.
 #[derive(Debug)]
@@ -36,13 +39,13 @@ pub(crate) fn shell(line: &str, folder: &Path) -> Command {
     shell
 }
 
-/// Removes keys, proxies, settings and what decides on colors from a command.
+/// Removes keys, addresses, settings and what decides on colors from a command.
 fn without_own_variables(command: &mut Command) -> &mut Command {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for variable in names.filter(|name| name.ends_with("_API_KEY")) {
         command.env_remove(variable);
     }
-    for variable in ["NO_COLOR", "CLICOLOR_FORCE", "CI"].iter().chain(&PROXIES) {
+    for variable in ["NO_COLOR", "CLICOLOR_FORCE", "CI"].iter().chain(&ADDRESSES) {
         command.env_remove(variable);
     }
     command.envs(own_settings())

@@ -92,6 +92,36 @@ fn every_provider_is_asked_in_its_own_way() {
     }
 }
 
+/// A gateway's key is of no use to the provider itself, so both come from the environment. The flag wins.
+#[test]
+fn the_address_of_a_providers_own_library_is_used() {
+    for (model, variable, line, _, good, _) in cases().into_iter().take(2) {
+        let server = Server::start(vec![answer(good.clone())]);
+        let name = variable.replace("API_KEY", "BASE_URL");
+        // Anthropic's library puts the version behind the address.
+        let address =
+            server.url.strip_suffix(if model.starts_with("anthropic") { "/v1" } else { "" }).expect("a version");
+        let arguments = ["--model", model, "--keep", "messages:2", "openai-chat/plain.json"];
+        let run = run(tcompact().args(arguments).env(variable, KEY).env(&name, format!("{address}/")), b"");
+        assert_eq!(run.code, 0, "{model}: {run:?}");
+        assert!(server.requests()[0].head.starts_with(line), "{model}");
+
+        let server = Server::start(vec![answer(good)]);
+        let run = ask(&server, model, variable, &[]);
+        assert_eq!(run.code, 0, "{model}: {run:?}");
+    }
+}
+
+#[test]
+fn a_wrong_address_in_the_environment_is_not_shown() {
+    let arguments = ["--model", "openai:m", "--keep", "messages:2", "openai-chat/plain.json"];
+    let address = format!("https://me:{KEY}@gateway.example");
+    let run = run(tcompact().args(arguments).env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", address), b"");
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("the variable OPENAI_BASE_URL: an address has no user"), "{run:?}");
+    assert!(!format!("{run:?}").contains(KEY), "the key is shown: {run:?}");
+}
+
 #[test]
 fn every_provider_reports_a_truncated_answer() {
     for (model, variable, .., cut) in cases() {

@@ -31,6 +31,10 @@ const ENVIRONMENT: Entries = &[
          that can be repeated; of several lines, each is one value. An empty variable counts as not set. Flags win over the environment, the environment wins \
          over the config file.",
     ),
+    (
+        "OPENAI_BASE_URL, ANTHROPIC_BASE_URL",
+        "The address of openai:, openai-responses: and anthropic:. --base-url wins.",
+    ),
     ("XDG_CONFIG_HOME", "The folder that holds tcompact/config.toml, instead of ~/.config."),
     ("HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY", "The proxies for requests to a provider."),
     ("SSL_CERT_FILE", "The certificates to trust, instead of the system's."),

@@ -98,6 +98,28 @@ const fn row(
     Provider { name, base_url, key_variables, open: false, api, parameters }
 }
 
+/// The variable of the environment from which the provider's own library takes another address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AddressVariable {
+    provider: &'static str,
+    pub(crate) name: &'static str,
+    /// What that library puts behind the address, and the tables here have in it.
+    pub(crate) version: &'static str,
+}
+
+/// From the libraries' documentation.
+const ADDRESS_VARIABLES: [AddressVariable; 3] = [
+    AddressVariable { provider: "openai", name: "OPENAI_BASE_URL", version: "" },
+    AddressVariable { provider: "openai-responses", name: "OPENAI_BASE_URL", version: "" },
+    AddressVariable { provider: "anthropic", name: "ANTHROPIC_BASE_URL", version: "/v1" },
+];
+
+impl Provider {
+    pub(crate) fn address_variable(&self) -> Option<&'static AddressVariable> {
+        ADDRESS_VARIABLES.iter().find(|variable| variable.provider == self.name)
+    }
+}
+
 pub(crate) fn by_name(name: &str) -> Option<&'static Provider> {
     PROVIDERS.iter().find(|provider| provider.name == name)
 }
