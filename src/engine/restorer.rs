@@ -95,7 +95,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         self.done.grown += rounds.grown;
         self.done.newest_run_time = rounds.newest_run_time.clone();
         self.done.files.extend(rounds.files.iter().cloned());
-        let missing = rounds.before_last().filter(|_| rounds.number < self.most);
+        let missing = if rounds.number < self.most { rounds.before_last() } else { None };
         self.done.undone_before = self.done.undone_before.take().or(rounds.last_undone_before().cloned());
         if restored.edits.is_empty() && *restored.text == *text {
             return Ok(None);
@@ -161,7 +161,10 @@ impl<'p, 'a> Restorer<'p, 'a> {
                 return Err(self.refused(number, "its records form a circle"));
             }
             // A single line can come from any file.
-            let of_file = number.filter(|_| line.as_ref().is_some_and(|(_, lines)| lines.hashes.len() > 1));
+            let of_file = match &line {
+                Some((number, lines)) if lines.hashes.len() > 1 => Some(*number),
+                _ => None,
+            };
             restored.join();
             if !self.is_last_run(&restored.text, number, &records, rounds)? {
                 return Ok(());
@@ -170,7 +173,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
                 // Several lines can have become the same.
                 let is_of_other_line = broken.line().is_some() && broken.line() != number && records[0].line == number;
                 let is_last = broken.left(&hash) && !broken.found(&records[0].original_sha256) && !is_of_other_line;
-                if let Some(why) = why_refused(self.archive, broken, BrokenRun::LeftText).filter(|_| is_last) {
+                if is_last && let Some(why) = why_refused(self.archive, broken, BrokenRun::LeftText) {
                     return Err(self.refused(number, &why));
                 }
             }

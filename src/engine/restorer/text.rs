@@ -61,8 +61,8 @@ impl LineHashes {
 
     /// Whether the line with this number is there and has this hash.
     fn has_hash(&self, line: usize, hash: &str) -> bool {
-        let hash_of_line = line.checked_sub(1).and_then(|at| self.hashes.get(at));
-        hash_of_line.is_some_and(|of_line| of_line == hash)
+        let Some(at) = line.checked_sub(1) else { return false };
+        self.hashes.get(at).is_some_and(|of_line| of_line == hash)
     }
 }
 
@@ -80,7 +80,9 @@ impl<'t> Restored<'t> {
     /// The hash of the text with the edits.
     pub(super) fn hash(&self) -> String {
         let mut hasher = Hasher::default();
-        pieces(&self.text, &self.edits).for_each(|piece| hasher.add(piece));
+        for piece in pieces(&self.text, &self.edits) {
+            hasher.add(piece);
+        }
         hasher.end()
     }
 
@@ -91,18 +93,18 @@ impl<'t> Restored<'t> {
         for piece in pieces(&self.text, &self.edits) {
             for line in piece.split_inclusive(|byte| *byte == b'\n') {
                 let content = without_end(line);
-                let ends = [content.len(), line.len()];
-                let mut added = 0;
-                for end in ends.into_iter().filter(|_| content.len() < line.len()) {
-                    hasher.add(&line[added..end]);
-                    added = end;
+                let has_end = content.len() < line.len();
+                for part in [content, &line[content.len()..]] {
+                    hasher.add(part);
+                    length += part.len();
+                    if !has_end {
+                        continue;
+                    }
                     let hash = hasher.clone().end();
                     if known(&hash) {
-                        beginnings.push((length + end, hash));
+                        beginnings.push((length, hash));
                     }
                 }
-                hasher.add(&line[added..]);
-                length += line.len();
             }
         }
         let hash = hasher.end();
