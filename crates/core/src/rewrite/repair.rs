@@ -173,8 +173,15 @@ fn gap(transcript: &Transcript<'_>, index: usize) -> Option<String> {
 #[derive(Default)]
 struct Insertion {
     results: Vec<String>,
-    /// The message and the span from which some of them are moved.
-    moved: BTreeSet<(usize, usize, usize)>,
+    /// Where those are that are moved.
+    moved: BTreeSet<MovedResult>,
+}
+
+/// The place of a result that is moved: the index of its message, and its span.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct MovedResult {
+    message: usize,
+    span: (usize, usize),
 }
 
 /// The spans of removed elements, by the index of their message.
@@ -285,10 +292,11 @@ impl Repairer<'_, '_> {
                         // One text for several calls cannot be in two places.
                         None => continue,
                     };
-                    let insertions = insertions.entry(call.message).or_default();
+                    let insertion = insertions.entry(call.message).or_default();
+                    let moved = MovedResult { message: result.message, span: (span.start, span.end) };
                     // A message may answer several calls.
-                    if insertions.moved.insert((result.message, span.start, span.end)) {
-                        insertions.results.push(self.transcript.source[span].to_owned());
+                    if insertion.moved.insert(moved) {
+                        insertion.results.push(self.transcript.source[span].to_owned());
                     }
                 }
                 ProviderRule::Unanswered(call) => match self.new_result(call) {
@@ -306,14 +314,16 @@ impl Repairer<'_, '_> {
         edits.extend(self.transcript.format.session.link_results(self.transcript, &mut placeholders));
         for (calling, results) in placeholders {
             let style = self.style(calling);
-            let written = results.iter().map(|result| style.write(result));
-            insertions.entry(calling).or_default().results.extend(written);
+            let insertion = insertions.entry(calling).or_default();
+            for result in &results {
+                insertion.results.push(style.write(result));
+            }
         }
         // A message that loses a result takes none in the same round; the insertion waits for the next one.
         // Where this concerns the first insertion, all others wait instead.
         let mut sources: BTreeSet<usize> = BTreeSet::new();
         for insertion in insertions.values() {
-            sources.extend(insertion.moved.iter().map(|(message, ..)| message));
+            sources.extend(insertion.moved.iter().map(|moved| moved.message));
         }
         if let Some(first) = insertions.keys().next().copied() {
             let is_first_only = sources.contains(&(first + 1));
@@ -321,8 +331,8 @@ impl Repairer<'_, '_> {
         }
         let mut removals = Removals::new();
         for insertion in insertions.values() {
-            for &(message, start, end) in &insertion.moved {
-                removals.entry(message).or_default().insert((start, end));
+            for moved in &insertion.moved {
+                removals.entry(moved.message).or_default().insert(moved.span);
             }
         }
         edits.extend(self.removal_edits(&removals));
@@ -453,7 +463,7 @@ fn is_result(kind: &PartKind<'_>) -> bool {
 /// The array with the parts of a message.
 fn list_of_parts<'a>(message: &Message<'a>) -> Option<Json<'a>> {
     let list = message.field("content").or_else(|| message.json.get("parts"))?;
-    (list.kind() == JsonKind::Array).then_some(list)
+    if list.kind() == JsonKind::Array { Some(list) } else { None }
 }
 
 /// The span of an element as a set of them has it.

@@ -16,7 +16,7 @@ use crate::plan::breaches::{
 use crate::rewrite::repair::{Removals, Repairer, remove};
 use crate::rewrite::{Edit, elements};
 use crate::transcript::json::{Json, JsonKind};
-use crate::transcript::pairing::results;
+use crate::transcript::pairing::{CallOrResult, results};
 use crate::transcript::{Message, Role, marks};
 
 /// What stands in the place of media in a result.
@@ -30,11 +30,11 @@ impl Repairer<'_, '_> {
         let (mut ids, mut names, mut answers) = (HashSet::new(), HashSet::new(), HashSet::new());
         for breach in found {
             match breach.rule {
-                ProviderRule::EmptyId { of_result: true, place } => _ = answers.insert((place.message, place.index)),
+                ProviderRule::EmptyId { of_result: true, place } => _ = answers.insert(place),
                 ProviderRule::EmptyId { of_result: false, place } | ProviderRule::RefusedId(place) => {
-                    ids.insert((place.message, place.index));
+                    ids.insert(place);
                 }
-                ProviderRule::RefusedName(place) => _ = names.insert((place.message, place.index)),
+                ProviderRule::RefusedName(place) => _ = names.insert(place),
                 _ => {}
             }
         }
@@ -44,11 +44,11 @@ impl Repairer<'_, '_> {
         for pair in results(self.messages()) {
             let result = pair.result;
             let Some(call) = pair.call else { continue };
-            if !answers.contains(&(result.message, result.index)) {
+            if !answers.contains(&result) {
                 continue;
             }
             let old_id = call.call_of(self.messages()).id.map(|id| id.decode().into_owned());
-            let id = new.get(&(call.message, call.index)).cloned().or(old_id);
+            let id = new.get(&call).cloned().or(old_id);
             let holder = self.messages()[result.message].results[result.index].json;
             if let (Some(value), Some(id)) = (id_in(holder, ""), id) {
                 edits.push(replaced(value, &id));
@@ -59,14 +59,15 @@ impl Repairer<'_, '_> {
         edits
     }
 
-    fn new_ids(&self, calls: &HashSet<(usize, usize)>) -> HashMap<(usize, usize), String> {
+    fn new_ids(&self, calls: &HashSet<CallOrResult>) -> HashMap<CallOrResult, String> {
         let messages = self.messages();
         let mut taken = ids_of_calls(messages);
         let mut number = 0usize;
         let mut new = HashMap::new();
         for (message, read) in messages.iter().enumerate() {
             for (index, call) in read.calls.iter().enumerate() {
-                if !calls.contains(&(message, index)) {
+                let place = CallOrResult { message, index };
+                if !calls.contains(&place) {
                     continue;
                 }
                 let nearest = call.id.map(|id| self.transcript.order.call_ids.nearest(&id.decode()));
@@ -80,21 +81,22 @@ impl Repairer<'_, '_> {
                     };
                 }
                 taken.insert(fresh.clone());
-                new.insert((message, index), fresh);
+                new.insert(place, fresh);
             }
         }
         new
     }
 
     /// The edits of calls, of their copies and their results.
-    fn edits_of_calls(&self, new: &HashMap<(usize, usize), String>, names: &HashSet<(usize, usize)>) -> Vec<Edit> {
+    fn edits_of_calls(&self, new: &HashMap<CallOrResult, String>, names: &HashSet<CallOrResult>) -> Vec<Edit> {
         let messages = self.messages();
         let results = results_of_calls(self.transcript);
         let mut edits = Vec::new();
         for (message, read) in messages.iter().enumerate() {
             let mut edited = Vec::new();
             for index in 0..read.calls.len() {
-                if new.contains_key(&(message, index)) || names.contains(&(message, index)) {
+                let place = CallOrResult { message, index };
+                if new.contains_key(&place) || names.contains(&place) {
                     edited.push(index);
                 }
             }
@@ -104,12 +106,13 @@ impl Repairer<'_, '_> {
             }
             for index in edited {
                 let call = &read.calls[index];
+                let place = CallOrResult { message, index };
                 let mut holders = duplicates.remove(&index).unwrap_or_default();
                 holders.push(call.json);
-                if let Some(result) = results.get(&(message, index)) {
+                if let Some(result) = results.get(&place) {
                     holders.push(messages[result.message].results[result.index].json);
                 }
-                if let Some(new_id) = new.get(&(message, index)) {
+                if let Some(new_id) = new.get(&place) {
                     let old_id = call.id.map(|id| id.decode()).unwrap_or_default();
                     for holder in &holders {
                         if let Some(value) = id_in(*holder, &old_id) {
@@ -118,7 +121,7 @@ impl Repairer<'_, '_> {
                     }
                 }
                 let Some(name) = call.name else { continue };
-                if !names.contains(&(message, index)) {
+                if !names.contains(&place) {
                     continue;
                 }
                 let name = name.decode();
@@ -264,7 +267,7 @@ impl Repairer<'_, '_> {
             for (index, call) in read.calls.iter().enumerate() {
                 let Some(id) = call.id else { continue };
                 let id = id.decode();
-                let place = results.get(&(message, index));
+                let place = results.get(&CallOrResult { message, index });
                 let result = place.map(|place| messages[place.message].results[place.index].json);
                 let is_first = ids.seen.insert(id.clone().into_owned());
                 let is_new = known.insert((call.json.raw(), result.map(|result| result.raw())));
