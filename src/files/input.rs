@@ -363,7 +363,7 @@ impl LineReader {
                 let why = damage(&error, self.compression);
                 let failure = unreadable(&self.name, &why);
                 let is_damaged = self.compression.is_some() && error.kind() != ErrorKind::FileTooLarge;
-                self.damage = is_damaged.then_some(why);
+                self.damage = if is_damaged { Some(why) } else { None };
                 self.cut_line = bytes;
                 return Err(failure.into());
             }

@@ -25,7 +25,7 @@ impl WaitingRecords {
     /// # Errors
     /// They cannot be written beside the archive, or `next` fails. Nothing is left of them then.
     pub(crate) fn write(archive: &Path, mut next: impl FnMut() -> Result<Option<Section>>) -> Result<Self> {
-        // A failed `next` ends the writing with an error of its own, in whose place its error is returned.
+        // Where `next` fails, an error that stands for its own ends the writing.
         let mut failed = None;
         let sections = || match next() {
             Ok(section) => Ok(section),

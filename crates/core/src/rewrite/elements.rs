@@ -38,7 +38,7 @@ fn list_emptied_by(source: &str, run: Range<usize>) -> Option<Range<usize>> {
     let after = source[run.end..].trim_start_matches(is_space).strip_prefix(']')?;
     let list = before.len()..source.len() - after.len();
     let member = with_key(source, list);
-    source[member.clone()].starts_with(&format!("\"{NEVER_EMPTY}\"")).then_some(member)
+    if source[member.clone()].starts_with(&format!("\"{NEVER_EMPTY}\"")) { Some(member) } else { None }
 }
 
 fn is_space(c: char) -> bool {

@@ -457,5 +457,5 @@ fn entries_before<'r>(record: &'r Record, text: &'r str, left: &[Range<usize>]) 
             EntryBefore::Left(_) | EntryBefore::Messages(_) => return None,
         }
     }
-    (!entries.is_empty()).then_some(entries)
+    if entries.is_empty() { None } else { Some(entries) }
 }

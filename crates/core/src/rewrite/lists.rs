@@ -131,7 +131,7 @@ pub fn changed_lists(
 pub fn only_value<'s>(source: &'s Source<'_>) -> Option<Json<'s>> {
     let mut values = source.values();
     let first = values.next()?;
-    values.next().is_none().then_some(first)
+    if values.next().is_some() { None } else { Some(first) }
 }
 
 /// A list before a run and after it.
@@ -168,7 +168,8 @@ impl<'a> Comparison<'_, 'a> {
                 if before.clone().any(|item| item.span().start == entry) {
                     let list = ComparedList { pointer: Some(pointer.clone()), before, left };
                     self.lists.insert(first, list);
-                    return (inside == 1).then_some(());
+                    // Two lists of which one is inside the other cannot be told apart.
+                    return if inside == 1 { Some(()) } else { None };
                 }
                 if before.clone().count() != left.len() {
                     return None;
