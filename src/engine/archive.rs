@@ -1,7 +1,7 @@
 //! An archive that restores: where its records are, by the hashes that they name. Only the needed ones are read in full.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -126,15 +126,14 @@ impl<'p> Archive<'p> {
             self.range_runs.add_range(range, head.left_sha256, place.offset);
             return;
         }
-        if let Some(((totals, original), result)) =
-            head.ranges.zip(head.original_sha256.clone()).zip(head.result_sha256.clone())
+        if let (Some(totals), Some(original), Some(result)) = (head.ranges, &head.original_sha256, &head.result_sha256)
         {
-            self.file_names.extend(Path::new(&head.source).file_name().map(OsStr::to_owned));
+            self.add_file_name(&head.source);
             self.range_runs.close(RangeRun {
                 first: 0,
                 totals,
-                original_sha256: original,
-                result_sha256: result,
+                original_sha256: original.clone(),
+                result_sha256: result.clone(),
                 previous: head.previous,
                 file: head.source,
                 time: head.summarized_at,
@@ -145,12 +144,14 @@ impl<'p> Archive<'p> {
             self.irreversible += 1;
             return;
         };
-        if let Some(original) = head.original_sha256.filter(|_| head.line.is_none()) {
+        if head.line.is_none()
+            && let Some(original) = head.original_sha256
+        {
             self.originals.insert(original);
         }
         self.has_lines |= head.line.is_some();
         let file = file_of_source(&head.source, head.line.or(head.at_line));
-        self.file_names.extend(Path::new(file).file_name().map(OsStr::to_owned));
+        self.add_file_name(file);
         self.by_result.entry(hash).or_default().entry(head.line).or_default().push(place);
         if let Some(id) = head.id {
             self.by_id.entry(id).or_default().push(place);
@@ -164,30 +165,40 @@ impl<'p> Archive<'p> {
         self.by_file.entry(file.to_owned()).or_default().entry(head.line).or_default().push(place);
     }
 
+    fn add_file_name(&mut self, file: &str) {
+        if let Some(name) = Path::new(file).file_name() {
+            self.file_names.insert(name.to_owned());
+        }
+    }
+
     /// Removes the record of a step whose next step is missing: nothing is put back by it.
     fn remove(&mut self, step: &InnerStep) {
         let InnerStep { head, number } = step;
         if let Some(hash) = &head.result_sha256
             && let Some(of_result) = self.by_result.get_mut(hash)
             && let Some(places) = of_result.remove(&head.line)
+            && let Some(others) = without(places, *number)
         {
-            of_result.extend(without(places, *number).map(|others| (head.line, others)));
+            of_result.insert(head.line, others);
         }
         if let Some(hash) = &head.left_sha256
             && let Some(places) = self.by_left.remove(hash)
+            && let Some(others) = without(places, *number)
         {
-            self.by_left.extend(without(places, *number).map(|others| (hash.clone(), others)));
+            self.by_left.insert(hash.clone(), others);
         }
         if let Some(id) = &head.id
             && let Some(places) = self.by_id.remove(id)
+            && let Some(others) = without(places, *number)
         {
-            self.by_id.extend(without(places, *number).map(|others| (id.clone(), others)));
+            self.by_id.insert(id.clone(), others);
         }
         let file = file_of_source(&head.source, head.line.or(head.at_line));
         if let Some(of_file) = self.by_file.get_mut(file)
             && let Some(places) = of_file.remove(&head.line)
+            && let Some(others) = without(places, *number)
         {
-            of_file.extend(without(places, *number).map(|others| (head.line, others)));
+            of_file.insert(head.line, others);
         }
     }
 
@@ -276,12 +287,15 @@ impl<'p> Archive<'p> {
     pub(super) fn that_found(&self, hash: &str) -> Vec<RecordPlace> {
         /// As many digits as an id has.
         const DIGITS: usize = 8;
-        hash.get(..DIGITS).map(|id| self.with_id(id)).unwrap_or_default()
+        match hash.get(..DIGITS) {
+            Some(id) => self.with_id(id),
+            None => Vec::new(),
+        }
     }
 
     /// Whether a whole record is of the same run as a broken one: the run was killed, and repeated.
     pub(super) fn has_repeated(&self, broken: &BrokenRecord) -> bool {
-        let Some((id, result)) = broken.id().zip(broken.result()) else { return false };
+        let (Some(id), Some(result)) = (broken.id(), broken.result()) else { return false };
         let Some(of_result) = self.by_result.get(result) else { return false };
         let lines: HashSet<usize> = self.with_id(id).iter().map(|place| place.line).collect();
         of_result.values().flatten().any(|place| lines.contains(&place.line))
@@ -290,9 +304,10 @@ impl<'p> Archive<'p> {
     /// The id of the run before one that names it as `previous`, if the archive does not have that run.
     pub(super) fn lost_run(&self, previous: Option<&str>) -> Option<String> {
         let id = previous?;
-        let is_there =
-            self.by_id.contains_key(id) || self.range_runs.runs.iter().any(|run| run.original_sha256.starts_with(id));
-        (!is_there).then(|| id.to_owned())
+        if self.by_id.contains_key(id) || self.range_runs.runs.iter().any(|run| run.original_sha256.starts_with(id)) {
+            return None;
+        }
+        Some(id.to_owned())
     }
 
     /// The last line of the archive that has a record with a list.
@@ -313,11 +328,7 @@ impl<'p> Archive<'p> {
     pub(super) fn read(&mut self, places: &[RecordPlace]) -> Result<Vec<Record>> {
         let mut records = Vec::new();
         for &RecordPlace { offset, line: number } in places {
-            let mut line = Vec::new();
-            let sought = self.file.seek(SeekFrom::Start(offset));
-            sought
-                .and_then(|_| self.file.read_until(b'\n', &mut line))
-                .map_err(|error| unreadable(self.path, &reason(&error)))?;
+            let line = self.read_line(offset).map_err(|error| unreadable(self.path, &reason(&error)))?;
             let mut record = Record::read(&line).map_err(|error| {
                 let what = format!("the record in line {number} is not as tcompact writes them ({error})");
                 unreadable(self.path, &what)
@@ -326,6 +337,14 @@ impl<'p> Archive<'p> {
             records.push(record);
         }
         Ok(records)
+    }
+
+    /// The line that begins at an offset.
+    fn read_line(&mut self, offset: u64) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        self.file.seek(SeekFrom::Start(offset))?;
+        self.file.read_until(b'\n', &mut line)?;
+        Ok(line)
     }
 
     /// Describes what of the archive cannot be read.
@@ -390,8 +409,11 @@ impl UnpackedRecords {
     /// # Errors
     /// No file can be made in either.
     fn beside(archive: &Path) -> Result<Self> {
-        let file = tempfile::tempfile().or_else(|error| tempfile::tempfile_in(folder(archive)).map_err(|_| error));
-        let file = file.map_err(|error| not_unpacked(archive, &error))?;
+        let file = match tempfile::tempfile() {
+            Ok(file) => file,
+            // Its error is the one to report: it is about the folder that TMPDIR names.
+            Err(error) => tempfile::tempfile_in(folder(archive)).map_err(|_| not_unpacked(archive, &error))?,
+        };
         Ok(UnpackedRecords { file: BufWriter::with_capacity(1 << 16, file), length: 0 })
     }
 

@@ -59,13 +59,17 @@ impl RunMembers {
 impl ArchivedRuns {
     /// Numbers the rounds of the summaries of tcompact in a document. What the archive says of one holds.
     pub(super) fn number(&self, policy: &CompactionPolicy, document: &mut Document<'_>) {
-        let Some(archive) = policy.archive.as_deref().filter(|_| policy.has_records()) else { return };
+        let Some(archive) = policy.archive.as_deref() else { return };
+        if !policy.has_records() {
+            return;
+        }
         let rounds = &self.of(archive).rounds;
         if rounds.is_empty() {
             return;
         }
-        let known = |text: &str| rounds.get(&sha256(text.as_bytes())).copied();
-        document.transcripts.iter_mut().for_each(|transcript| number_rounds(transcript, &policy.cut, known));
+        for transcript in &mut document.transcripts {
+            number_rounds(transcript, &policy.cut, |text| rounds.get(&sha256(text.as_bytes())).copied());
+        }
     }
 
     /// The runs of the archive of this run.

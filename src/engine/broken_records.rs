@@ -163,7 +163,7 @@ impl BrokenRecord {
     /// The file, if the number of a line stands behind its name and the record is cut off before it names the line.
     pub(super) fn file_before_line(&self) -> Option<&str> {
         let (file, line) = self.source_before_line()?;
-        line.starts_with(|c: char| c.is_ascii_digit()).then_some(file)
+        if line.starts_with(|c: char| c.is_ascii_digit()) { Some(file) } else { None }
     }
 
     /// The line with which the source ends, if the record is cut off before it names a line.
@@ -173,8 +173,10 @@ impl BrokenRecord {
     }
 
     fn source_before_line(&self) -> Option<(&str, &str)> {
-        let has_line = self.line.is_some() || self.at_line.is_some();
-        self.source.as_deref().filter(|_| !has_line)?.rsplit_once(':')
+        if self.line.is_some() || self.at_line.is_some() {
+            return None;
+        }
+        self.source.as_deref()?.rsplit_once(':')
     }
 
     /// The hash of the text that the run left.

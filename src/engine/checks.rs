@@ -1,7 +1,7 @@
 //! Checks of the inputs, the output and the files beside it, before anything is done or paid for.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -44,13 +44,15 @@ impl Conversations<'_> {
                 );
                 return Err(Failure::usage(message).into());
             }
-            let messages = transcript.messages.iter().enumerate().filter(|_| habits.langchain);
-            let mut refused =
-                messages.filter_map(|(index, message)| Some((index, langgraph::refusal(format, message)?)));
-            if let Some((index, why)) = refused.next() {
-                let source = readable_source(&self.input.name);
-                let message = format!("{source}: message {index} {why}; without --preset, tcompact reads it");
-                return Err(Failure::unreadable(message).into());
+            if !habits.langchain {
+                continue;
+            }
+            for (index, message) in transcript.messages.iter().enumerate() {
+                if let Some(why) = langgraph::refusal(format, message) {
+                    let source = readable_source(&self.input.name);
+                    let message = format!("{source}: message {index} {why}; without --preset, tcompact reads it");
+                    return Err(Failure::unreadable(message).into());
+                }
             }
         }
         Ok(())
@@ -71,8 +73,10 @@ impl Conversations<'_> {
 
     /// Refuses the update of messages that no `LangGraph` state accepts, before a summary is paid for.
     pub(super) fn check_state(&self, source: &str, planned: &Fitted<'_>) -> Result<()> {
-        let refused = || langgraph::refused_by_state(planned.decided.view, &planned.plan);
-        let refused = (self.policy.emit == Emit::Update).then(refused).flatten();
+        if self.policy.emit != Emit::Update {
+            return Ok(());
+        }
+        let refused = langgraph::refused_by_state(planned.decided.view, &planned.plan);
         let Some((index, why)) = refused else { return Ok(()) };
         let advice = "a LangGraph state does not accept it; leave out --emit update";
         let message = format!("{}: message {index} {why}, so that {advice}", readable_source(source));
@@ -103,9 +107,11 @@ fn check_archive(settings: &Settings, policy: &CompactionPolicy, others: &[Optio
 
 /// Refuses an output that is the only input itself, or that cannot be written.
 pub(super) fn check_output(settings: &Settings, inputs: &Inputs) -> Result<()> {
-    let only = inputs.entries.first().filter(|_| !inputs.many);
-    for named in inputs.entries.iter().filter(|entry| entry.named) {
-        output::refuse_emptied(named.path.as_deref())?;
+    let only = if inputs.many { None } else { inputs.entries.first() };
+    for entry in &inputs.entries {
+        if entry.named {
+            output::refuse_emptied(entry.path.as_deref())?;
+        }
     }
     let to_stdout = settings.output.destination == Destination::Stdout || settings.action.is_read_only();
     if to_stdout && settings.action != Action::Check {
@@ -123,36 +129,42 @@ pub(super) fn check_output(settings: &Settings, inputs: &Inputs) -> Result<()> {
 
 /// Refuses unusable files for the archive, the report and the page.
 pub(super) fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result<()> {
-    let named: Vec<Option<&Path>> =
-        inputs.entries.iter().flat_map(|entry| [entry.path.as_deref(), entry.output.as_deref()]).collect();
-    let archive = settings.policy.archive.as_ref().filter(|_| settings.output.archive_chosen);
-    let is_written = |_: &&PathBuf| !settings.action.is_read_only();
+    let mut named: Vec<Option<&Path>> = Vec::with_capacity(2 * inputs.entries.len());
+    for entry in &inputs.entries {
+        named.extend([entry.path.as_deref(), entry.output.as_deref()]);
+    }
+    let archive = if settings.output.archive_chosen { settings.policy.archive.as_deref() } else { None };
+    let is_read_only = settings.action.is_read_only();
     if let Some(file) = archive {
         check_archive(settings, &settings.policy, &named)?;
-        if is_written(&file) {
+        if !is_read_only {
             refuse_streams(settings, "--archive", file)?;
         }
     }
     let output = match &settings.output.destination {
-        Destination::File(file) => Some(file),
+        Destination::File(file) => Some(file.as_path()),
         _ => None,
     };
-    for (flag, file) in [("--output", output), ("--archive", archive)] {
-        let Some(file) = file.filter(is_written) else { continue };
-        if settings.input.other_files.iter().any(|other| output::same_place(file, other)) {
-            return is_another_file(flag, file);
+    if !is_read_only {
+        for (flag, file) in [("--output", output), ("--archive", archive)] {
+            if let Some(file) = file
+                && settings.input.other_files.iter().any(|other| output::same_place(file, other))
+            {
+                return is_another_file(flag, file);
+            }
         }
-    }
-    if let Some(file) = archive.filter(is_written) {
-        refuse_other_file(file)?;
+        if let Some(file) = archive {
+            refuse_other_file(file)?;
+        }
     }
     let copies: Vec<PathBuf> = match &settings.output.destination {
         Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),
         _ => Vec::new(),
     };
-    let besides =
-        copies.iter().chain(&settings.policy.archive).chain(&settings.input.other_files).map(PathBuf::as_path);
-    let mut others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
+    let mut others: Vec<&Path> = named.into_iter().flatten().collect();
+    others.extend(copies.iter().map(PathBuf::as_path));
+    others.extend(settings.policy.archive.as_deref());
+    others.extend(settings.input.other_files.iter().map(PathBuf::as_path));
     for (flag, file) in [("--report", &settings.output.report), ("--html", &settings.output.html)] {
         let Some(file) = file else { continue };
         refuse_streams(settings, flag, file)?;
@@ -202,10 +214,9 @@ fn refuse_data(flag: &str, file: &Path) -> Result<()> {
     if !file.is_file() {
         return Ok(());
     }
-    let mut begin = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(json::LONGEST_BEGINNING as u64).read_to_end(&mut begin));
     // What cannot be read is not known to be a session.
-    if read.is_err() || !begin.trim_ascii_start().starts_with(b"{") && !begin.trim_ascii_start().starts_with(b"[") {
+    let Ok(begin) = read_beginning(file) else { return Ok(()) };
+    if !begin.trim_ascii_start().starts_with(b"{") && !begin.trim_ascii_start().starts_with(b"[") {
         return Ok(());
     }
     if flag == "--report" && json::begins_report(&begin) {
@@ -214,6 +225,13 @@ fn refuse_data(flag: &str, file: &Path) -> Result<()> {
     let name = file.display();
     let message = format!("{flag} {name} is there and holds other data; name another file, or remove it first");
     Err(Failure::usage(message).into())
+}
+
+/// The first bytes of a file.
+fn read_beginning(file: &Path) -> io::Result<Vec<u8>> {
+    let mut begin = Vec::new();
+    File::open(file)?.take(json::LONGEST_BEGINNING as u64).read_to_end(&mut begin)?;
+    Ok(begin)
 }
 
 /// Refuses a file that is standard input or output by another name.

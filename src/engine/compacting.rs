@@ -13,6 +13,7 @@ use crate::compact::{
 use crate::events::{ConversationOutcome, Drawn, Ending, Event, Listener, NO_SUMMARY, PlanRow, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, ProgramPart};
+use crate::plan::Plan;
 use crate::presets::langgraph;
 use crate::report::json::EmittedSummary;
 use crate::report::{json, terminal};
@@ -96,11 +97,15 @@ impl Conversations<'_> {
         result: &mut TaskResult,
     ) -> Result<Compaction<'t>> {
         let began = Instant::now();
-        let planned = context.plan(conversation, source, arena);
-        let planned = planned.map_err(|error| name_in_error(source, error)).inspect_err(|error| {
-            let why = Some(error.to_string());
-            result.outcomes.push(self.outcome_without_plan(source, conversation.index, Status::Failed, why));
-        })?;
+        let planned = match context.plan(conversation, source, arena) {
+            Ok(planned) => planned,
+            Err(error) => {
+                let error = name_in_error(source, error);
+                let why = Some(error.to_string());
+                result.outcomes.push(self.outcome_without_plan(source, conversation.index, Status::Failed, why));
+                return Err(error);
+            }
+        };
         self.report_planned(source, &planned.fitted);
         let saving = self.planned_saving(source, &planned.fitted);
         let done = match self.check_plan(source, &planned.fitted) {
@@ -126,7 +131,9 @@ impl Conversations<'_> {
     /// Reports a plan that is going to be carried out.
     fn report_planned(&self, source: &str, planned: &Fitted<'_>) {
         self.run.listeners.handle(&Event::Planned { source, plan: planned });
-        if let Some(reason) = planned.plan.reason.as_deref().filter(|_| planned.plan.refused) {
+        if planned.plan.refused
+            && let Some(reason) = planned.plan.reason.as_deref()
+        {
             self.run.listeners.handle(&Event::Refused { source, reason });
         }
         self.warn_of_unknown_tools(source, planned);
@@ -141,12 +148,15 @@ impl Conversations<'_> {
 
     /// Reports that most of a result is sent to no model, although it fits a limit of tokens.
     fn report_unsent(&self, unsent: u64, bytes: &[u8], edits: &[Edit]) {
+        if unsent == 0 || self.policy.emit != Emit::Messages {
+            return;
+        }
         let place = match &self.run.settings.output.destination {
             Destination::File(file) => Some(file.clone()),
             Destination::Folder(_) | Destination::InPlace(_) => self.sink.entry.output.clone(),
             Destination::Stdout => None,
         };
-        let Some(place) = place.filter(|_| unsent > 0 && self.policy.emit == Emit::Messages) else { return };
+        let Some(place) = place else { return };
         let mut length = bytes.len() as u64;
         for edit in edits {
             length = (length + edit.text.len() as u64).saturating_sub(edit.range.len() as u64);
@@ -166,7 +176,11 @@ impl Conversations<'_> {
                 let follows_another = conversation.index > 0 || transcript.line.is_some_and(|line| line > 1);
                 if follows_another { format!("\n{text}") } else { text.clone() }
             }
-            Emit::Summary => self.summary_line(transcript, Some(done).filter(|_| has_change)),
+            Emit::Summary => match &done.summary {
+                Some(summary) if has_change => self.summary_line(transcript, &done.plan, summary),
+                _ if self.run.settings.output.json => "null\n".to_owned(),
+                _ => String::new(),
+            },
             // A state needs all messages of a repaired conversation.
             Emit::Update if has_change || self.prepared.is_changed() => {
                 let placed = done.summary.as_ref().map(|summary| &summary.placed);
@@ -178,36 +192,27 @@ impl Conversations<'_> {
     }
 
     /// The output for a conversation with `--emit summary`.
-    fn summary_line(&self, transcript: &Transcript<'_>, compaction: Option<&Compaction<'_>>) -> String {
-        let summary = compaction.and_then(|compaction| Some((compaction, compaction.summary.as_ref()?)));
-        match (self.run.settings.output.json, summary) {
-            (false, None) => String::new(),
-            (false, Some((_, summary))) => {
-                let mut text = self.fenceless(summary);
-                // The note of `--model none` has the line already.
-                if self.policy.summary.summarizer != SummarizerKind::Off
-                    && let Some(line) = archive_line(self.policy, transcript)
-                {
-                    text = format!("{}\n\n({line})", text.trim_end()).into();
-                }
-                // Programs get it as it is.
-                let shown = if self.is_shown() { sanitize(&text).into() } else { text };
-                format!("{}\n", shown.trim_end())
-            }
-            (true, None) => "null\n".to_owned(),
-            (true, Some((compaction, summary))) => {
-                let message = summary.message(transcript).unwrap_or_default();
-                json::summary(
-                    &compaction.plan,
-                    &EmittedSummary {
-                        text: &self.fenceless(summary),
-                        message: &message,
-                        archive: archive_line(self.policy, transcript),
-                        tokens: summary.tokens,
-                    },
-                )
-            }
+    fn summary_line(&self, transcript: &Transcript<'_>, plan: &Plan, summary: &Summary) -> String {
+        let mut text = self.fenceless(summary);
+        if self.run.settings.output.json {
+            let message = summary.message(transcript).unwrap_or_default();
+            let emitted = EmittedSummary {
+                text: &text,
+                message: &message,
+                archive: archive_line(self.policy, transcript),
+                tokens: summary.tokens,
+            };
+            return json::summary(plan, &emitted);
         }
+        // The note of `--model none` has the line already.
+        if self.policy.summary.summarizer != SummarizerKind::Off
+            && let Some(line) = archive_line(self.policy, transcript)
+        {
+            text = format!("{}\n\n({line})", text.trim_end()).into();
+        }
+        // Programs get it as it is.
+        let shown = if self.is_shown() { sanitize(&text).into() } else { text };
+        format!("{}\n", shown.trim_end())
     }
 
     /// The text of a summary for a program that puts it into a fence.
@@ -225,7 +230,10 @@ impl Conversations<'_> {
 
     /// What a person is told of a conversation that was changed, and has so many tokens now.
     fn ending(&self, compaction: &Compaction<'_>, index: usize, tokens_after: Option<u64>) -> Option<Ending> {
-        let tokens = compaction.tokens_before.zip(tokens_after).filter(|_| self.run.settings.stderr.closes)?;
+        if !self.run.settings.stderr.closes {
+            return None;
+        }
+        let tokens = (compaction.tokens_before?, tokens_after?);
         let masked = self.masked_secrets(index).map_or(0, |secrets| secrets.values().sum());
         let name = self.policy.summary.name.as_str();
         let is_command = self.policy.summary.summarizer == SummarizerKind::Command;
@@ -248,10 +256,13 @@ impl Conversations<'_> {
             return None;
         }
         // A bug in the drawing must not cost the result.
-        fault::caught(ProgramPart::Page, || draw_page(self.policy, source, compaction)).unwrap_or_else(|fault| {
-            self.run.listeners.handle(&Event::NotDrawn { source, fault: &fault });
-            None
-        })
+        match fault::caught(ProgramPart::Page, || draw_page(self.policy, source, compaction)) {
+            Ok(drawn) => drawn,
+            Err(fault) => {
+                self.run.listeners.handle(&Event::NotDrawn { source, fault: &fault });
+                None
+            }
+        }
     }
 
     /// What comes of a conversation without a plan, and why it has this status.
@@ -272,14 +283,15 @@ impl Conversations<'_> {
         let policy = self.policy;
         let Compaction { bill, summary, failure, .. } = compaction;
         let has_failed = failure.is_some();
-        let masks = self.masked_places(index).filter(|_| !has_failed);
+        let masks = if has_failed { None } else { self.masked_places(index) };
         let preparation = self.prepared.of_conversation(index);
         let asked = bill.requests > 0 || bill.cached > 0;
         let name = policy.summary.name.as_str();
         let provider = match summary.as_ref().map(|summary| summary.by) {
             Some(SummarySource::Embedded) => Some(EXTRACTIVE),
             Some(SummarySource::Summarizer) => Some(name),
-            Some(SummarySource::ErrorText | SummarySource::Note) | None => Some(name).filter(|_| asked),
+            Some(SummarySource::ErrorText | SummarySource::Note) | None if asked => Some(name),
+            Some(SummarySource::ErrorText | SummarySource::Note) | None => None,
         };
         let is_compacted = !has_failed && (summary.is_some() || compaction.is_pruned() || masks.is_some());
         let status = if has_failed {
@@ -293,9 +305,12 @@ impl Conversations<'_> {
         for (kind, count) in masks.into_iter().flatten() {
             *redacted.get_or_insert_default().entry(kind).or_default() += count;
         }
-        let tokens_after = compaction.tokens_after.or(compaction.tokens_before).filter(|_| !has_failed);
-        let keeps_rows = self.run.settings.output.keeps_rows();
-        let plan = keeps_rows.then(|| PlanRow::new(&compaction.fitted, &compaction.earlier, &compaction.resets));
+        let tokens_after = if has_failed { None } else { compaction.tokens_after.or(compaction.tokens_before) };
+        let plan = if self.run.settings.output.keeps_rows() {
+            Some(PlanRow::new(&compaction.fitted, &compaction.earlier, &compaction.resets))
+        } else {
+            None
+        };
         let page = self.draw_page(source, compaction);
         let saved_by_summary = summary.as_ref().and_then(|summary| summary.saved).unwrap_or_default();
         let saved = saved_by_summary + compaction.pruned_tokens();
@@ -311,14 +326,14 @@ impl Conversations<'_> {
             requests: bill.requests,
             retries: bill.retries,
             cached: bill.cached,
-            economy: compaction.economy.filter(|_| !has_failed),
+            economy: if has_failed { None } else { compaction.economy },
             redacted,
             repaired: preparation.repaired,
             updated: preparation.updated,
             elapsed_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             error: compaction.error.clone(),
             saved,
-            ending: self.ending(compaction, index, tokens_after.filter(|_| is_compacted)),
+            ending: if is_compacted { self.ending(compaction, index, tokens_after) } else { None },
             saving: saving.map(|planned| Saving { saved, ..planned }),
             page,
             plan,

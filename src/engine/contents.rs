@@ -61,25 +61,48 @@ impl ReadPart<'_, '_> {
     pub(super) fn found(&self, at: usize) -> Found {
         let results = self.results.get_or_init(|| pairing::results(self.messages));
         let (role, tool) = role_and_tools(self.messages, results, at);
+        let RecordMessages { round, id, .. } = *self.record;
+        Found {
+            round,
+            record: id,
+            origin: self.origin,
+            source: self.record.source.clone(),
+            index: self.index(at),
+            role,
+            tool,
+            pair: self.pair(results, at),
+        }
+    }
+
+    /// The message of the first call that a message answers or, behind an arrow, of the first result of its calls.
+    fn pair(&self, results: &[PairedResult], at: usize) -> Option<(&'static str, usize)> {
         let first = results.partition_point(|result| result.result.message < at);
         // The results of its calls stand near.
-        let pair = results[first..].iter().take(MOST_PARALLEL).find_map(|result| match result.call?.message {
-            call if result.result.message == at && call != at => Some(("←", self.index(call))),
-            call if call == at && result.result.message != at => Some(("→", self.index(result.result.message))),
-            _ => None,
-        });
-        let RecordMessages { round, id, .. } = *self.record;
-        let source = self.record.source.clone();
-        Found { round, record: id, origin: self.origin, source, index: self.index(at), role, tool, pair }
+        for paired in results[first..].iter().take(MOST_PARALLEL) {
+            let Some(call) = paired.call else { continue };
+            let (calling, answering) = (call.message, paired.result.message);
+            if answering == at && calling != at {
+                return Some(("←", self.index(calling)));
+            }
+            if calling == at && answering != at {
+                return Some(("→", self.index(answering)));
+            }
+        }
+        None
     }
 }
 
 impl Found {
     /// The line above the message: its place, who speaks, and where the other message of a call is.
     pub(super) fn header(&self, origin: PlaceOrigin) -> String {
-        let tool = self.tool.iter().map(|tool| format!(" {tool}")).collect::<String>();
-        let pair = self.pair.map(|(arrow, index)| format!(" {arrow} [{}]", origin.place(index)));
-        format!("[{}] {}{tool}{}", origin.place(self.index), self.role, pair.unwrap_or_default())
+        let mut header = format!("[{}] {}", origin.place(self.index), self.role);
+        if let Some(tool) = &self.tool {
+            header += &format!(" {tool}");
+        }
+        if let Some((arrow, index)) = self.pair {
+            header += &format!(" {arrow} [{}]", origin.place(index));
+        }
+        header
     }
 }
 
@@ -116,7 +139,10 @@ pub(super) struct KnownPart {
 impl Contents {
     pub(super) fn add(&mut self, part: &ReadPart<'_, '_>) {
         let RecordMessages { id, round, .. } = *part.record;
-        let end = part.messages.len().checked_sub(1).map_or(0, |last| part.index(last) + 1);
+        let end = match part.messages.len() {
+            0 => 0,
+            length => part.index(length - 1) + 1,
+        };
         let known = KnownPart {
             round,
             id,
@@ -143,9 +169,11 @@ impl Contents {
             let (mut summarized, mut read) = (HashSet::new(), HashSet::new());
             let (mut named, mut unnamed) = (Vec::new(), Vec::new());
             for part in std::mem::take(parts).into_iter().rev() {
-                let is_summarized = part.result.as_ref().is_some_and(|result| summarized.contains(result));
-                let is_read =
-                    part.result.clone().is_some_and(|hash| read.contains(&(part.summarized_at.clone(), hash)));
+                let (mut is_summarized, mut is_read) = (false, false);
+                if let Some(result) = &part.result {
+                    is_summarized = summarized.contains(result);
+                    is_read = read.contains(&(part.summarized_at.clone(), result.clone()));
+                }
                 if let Some(original) = &part.original {
                     if is_summarized || part.has_summary {
                         summarized.insert(original.clone());
@@ -202,11 +230,14 @@ impl Contents {
 
     /// Lists the first and the last message of all parts that have any.
     pub(super) fn listing(&self) -> Vec<String> {
-        let one = |part: &KnownPart| {
+        let mut names = Vec::new();
+        for part in self.all() {
             let (first, end) = part.indices;
-            let origin = self.origin_of_part(part);
-            (first < end).then(|| format!("{} to {}", origin.place(first), origin.place(end - 1)))
-        };
-        self.all().filter_map(one).collect()
+            if first < end {
+                let origin = self.origin_of_part(part);
+                names.push(format!("{} to {}", origin.place(first), origin.place(end - 1)));
+            }
+        }
+        names
     }
 }

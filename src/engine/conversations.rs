@@ -22,6 +22,7 @@ use crate::transcript::Transcript;
 use crate::transcript::edit::apart;
 use crate::transcript::foreign::{large_foreign_content, unread_text};
 use crate::transcript::framing::Document;
+use crate::transcript::json::Json;
 use crate::transcript::pieces::all_tool_data;
 use crate::wording::{counted, readable_source};
 
@@ -69,17 +70,19 @@ impl Conversations<'_> {
 
     /// How many places of each kind are masked in a conversation, if any are.
     pub(super) fn masked_places(&self, at: usize) -> Option<&BTreeMap<&'static str, u64>> {
-        self.unmasked.map(|unmasked| unmasked.original.masks.places(at)).filter(|places| !places.is_empty())
+        let places = self.unmasked?.original.masks.places(at);
+        if places.is_empty() { None } else { Some(places) }
     }
 
     /// How many secrets of each kind are masked in a conversation, if any are, however often each is there.
     pub(super) fn masked_secrets(&self, at: usize) -> Option<&BTreeMap<&'static str, u64>> {
-        self.unmasked.map(|unmasked| unmasked.original.masks.secrets(at)).filter(|secrets| !secrets.is_empty())
+        let secrets = self.unmasked?.original.masks.secrets(at);
+        if secrets.is_empty() { None } else { Some(secrets) }
     }
 
     /// Reports the secrets that are masked in a conversation, or would be.
     pub(super) fn note_masks(&self, source: &str, at: usize, result: &mut TaskResult) {
-        if let Some((secrets, places)) = self.masked_secrets(at).zip(self.masked_places(at)) {
+        if let (Some(secrets), Some(places)) = (self.masked_secrets(at), self.masked_places(at)) {
             result.note_compacted(true);
             let is_planned = self.run.settings.action.is_read_only();
             let what = CompactionEvent::MaskedAll { secrets, places: places.values().sum(), is_planned };
@@ -95,29 +98,34 @@ impl Conversations<'_> {
         }
         let transcript = &self.document.transcripts[at];
         let replaced = if done.summary.is_some() { done.plan.replaced() } else { Vec::new() };
-        let gone = replaced.iter().chain(&done.plan.emptied).map(|index| transcript.messages[*index].span());
-        let mut gone: Vec<Range<usize>> = gone.chain(done.edits.iter().map(|edit| edit.range.clone())).collect();
-        // Several conversations can have one envelope, which counts as part of the first.
-        let around = |at: usize| self.document.transcripts.get(at)?.envelope.map(|envelope| envelope.span());
-        let is_shared = |other: usize| around(other) == around(at);
-        let has_envelope = around(at).is_some() && (at == 0 || !is_shared(at - 1));
+        let mut gone: Vec<Range<usize>> = Vec::new();
+        for index in replaced.iter().chain(&done.plan.emptied) {
+            gone.push(transcript.messages[*index].span());
+        }
+        gone.extend(done.edits.iter().map(|edit| edit.range.clone()));
         let data = all_tool_data(std::slice::from_ref(transcript));
         let mut redactor = redactor(transcript);
-        let edits: Vec<Edit> = match transcript.envelope.filter(|_| has_envelope) {
-            Some(envelope) => {
-                let others = self.document.transcripts[at + 1..].iter().enumerate();
-                let others = others.take_while(|(behind, _)| is_shared(at + 1 + behind));
-                gone.extend(others.flat_map(|(_, other)| other.messages.iter().map(|message| message.span())));
-                redactor.edits_in(envelope, &data, &apart(gone), 0)
+        let mut edits: Vec<Edit> = Vec::new();
+        if let Some(envelope) = self.own_envelope(at) {
+            for other in &self.document.transcripts[at + 1..] {
+                if other.envelope.is_none_or(|around| around.span() != envelope.span()) {
+                    break;
+                }
+                gone.extend(other.messages.iter().map(|message| message.span()));
             }
-            None => {
-                let gone = apart(gone);
-                transcript.entries().flat_map(|entry| redactor.edits_in(entry, &data, &gone, 0)).collect()
+            edits = redactor.edits_in(envelope, &data, &apart(gone), 0);
+        } else {
+            let gone = apart(gone);
+            for entry in transcript.entries() {
+                edits.extend(redactor.edits_in(entry, &data, &gone, 0));
             }
-        };
+        }
+        // A secret counts once, however often it is there.
         let left: BTreeSet<_> = redactor.masks_in(edits.iter().map(|edit| &*edit.text)).into_iter().collect();
         let mut counts = BTreeMap::new();
-        left.into_iter().for_each(|(kind, _)| *counts.entry(kind).or_default() += 1);
+        for (kind, _) in left {
+            *counts.entry(kind).or_default() += 1;
+        }
         if !counts.is_empty() {
             self.run.listeners.handle(&Event::Compacting {
                 source,
@@ -125,6 +133,18 @@ impl Conversations<'_> {
                 reader: None,
             });
         }
+    }
+
+    /// The envelope of a conversation. Several conversations can have one envelope, which counts as part of the first.
+    fn own_envelope(&self, at: usize) -> Option<Json<'_>> {
+        let envelope = self.document.transcripts[at].envelope?;
+        if at > 0
+            && let Some(before) = self.document.transcripts[at - 1].envelope
+            && before.span() == envelope.span()
+        {
+            return None;
+        }
+        Some(envelope)
     }
 
     /// Reports the lines of a document that are not JSON.
@@ -200,9 +220,12 @@ impl Conversations<'_> {
     /// Warns of protected tools that have no calls. Several inputs need not have the same tools, so there is no warning
     /// then.
     pub(super) fn warn_of_unknown_tools(&self, source: &str, planned: &Fitted<'_>) {
-        let unknown =
-            if self.run.inputs.many || self.input.as_lines { Vec::new() } else { planned.decided.unknown_tools() };
-        unknown.into_iter().for_each(|name| self.run.listeners.handle(&Event::NoSuchTool { source, name }));
+        if self.run.inputs.many || self.input.as_lines {
+            return;
+        }
+        for name in planned.decided.unknown_tools() {
+            self.run.listeners.handle(&Event::NoSuchTool { source, name });
+        }
     }
 
     /// Counts a conversation as unchanged, with the reason, unless an event reports that already. `left` is why there is
@@ -219,7 +242,7 @@ impl Conversations<'_> {
         let is_reported = self.policy.disabled.is_some() && !mends
             || self.policy.cut.never_triggers()
             || *refused && !self.run.settings.action.is_dry_run();
-        let of_plan = reason.clone().filter(|_| !is_reported && !planned.is_change());
+        let of_plan = if is_reported || planned.is_change() { None } else { reason.clone() };
         let is_of_plan = left.is_none();
         let Some(reason) = left.or(of_plan) else { return };
         if self.is_one_of_several() || self.run.settings.stderr.volume == Volume::Quiet {
@@ -227,11 +250,7 @@ impl Conversations<'_> {
         }
         // What was found out while summarizing names its own remedy.
         let advice = if is_of_plan { self.context(&|_, _| ()).advice(planned) } else { None };
-        let has_tokens = || match planned.decided.recorded() {
-            Some(recorded) => format!("it has {} by what it recorded itself, and ", counted(recorded, "token")),
-            None => format!("it has {}, and ", counted(planned.tokens(), "token")),
-        };
-        let size = if planned.plan.triggered || mends { String::new() } else { has_tokens() };
+        let size = if planned.plan.triggered || mends { String::new() } else { size_of(planned) };
         reasons.add(source, &format!("{size}{reason}"), advice);
     }
 
@@ -266,12 +285,22 @@ impl Conversations<'_> {
 
     /// How `--explain` draws a conversation of a document.
     pub(super) fn explain(&self) -> Option<Explain> {
-        let explain = if self.is_one_of_several() { Explain::Table } else { Explain::Picture };
-        self.run.settings.stderr.explain.then_some(explain)
+        if !self.run.settings.stderr.explain {
+            return None;
+        }
+        Some(if self.is_one_of_several() { Explain::Table } else { Explain::Picture })
     }
 
     fn is_one_of_several(&self) -> bool {
         self.run.inputs.many || self.input.as_lines || self.document.transcripts.len() > 1
+    }
+}
+
+/// The beginning of a sentence that tells how large a conversation is.
+fn size_of(planned: &Fitted<'_>) -> String {
+    match planned.decided.recorded() {
+        Some(recorded) => format!("it has {} by what it recorded itself, and ", counted(recorded, "token")),
+        None => format!("it has {}, and ", counted(planned.tokens(), "token")),
     }
 }
 

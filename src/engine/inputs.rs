@@ -296,10 +296,9 @@ impl Inputs {
 
     /// The same, each with the real path of its result.
     fn real_places(&self) -> impl Iterator<Item = (&Path, &Path, &Path)> {
-        self.entries.iter().filter_map(|entry| {
-            let (path, output) = entry.path.as_deref().zip(entry.output.as_deref())?;
-            Some((path, output, entry.real_output.as_deref()?))
-        })
+        self.entries
+            .iter()
+            .filter_map(|entry| Some((entry.path.as_deref()?, entry.output.as_deref()?, entry.real_output.as_deref()?)))
     }
 }
 

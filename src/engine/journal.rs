@@ -79,14 +79,11 @@ impl Journal {
     /// # Errors
     /// They cannot be written; or another run holds the journal.
     pub fn open(home: &Path, rules: &str) -> Result<Self> {
-        let unusable = |error: io::Error| {
-            Failure::unreadable(format!("{} cannot be written to: {}", home.display(), reason(&error)))
-        };
-        let Some(mut file) = open_locked(home).map_err(unusable)? else {
+        let Some(mut file) = open_locked(home).map_err(|error| unusable(home, &error))? else {
             let message = format!("another run of tcompact is writing to {}; let it end first", home.display());
             return Err(Failure::unreadable(message).into());
         };
-        let finished = read(&mut file).map_err(unusable)?;
+        let finished = read(&mut file).map_err(|error| unusable(home, &error))?;
         let home = real(home);
         let folder = home.join(OWN_FOLDER);
         interrupt::remove_if_empty(vec![folder.join(SUMMARIES), folder.join(NAME), folder]);
@@ -102,9 +99,11 @@ impl Journal {
     /// The note on `output`, which may be `input` itself, if it already is the result of `input` by these rules.
     pub fn find(&self, input: &Path, output: &Path, real_output: &Path) -> Option<Finished> {
         let place = self.finished.get(&self.name(real_output))?;
-        let line = self.line_at(place).ok().filter(|line| line.rules == self.rules)?;
-        let is = |path: &Path, expected: &str| hash_of(path).is_ok_and(|found| found == expected);
-        (is(output, &line.output) && (input == output || is(input, &line.input))).then_some(line)
+        let line = self.line_at(place).ok()?;
+        if line.rules != self.rules || !has_hash(output, &line.output) {
+            return None;
+        }
+        if input == output || has_hash(input, &line.input) { Some(line) } else { None }
     }
 
     fn line_at(&self, place: &Range<u64>) -> io::Result<Finished> {
@@ -170,23 +169,34 @@ impl Drop for Journal {
     }
 }
 
+fn unusable(home: &Path, error: &io::Error) -> Failure {
+    Failure::unreadable(format!("{} cannot be written to: {}", home.display(), reason(error)))
+}
+
+/// Whether a file has what this hash is of.
+fn has_hash(path: &Path, expected: &str) -> bool {
+    hash_of(path).is_ok_and(|found| found == expected)
+}
+
+/// Opens the file of a journal, and creates it and its folder if they do not exist.
+fn open_or_create(home: &Path, folder: &Path, path: &Path) -> io::Result<File> {
+    paths::refuse_links(home, path)?;
+    fs::create_dir_all(home)?;
+    make_own(folder)?;
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.read(true).append(true).create(true).open(path)
+}
+
 /// Opens the file of a journal and locks it; returns nothing if another run keeps the lock.
 fn open_locked(home: &Path) -> io::Result<Option<File>> {
     let folder = home.join(OWN_FOLDER);
     let path = folder.join(NAME);
-    let open = || {
-        paths::refuse_links(home, &path)?;
-        fs::create_dir_all(home)?;
-        make_own(&folder)?;
-        let mut options = OpenOptions::new();
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.read(true).append(true).create(true).open(&path)
-    };
     loop {
-        let file = match open() {
+        let file = match open_or_create(home, &folder, &path) {
             // A run that ends can remove the folder between the two steps.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => open()?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => open_or_create(home, &folder, &path)?,
             opened => opened?,
         };
         if !lock_soon(&file) {
@@ -201,13 +211,14 @@ fn open_locked(home: &Path) -> io::Result<Option<File>> {
 
 /// Locks a file, and returns whether that succeeded soon. A system without locks counts as success.
 fn lock_soon(file: &File) -> bool {
-    (0..ATTEMPTS).any(|_| {
+    for _ in 0..ATTEMPTS {
         let is_held = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
-        if is_held {
-            thread::sleep(PAUSE);
+        if !is_held {
+            return true;
         }
-        !is_held
-    })
+        thread::sleep(PAUSE);
+    }
+    false
 }
 
 /// Whether a path still leads to an open file.

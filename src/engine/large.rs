@@ -37,10 +37,14 @@ pub(super) fn format_by_lines(settings: &InputSettings, path: &Path) -> Result<O
     }
     let mut reader = BlockReader::open(path, settings.large.sizes)?;
     let Some(Block::Lines(head)) = reader.next()? else { return Ok(None) };
-    let Ok(Ok(source)) = str::from_utf8(&head).map(Source::of) else { return Ok(None) };
+    let Ok(head) = str::from_utf8(&head) else { return Ok(None) };
+    let Ok(source) = Source::of(head) else { return Ok(None) };
     let is_entry_a_line = source.irregular_lines.is_empty()
         && source.values().all(|value| !value.raw().contains('\n') && value.kind() == JsonKind::Object);
-    let Some(first) = source.first().filter(|_| is_entry_a_line) else { return Ok(None) };
+    if !is_entry_a_line {
+        return Ok(None);
+    }
+    let Some(first) = source.first() else { return Ok(None) };
     let format = match settings.from {
         Some(format) => Some(format),
         None => detect::format(None, &source.values()).ok(),
@@ -93,7 +97,9 @@ pub(super) fn read_without_unsent(settings: &InputSettings, path: &Path, keeps_a
                 Err(_) => return Ok(None),
             },
         };
-        pieces(block.bytes(), &edits).for_each(|piece| bytes.extend_from_slice(piece));
+        for piece in pieces(block.bytes(), &edits) {
+            bytes.extend_from_slice(piece);
+        }
         start += block.bytes().len() as u64;
     }
     let unsent = start - bytes.len() as u64;

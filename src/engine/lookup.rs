@@ -47,7 +47,9 @@ impl Masks {
 
     /// Begins another file.
     fn begin_another(&mut self) {
-        self.0.iter_mut().for_each(Redactor::begin_another);
+        if let Some(redactor) = &mut self.0 {
+            redactor.begin_another();
+        }
     }
 
     /// Masks the secrets of a file that was looked through wherever they stand.
@@ -68,7 +70,10 @@ impl Masks {
     }
 
     fn masked(&mut self, text: String) -> String {
-        let text = Shown::new(&text).map_or(text, |shown| shown.text);
+        let text = match Shown::new(&text) {
+            Some(shown) => shown.text,
+            None => text,
+        };
         match &mut self.0 {
             Some(redactor) => redactor.mask(&text).into_owned(),
             None => text,
@@ -142,22 +147,20 @@ impl<'s> Lookup<'s> {
             Opened::Lines(lines) => self.read_lines(lines, &mut contents, visit),
             Opened::Whole(input) => self.read_transcripts(&input, &mut contents, visit),
         };
-        let other = done.as_ref().err().and_then(|error| error.downcast_ref::<Failure>()?.other_file.as_ref());
-        if let Some(other) = other.filter(|_| !file.named) {
+        if !file.named
+            && let Err(error) = &done
+            && let Some(other) = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_ref())
+        {
             self.leave_out(file, other);
             return Ok(None);
         }
-        match done {
-            _ if self.settings.has_archive && file.named && !contents.is_archive => {
-                let what =
-                    format!("--archive {} is not an archive: it has no record as tcompact writes them", file.name());
-                Err(Failure::unreadable(what).into())
-            }
-            done => done.map(|()| {
-                contents.settle();
-                Some(contents)
-            }),
+        if self.settings.has_archive && file.named && !contents.is_archive {
+            let what = format!("--archive {} is not an archive: it has no record as tcompact writes them", file.name());
+            return Err(Failure::unreadable(what).into());
         }
+        done?;
+        contents.settle();
+        Ok(Some(contents))
     }
 
     /// Notes what a file of a directory is that is not read, where that is known.
@@ -187,12 +190,18 @@ impl<'s> Lookup<'s> {
                 && !redactor.is_looked_through()
             {
                 // What is beside the messages tells secrets, too.
+                for note in &transcript.notes {
+                    drop(redactor.mask_strings(note.json.raw()));
+                }
                 let is_own = transcript.line.is_some() || document.transcripts.len() == 1;
-                let envelope = transcript.envelope.filter(|_| is_own);
-                let beside = transcript.notes.iter().map(|note| note.json).chain(envelope);
-                beside.for_each(|json| drop(redactor.mask_strings(json.raw())));
+                if is_own && let Some(envelope) = transcript.envelope {
+                    drop(redactor.mask_strings(envelope.raw()));
+                }
             }
-            if let Some(base) = transcript.format.history_base(transcript).filter(|_| is_alone && !self.looks_through) {
+            if is_alone
+                && !self.looks_through
+                && let Some(base) = transcript.format.history_base(transcript)
+            {
                 self.damage.push(format!("{}: {}", readable_source(&input.name), base.warning()));
             }
             let record = RecordMessages {
@@ -200,9 +209,12 @@ impl<'s> Lookup<'s> {
                 messages: transcript.messages.iter().map(|message| Cow::Borrowed(message.json.raw())).collect(),
                 ..RecordMessages::default()
             };
-            let line = transcript.line.map(|line| PlaceOrigin::Line(line, transcript.nth_of_line));
+            let origin = match transcript.line {
+                Some(line) => PlaceOrigin::Line(line, transcript.nth_of_line),
+                None => PlaceOrigin::Last,
+            };
             let unsent = if self.reads_unsent { unsent(transcript) } else { Vec::new() };
-            self.take(&record, &unsent, line.unwrap_or(PlaceOrigin::Last), false, contents, visit);
+            self.take(&record, &unsent, origin, false, contents, visit);
         }
         Ok(())
     }
@@ -220,7 +232,9 @@ impl<'s> Lookup<'s> {
                 }
                 let is_copy = !self.seen.insert(record.hash_of_cut());
                 contents.is_archive = true;
-                if let Some(redactor) = self.masks.0.as_mut().filter(|redactor| !redactor.is_looked_through()) {
+                if let Some(redactor) = &mut self.masks.0
+                    && !redactor.is_looked_through()
+                {
                     // A record has what stood beside its messages, too.
                     drop(redactor.mask_strings(line));
                 }
@@ -257,23 +271,24 @@ impl<'s> Lookup<'s> {
         if let Some(redactor) = &mut self.masks.0
             && !redactor.is_looked_through()
         {
-            record.messages.iter().for_each(|message| drop(redactor.mask_strings(message)));
+            for message in &record.messages {
+                drop(redactor.mask_strings(message));
+            }
             if self.looks_through {
                 return true;
             }
             redactor.know_all();
         }
-        let mut masked = |message| match &mut self.masks.0 {
-            Some(redactor) => redactor.mask_strings(message),
-            None => Cow::Borrowed(message),
-        };
         let mut list = String::from("[");
         for message in &record.messages {
             list.push_str(if list.len() > 1 { "," } else { "" });
-            list.push_str(&masked(message));
+            match &mut self.masks.0 {
+                Some(redactor) => list.push_str(&redactor.mask_strings(message)),
+                None => list.push_str(message),
+            }
         }
         list.push(']');
-        let Some((format, source)) = by_name(&record.format).zip(Source::of(&list).ok()) else { return false };
+        let (Some(format), Ok(source)) = (by_name(&record.format), Source::of(&list)) else { return false };
         let messages = framing::messages(&source, format).unwrap_or_default();
         let part = ReadPart { messages: &messages, record, origin, is_copy, unsent, results: OnceCell::new() };
         let is_whole = messages.len() == record.messages.len() && !record.indices.contains(&usize::MAX);
@@ -292,8 +307,10 @@ fn unsent(transcript: &Transcript<'_>) -> Vec<UnsentMessage> {
     let mut unsent = Vec::new();
     let (mut line, mut counted) = (1, 0);
     for (note, is_unsent) in transcript.notes.iter().zip(no_longer_sent(&transcript.notes)) {
-        let message = transcript.format.read(&Object::of(note.json));
-        let Some(message) = message.ok().filter(|_| is_unsent) else { continue };
+        if !is_unsent {
+            continue;
+        }
+        let Ok(message) = transcript.format.read(&Object::of(note.json)) else { continue };
         let start = note.json.span().start;
         line += memchr::memchr_iter(b'\n', &transcript.source.as_bytes()[counted..start]).count();
         counted = start;

@@ -20,7 +20,7 @@ use crate::rewrite::Edit;
 use crate::rewrite::repair::{Repair, drop_compactions, repair_round, unrepairable_calls};
 use crate::rewrite::state_updates::{StateUpdates, UnknownId, may_have_updates, state_updates};
 use crate::rewrite::thinking::{self, Removal, Thinking};
-use crate::rewrite::way_back::{ConversationChange, RestoreInfo, restore_infos};
+use crate::rewrite::way_back::{ConversationChange, restore_infos};
 use crate::settings::{Action, InputSettings};
 use crate::transcript::Transcript;
 use crate::transcript::framing::{Document, Lines};
@@ -73,8 +73,8 @@ impl Prepared<'_> {
     /// What was done to the conversation with this index.
     pub(super) fn of_conversation(&self, index: usize) -> Preparation {
         let repaired = self.repaired.get(index).copied().filter(|repaired| repaired.violations > 0);
-        let updates = self.updates.iter().filter(|updates| updates.conversation == index);
-        let updated = updates.map(|updates| updates.by).next_back();
+        let updates = self.updates.iter().rfind(|updates| updates.conversation == index);
+        let updated = updates.map(|updates| updates.by);
         let is_change = repaired.is_some() && self.unrepaired.is_some() || updated.is_some();
         Preparation { repaired, updated, is_change }
     }
@@ -94,27 +94,32 @@ impl<'r> Task<'r> {
     pub(super) fn prepare(&self) -> Result<Prepared<'r>> {
         let (input, settings, policy) = (self.input, self.run.settings, &*self.sink.policy);
         let updates = updates_of(input, &settings.input)?;
-        let of_one = |one: &StateUpdates| {
-            let by = UpdatedBy { removed: one.removed, replaced: one.replaced };
-            AppliedUpdates { conversation: one.conversation, source: name_of_line(input, one.line), by }
-        };
         let mut prepared = Prepared {
             input: Cow::Borrowed(input),
             archived: Archived::default(),
-            updates: updates.iter().map(of_one).collect(),
+            updates: Vec::new(),
             blank: None,
             unrepaired: None,
             repaired: Vec::new(),
         };
+        for one in &updates {
+            let by = UpdatedBy { removed: one.removed, replaced: one.replaced };
+            let source = name_of_line(input, one.line);
+            prepared.updates.push(AppliedUpdates { conversation: one.conversation, source, by });
+        }
         if !updates.is_empty() {
             if policy.has_records() {
                 prepared.archived.sections = records(input, &updates);
             }
             let updated = applied(input, updates);
-            prepared.blank = Some(updated.text.clone()).filter(|text| text.trim_ascii().is_empty());
+            if updated.text.trim_ascii().is_empty() {
+                prepared.blank = Some(updated.text.clone());
+            }
             prepared.input = Cow::Owned(readable(updated));
         }
-        if let Some(how) = settings.repair.filter(|_| settings.action != Action::Check) {
+        if settings.action != Action::Check
+            && let Some(how) = settings.repair
+        {
             let mut repaired = prepared.input.clone().into_owned();
             let (archived, found) = self.repair(&mut repaired, how)?;
             prepared.repaired = found;
@@ -157,11 +162,15 @@ impl<'r> Task<'r> {
         if has_edits && (prepared.is_changed() || self.input.as_lines) {
             result.content = ResultContent::Whole(result.content.pieces(whole).collect::<Vec<_>>().concat());
         }
-        if let Some(blank) = prepared.blank.as_ref().filter(|_| !result.content.changes(whole)) {
+        if let Some(blank) = &prepared.blank
+            && !result.content.changes(whole)
+        {
             result.content = blank.clone().into();
         }
         result.changed = result.content.changes(self.input.bytes());
-        if let Some(before) = prepared.unrepaired.as_ref().filter(|_| self.run.settings.action == Action::Diff) {
+        if self.run.settings.action == Action::Diff
+            && let Some(before) = &prepared.unrepaired
+        {
             let mut text = self.draw_repair(before, &prepared.input)?.into_bytes();
             text.extend(result.content.pieces(&[]).flatten());
             result.content = ResultContent::Whole(text);
@@ -204,10 +213,12 @@ impl<'r> Task<'r> {
             if policy.has_records() && edits.iter().any(|edits| !edits.is_empty()) {
                 assign_record_ids(&mut document, input.bytes(), input.lines_before);
             }
-            let named = document.transcripts.iter().zip(edits).filter(|(_, edits)| !edits.is_empty());
-            let changed =
-                |(transcript, edits)| ChangedConversation::repaired(transcript, source_name(input, transcript), edits);
-            let changed: Vec<ChangedConversation<'_, '_>> = named.map(changed).collect();
+            let mut changed = Vec::new();
+            for (transcript, edits) in document.transcripts.iter().zip(edits) {
+                if !edits.is_empty() {
+                    changed.push(ChangedConversation::repaired(transcript, source_name(input, transcript), edits));
+                }
+            }
             if changed.is_empty() || round == ROUNDS {
                 let found: usize = document.transcripts.iter().map(|one| violations(policy, one, how)).sum();
                 if found == 0 {
@@ -231,8 +242,10 @@ impl<'r> Task<'r> {
     /// Reports what was found and repaired.
     fn report_repair(&self, findings: &Findings, how: Repair) {
         let is_planned = self.run.settings.action.is_read_only();
-        for (source, repaired) in findings.conversations.iter().filter(|(_, one)| one.violations > 0) {
-            self.run.listeners.handle(&Event::Repaired { source, repaired, how, is_planned });
+        for (source, repaired) in &findings.conversations {
+            if repaired.violations > 0 {
+                self.run.listeners.handle(&Event::Repaired { source, repaired, how, is_planned });
+            }
         }
         let calls = findings.unrepairable_calls;
         if how == Repair::Synthesize && calls > 0 {
@@ -264,8 +277,12 @@ impl Findings {
 
     /// The first conversation that had messages and has none in the repaired document.
     fn emptied_in(&self, repaired: &Document<'_>) -> Option<&(String, RepairedBy)> {
-        let mut pairs = self.conversations.iter().zip(&repaired.transcripts);
-        pairs.find(|((_, before), now)| before.messages > 0 && now.messages.is_empty()).map(|(before, _)| before)
+        for (before, now) in self.conversations.iter().zip(&repaired.transcripts) {
+            if before.1.messages > 0 && now.messages.is_empty() {
+                return Some(before);
+            }
+        }
+        None
     }
 }
 
@@ -343,26 +360,29 @@ impl RepairProgress {
         }
         self.first_repaired.resize(edits.len(), None);
         for ((transcript, edits), first) in transcripts.iter().zip(&edits).zip(&mut self.first_repaired) {
-            let repaired = edits.first().map(|edit| thinking::message_at(transcript, edit));
-            *first = [*first, repaired].into_iter().flatten().min();
+            if let Some(edit) = edits.first() {
+                let repaired = thinking::message_at(transcript, edit);
+                *first = Some(first.map_or(repaired, |first| first.min(repaired)));
+            }
         }
         if self.has_removed_thinking || !edits.iter().all(Vec::is_empty) {
             return edits;
         }
         // Thinking was signed for the messages before it, and providers refuse it once these changed.
         self.has_removed_thinking = true;
-        let removal_of = |(transcript, first): (&Transcript<'_>, &Option<usize>)| {
+        let mut edits = Vec::with_capacity(transcripts.len());
+        for (transcript, first) in transcripts.iter().zip(&self.first_repaired) {
             let mut removal = stale_thinking(policy, transcript, *first);
             // What was signed behind thinking that goes does not fit any more either.
-            if let Some(earliest) = removal.messages.first() {
-                removal =
-                    stale_thinking(policy, transcript, Some(first.map_or(*earliest, |first| first.min(*earliest))));
+            if let Some(&earliest) = removal.messages.first() {
+                let changed = first.map_or(earliest, |first| first.min(earliest));
+                removal = stale_thinking(policy, transcript, Some(changed));
             }
             let (source, what) = (source_name(input, transcript), CompactionEvent::Thinking(&removal));
             task.run.listeners.handle(&Event::Compacting { source: &source, what, reader: None });
-            removal.all_edits(transcript)
-        };
-        transcripts.iter().zip(&self.first_repaired).map(removal_of).collect()
+            edits.push(removal.all_edits(transcript));
+        }
+        edits
     }
 }
 
@@ -389,18 +409,24 @@ fn updates_of(input: &Input, settings: &InputSettings) -> Result<Vec<StateUpdate
         return Ok(Vec::new());
     }
     let source = Source::of_file(&input.text).map_err(|error| unreadable(input, error.into()))?;
-    let lines = input.as_lines.then_some(Lines::Conversations).or(settings.lines);
-    let updates = state_updates(&source, settings.from, lines);
-    let mut updates = updates.map_err(|UnknownId { line, index, id }| {
-        let source = name_of_line(input, line.map(|line| line + input.lines_before));
-        Failure::unreadable(format!(
-            "{}: message {index} removes the message with the id {id:?}, and no message before it has this id; give the \
-             whole list of messages, with the removed one, or leave this entry out",
-            readable_source(&source)
-        ))
-    })?;
-    updates.iter_mut().for_each(|one| one.line = one.line.map(|line| line + input.lines_before));
-    Ok(updates)
+    let lines = if input.as_lines { Some(Lines::Conversations) } else { settings.lines };
+    match state_updates(&source, settings.from, lines) {
+        Ok(mut updates) => {
+            for one in &mut updates {
+                one.line = one.line.map(|line| line + input.lines_before);
+            }
+            Ok(updates)
+        }
+        Err(UnknownId { line, index, id }) => {
+            let source = name_of_line(input, line.map(|line| line + input.lines_before));
+            let message = format!(
+                "{}: message {index} removes the message with the id {id:?}, and no message before it has this id; give the \
+                 whole list of messages, with the removed one, or leave this entry out",
+                readable_source(&source)
+            );
+            Err(Failure::unreadable(message).into())
+        }
+    }
 }
 
 fn applied(input: &Input, updates: Vec<StateUpdates>) -> Input {
@@ -410,17 +436,22 @@ fn applied(input: &Input, updates: Vec<StateUpdates>) -> Input {
 
 /// The records that restore the text before.
 fn records(input: &Input, updates: &[StateUpdates]) -> Vec<Section> {
-    let change = |one: &StateUpdates| ConversationChange::of_list(one.line, one.start, one.entry, one.edits.clone());
-    let changes: Vec<_> = updates.iter().map(change).collect();
-    let infos = restore_infos(input.bytes(), &changes);
-    let record = |(one, info): (&StateUpdates, RestoreInfo)| {
+    let mut changes = Vec::with_capacity(updates.len());
+    for one in updates {
+        changes.push(ConversationChange::of_list(one.line, one.start, one.entry, one.edits.clone()));
+    }
+    let mut records = Vec::with_capacity(updates.len());
+    for (one, info) in updates.iter().zip(restore_infos(input.bytes(), &changes)) {
         let nth = if info.line.is_some() { one.nth_of_line } else { one.conversation + 1 };
         let id = RecordId::new(&info.original_sha256, nth);
-        Record::of_change(name_of_line(input, one.line), one.line, id, info).section()
-    };
-    updates.iter().zip(infos).map(record).collect()
+        records.push(Record::of_change(name_of_line(input, one.line), one.line, id, info).section());
+    }
+    records
 }
 
 fn name_of_line(input: &Input, line: Option<usize>) -> String {
-    line.map_or_else(|| input.name.clone(), |line| format!("{}:{line}", input.name))
+    match line {
+        Some(line) => format!("{}:{line}", input.name),
+        None => input.name.clone(),
+    }
 }

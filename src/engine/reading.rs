@@ -28,10 +28,12 @@ pub(super) fn read<'a>(
         return Err(archive_as_input(input));
     }
     let source = Source::of_file(&input.text).map_err(|error| unreadable(input, error.into()))?;
-    // A list without messages is not a message: updates removed all lines.
-    let is_empty = input.text == "[]";
-    let of_user = settings.lines.filter(|lines| *lines != Lines::Messages || !is_empty);
-    let lines = input.as_lines.then_some(Lines::Conversations).or(of_user);
+    let lines = match settings.lines {
+        _ if input.as_lines => Some(Lines::Conversations),
+        // A list without messages is not a message: updates removed all lines.
+        Some(Lines::Messages) if input.text == "[]" => None,
+        lines => lines,
+    };
     let document = compact::read(arena.keep(source), settings.from, lines, policy);
     let mut document = document.map_err(|error| unreadable(input, error))?;
     for transcript in &mut document.transcripts {
@@ -78,8 +80,11 @@ pub(super) fn unreadable(input: &Input, mut error: ReadError) -> Failure {
     let hint = if is_begun && is_first { "; line 1 is not a whole conversation: leave out --lines" } else { "" };
     let why = error.after(input.lines_before).to_string() + hint;
     let failure = Failure::unreadable(format!("{} {why}", readable_source(&input.name)));
-    let failure = failure.of_other_file(is_other_file.then_some(OtherFile { why, kind }));
-    next.into_iter().fold(failure, Failure::try_next)
+    let failure = failure.of_other_file(if is_other_file { Some(OtherFile { why, kind }) } else { None });
+    match next {
+        Some(advice) => failure.try_next(advice),
+        None => failure,
+    }
 }
 
 /// Whether a text begins with a record of an archive. One without messages could be read as an empty conversation.

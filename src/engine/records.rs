@@ -137,7 +137,7 @@ impl RecordLines {
         if let Some(damage) = &self.lines.damage {
             sentences.push(format!("{file} cannot be read from line {} on: {damage}", self.next.line));
         }
-        (!sentences.is_empty()).then(|| sentences.join("; "))
+        if sentences.is_empty() { None } else { Some(sentences.join("; ")) }
     }
 }
 
@@ -185,7 +185,10 @@ impl RecordMessages<'_> {
         let RecordMessages { round, indices, messages, source, .. } = self;
         let mut hasher = Hasher::default();
         hasher.add(format!("{round} {source:?} {indices:?}").as_bytes());
-        messages.iter().flat_map(|message| ["\n", message]).for_each(|text| hasher.add(text.as_bytes()));
+        for message in messages {
+            hasher.add(b"\n");
+            hasher.add(message.as_bytes());
+        }
         hasher.end()
     }
 }
@@ -221,7 +224,11 @@ pub(super) fn refuse_other_file(archive: &Path) -> Result<()> {
         }
     }
     let UnreadableLines { number, first } = lines.unreadable;
-    damaged.or((number > 0).then_some(first)).map_or(Ok(()), refused)
+    match damaged {
+        Some(line) => refused(line),
+        None if number > 0 => refused(first),
+        None => Ok(()),
+    }
 }
 
 /// Whether the first line of a file is a record.

@@ -40,16 +40,17 @@ use crate::engine::restorer::{Restored, Restorer, lines_that_set_all_messages};
 /// # Errors
 /// The archive has no record of the text, or one that does not fit. Nothing is written then.
 pub fn restore(settings: &RestoreSettings) -> Result<Exit> {
-    let is_named = |path: &&Path| path.as_os_str() != "-";
-    let path = settings.path.as_deref().filter(is_named);
+    let path = settings.path.as_deref().filter(|path| path.as_os_str() != "-");
     refuse_swapped(settings)?;
-    let output = match (&settings.destination, path) {
-        (Destination::InPlace(_), path) => path,
-        (Destination::File(file), _) => Some(file.as_path()),
-        (Destination::Folder(_) | Destination::Stdout, _) => None,
+    let output = match &settings.destination {
+        Destination::InPlace(_) => path,
+        Destination::File(file) => Some(file.as_path()),
+        Destination::Folder(_) | Destination::Stdout => None,
     };
     let reporter = Reporter::new(settings.volume);
-    if let Some(folder) = path.filter(|path| path.is_dir()) {
+    if let Some(folder) = path
+        && folder.is_dir()
+    {
         return restore_folder(settings, folder, &reporter);
     }
     check(settings, path, output)?;
@@ -58,7 +59,9 @@ pub fn restore(settings: &RestoreSettings) -> Result<Exit> {
     }
     let mut archive = Archive::open(&settings.archive)?;
     let (done, all) = restore_text(settings, path, output, &mut archive, &reporter)?;
-    if let Some(path) = path.filter(|_| matches!(settings.destination, Destination::InPlace(_))) {
+    if let Some(path) = path
+        && matches!(settings.destination, Destination::InPlace(_))
+    {
         warn_of_database(settings, &AgentHomes::default(), path, &reporter);
     }
     let damaged = archive.damaged();
@@ -142,13 +145,13 @@ fn restore_in_folder(
 
 /// The hash of the text of a file, unpacked; none where it cannot be read.
 fn text_hash_of(file: &Path) -> Option<String> {
+    let mut reader = input::unpacked(Some(file)).ok()?;
     let mut hasher = Hasher::default();
-    let hash = &mut |bytes: &[u8]| {
+    let read = copy(&mut reader, u64::MAX, &mut |bytes| {
         hasher.add(bytes);
         Ok(())
-    };
-    copy(&mut input::unpacked(Some(file)).ok()?, u64::MAX, hash).ok()?;
-    Some(hasher.end())
+    });
+    if read.is_ok() { Some(hasher.end()) } else { None }
 }
 
 /// The command line of a restore with `--in-place`.
@@ -168,9 +171,14 @@ fn restore_text(
         Destination::InPlace(suffix) => Some(suffix),
         _ => None,
     };
-    let before = path.filter(|_| suffix.is_some()).and_then(|path| fs::metadata(path).ok());
+    let before = match (path, suffix) {
+        (Some(path), Some(_)) => fs::metadata(path).ok(),
+        _ => None,
+    };
     let open_files = OpenFiles::default();
-    if let Some((path, file)) = path.zip(before.as_ref()).filter(|_| !settings.force) {
+    if !settings.force
+        && let (Some(path), Some(file)) = (path, &before)
+    {
         open_files.refuse_writer(path, file)?;
         AgentHomes::default().refuse_base(path)?;
     }
@@ -208,9 +216,11 @@ fn restore_text(
     }
     let Restored { text, edits } = restored;
     let readers = Readers::of_result(path);
-    match suffix.zip(path) {
-        Some((_, path)) => in_place.put(output::replacement(pieces(&text, &edits), path, &readers)?, reporter)?,
-        None => output::write(pieces(&text, &edits), output, &readers)?,
+    match (path, suffix) {
+        (Some(path), Some(_)) => {
+            in_place.put(output::replacement(pieces(&text, &edits), path, &readers)?, reporter)?;
+        }
+        _ => output::write(pieces(&text, &edits), output, &readers)?,
     }
     let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
     Ok((done, all))
@@ -229,15 +239,19 @@ struct InPlace<'r> {
 
 impl InPlace<'_> {
     fn put(&self, result: CompleteFile, reporter: &Reporter) -> Result<()> {
-        let Some((path, suffix)) = self.path.zip(self.suffix) else { return result.put() };
+        let (Some(path), Some(suffix)) = (self.path, self.suffix) else { return result.put() };
         let target = result.place().unwrap_or(path).to_owned();
         let replaced = ReplacedFile { path, target, before: self.before };
-        if let Some(file) = self.before.filter(|_| !self.force)
+        if !self.force
+            && let Some(file) = self.before
             && let Some(warning) = self.open_files.warning(path, file)
         {
             reporter.handle(&Event::Notice(&warning));
         }
-        let copy = suffix.as_ref().map(|suffix| KeptCopy::of(path, &copy_of(path, suffix))).transpose()?.flatten();
+        let copy = match suffix {
+            Some(suffix) => KeptCopy::of(path, &copy_of(path, suffix))?,
+            None => None,
+        };
         let others = replaced.replace(result, copy)?;
         if others > 0 {
             reporter.handle(&Event::NamesParted { path, others });
@@ -288,11 +302,11 @@ fn refuse_swapped(settings: &RestoreSettings) -> Result<()> {
         return Ok(());
     }
     let failure = Failure::usage(format!("restore takes ARCHIVE before the transcript: {} is one", path.display()));
-    let words = archive.to_str().zip(path.to_str()).and_then(|(archive, path)| swapped(typed, archive, path));
-    let failure = match words {
-        Some(words) => failure.try_next(Advice::command(words)),
-        None => failure,
-    };
+    if let (Some(archive), Some(path)) = (archive.to_str(), path.to_str())
+        && let Some(words) = swapped(typed, archive, path)
+    {
+        return Err(failure.try_next(Advice::command(words)).into());
+    }
     Err(failure.into())
 }
 
@@ -304,7 +318,7 @@ fn check(settings: &RestoreSettings, path: Option<&Path>, output: Option<&Path>)
         return Err(Failure::usage("--in-place: name the transcript that is put back").into());
     }
     check_archive(settings)?;
-    if let Some(output) = output.filter(|_| !is_in_place) {
+    if !is_in_place && let Some(output) = output {
         output::refuse_input(path, output, true)?;
     }
     output::check(output)?;

@@ -99,8 +99,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         if let Some(run) = self.run_that_left(&beginnings) {
             return run.totals.result_bytes == beginnings.length || run.time > done.newest_run_time;
         }
-        let known = beginnings.known_lines.iter().rfind(|(_, hash)| self.archive.of_whole(hash).is_some());
-        let Some((end, hash)) = known else { return false };
+        let Some((end, hash)) = self.longest_known(&beginnings) else { return false };
         let places = self.archive.of_whole(hash).cloned().unwrap_or_default();
         let Ok(records) = self.archive.read(&places) else { return false };
         *end as u64 == beginnings.length || records.iter().any(|record| record.summarized_at > done.newest_run_time)
@@ -117,7 +116,9 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     ) -> Result<LargeText> {
         let mut restored: Option<LargeText> = None;
         let beginnings = loop {
-            if let Some(lost) = self.lost.as_ref().filter(|lost| lost.rounds < self.done.rounds) {
+            if let Some(lost) = &self.lost
+                && lost.rounds < self.done.rounds
+            {
                 return Err(self.refused(&lost.sentence()));
             }
             let is_end = self.done.rounds > 0 && self.done.rounds >= self.most;
@@ -133,8 +134,7 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
                 break beginnings;
             }
             let run = self.run_that_left(&beginnings);
-            let known = beginnings.known_lines.iter().rfind(|(_, hash)| self.archive.of_whole(hash).is_some());
-            let known = known.map_or(0, |(end, _)| *end as u64);
+            let known = self.longest_known(&beginnings).map_or(0, |(end, _)| *end as u64);
             let left = run.as_ref().map_or(known, |run| run.totals.result_bytes.max(known));
             if left > 0 && left < beginnings.length {
                 self.refuse_missing_ranges(text, &beginnings)?;
@@ -160,6 +160,11 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
             self.archive.no_record_message(self.name)
         };
         Err(Failure::unreadable(message).into())
+    }
+
+    /// The length and the hash of the longest beginning that the record of a whole text names as what was left.
+    fn longest_known<'b>(&self, beginnings: &'b Beginnings) -> Option<&'b (usize, String)> {
+        beginnings.known_lines.iter().rfind(|(_, hash)| self.archive.of_whole(hash).is_some())
     }
 
     /// The hashes of the beginnings that runs left or found.
@@ -279,8 +284,11 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         let mut at = 0;
         while let Some(record) = ranges.next()? {
             let range = record.range;
-            let end = range.offset.checked_add(range.bytes).filter(|end| *end <= run.totals.result_bytes);
-            let (Some(between), Some(end)) = (range.offset.checked_sub(at), end) else { return Err(refused) };
+            let (between, end) = (range.offset.checked_sub(at), range.offset.checked_add(range.bytes));
+            let (Some(between), Some(end)) = (between, end) else { return Err(refused) };
+            if end > run.totals.result_bytes {
+                return Err(refused);
+            }
             copy(&mut reader, between, &mut put)?;
             let mut lines = Vec::new();
             copy(&mut reader, range.bytes, &mut |bytes| {
@@ -360,8 +368,10 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
         copy(&mut text.reader()?, u64::MAX, &mut |bytes| {
             for line in bytes.split_inclusive(|byte| *byte == b'\n') {
                 let content = without_end(line);
-                let parts = [content, &line[content.len()..]];
-                for part in parts.into_iter().filter(|part| !part.is_empty()) {
+                for part in [content, &line[content.len()..]] {
+                    if part.is_empty() {
+                        continue;
+                    }
                     hasher.add(part);
                     length += part.len();
                     let hash = hasher.clone().end();

@@ -32,7 +32,7 @@ pub(super) use text::Restored;
 pub(super) use which_run::has_same_name;
 
 use rounds::{Rounds, run_of};
-use text::{LineHashes, end_last_line};
+use text::{TextLines, end_last_line};
 use which_run::ReadText;
 
 /// The restoration of one text.
@@ -99,7 +99,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
         self.done.grown += rounds.grown;
         self.done.newest_run_time = rounds.newest_run_time.clone();
         self.done.files.extend(rounds.files.iter().cloned());
-        let missing = rounds.before_last().filter(|_| rounds.number < self.most);
+        let missing = if rounds.number < self.most { rounds.before_last() } else { None };
         self.done.undone_before = self.done.undone_before.take().or(rounds.last_undone_before().cloned());
         if restored.edits.is_empty() && *restored.text == *text {
             return Ok(None);
@@ -146,14 +146,19 @@ impl<'p, 'a> Restorer<'p, 'a> {
     fn restore_known(
         &mut self,
         restored: &mut Restored<'_>,
-        mut line: Option<(usize, &mut LineHashes)>,
+        mut line: Option<(usize, &mut TextLines<'_>)>,
         rounds: &mut Rounds,
     ) -> Result<()> {
         loop {
             let hash = restored.hash();
             // A whole file that became one line differs from that line: restoring it there would add lines forever.
             let places = match &mut line {
-                Some((number, lines)) => lines.places(self.archive, &hash, *number),
+                Some((number, lines)) => {
+                    let moved = lines.hashes.moved_places(self.archive, &hash);
+                    let mut places = self.not_of_other_lines(moved, *number, &lines.all, rounds)?;
+                    places.extend(lines.hashes.own_places(self.archive, &hash, *number));
+                    places
+                }
                 None => self.archive.of_whole(&hash).cloned().unwrap_or_default(),
             };
             let number = line.as_ref().map(|(number, _)| *number);
@@ -165,7 +170,10 @@ impl<'p, 'a> Restorer<'p, 'a> {
                 return Err(self.refused(number, "its records form a circle"));
             }
             // A single line can come from any file.
-            let of_file = number.filter(|_| line.as_ref().is_some_and(|(_, lines)| lines.hashes.len() > 1));
+            let of_file = match &line {
+                Some((number, lines)) if lines.all.len() > 1 => Some(*number),
+                _ => None,
+            };
             restored.join();
             if !self.is_last_run(&restored.text, number, &records, rounds)? {
                 return Ok(());
@@ -174,7 +182,7 @@ impl<'p, 'a> Restorer<'p, 'a> {
                 // Several lines can have become the same.
                 let is_of_other_line = broken.line().is_some() && broken.line() != number && records[0].line == number;
                 let is_last = broken.left(&hash) && !broken.found(&records[0].original_sha256) && !is_of_other_line;
-                if let Some(why) = why_refused(self.archive, broken, BrokenRun::LeftText).filter(|_| is_last) {
+                if is_last && let Some(why) = why_refused(self.archive, broken, BrokenRun::LeftText) {
                     return Err(self.refused(number, &why));
                 }
             }

@@ -167,18 +167,25 @@ impl<'b> Run<'b> {
         }
         // A page about a failure alone does not take the place of an earlier one.
         let is_written = !has_page && (totals.failed == 0 || !inputs.is_one_file());
-        if let Some((page, file)) = page.zip(settings.output.html.as_deref()).filter(|_| is_written) {
+        if is_written && let (Some(page), Some(file)) = (page, settings.output.html.as_deref()) {
             write_page(&page.finish(), file).and_then(CompleteFile::put).map_err(told)?;
         }
         if totals.failed == 0 {
             report.end()?;
         }
         let is_paid_for = totals.requests > 0 || totals.cached > 0;
-        if totals.failed == 0 && !is_paid_for && !settings.output.resume {
-            journal.into_iter().for_each(Journal::remove_if_free);
+        if totals.failed == 0
+            && !is_paid_for
+            && !settings.output.resume
+            && let Some(journal) = journal
+        {
+            journal.remove_if_free();
         }
         let exit = if totals.failed > 0 {
-            only_exit.filter(|_| inputs.is_one_file()).unwrap_or(Exit::SomeFailed)
+            match only_exit {
+                Some(exit) if inputs.is_one_file() => exit,
+                _ => Exit::SomeFailed,
+            }
         } else if breaches {
             Exit::Breaches
         } else {
@@ -244,7 +251,9 @@ impl Listener for Listeners {
     fn handle(&self, event: &Event<'_>) {
         self.reporter.handle(event);
         self.progress.handle(event);
-        self.page.iter().for_each(|page| page.handle(event));
+        if let Some(page) = &self.page {
+            page.handle(event);
+        }
     }
 }
 

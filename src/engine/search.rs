@@ -135,25 +135,34 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
             continue;
         }
         shown += hits.kept.iter().map(|hit| 1 + hit.earlier).sum::<usize>();
-        output::print(&match counts {
-            true if is_only => format!("{}\n", hits.number),
-            true => format!("{}\t{}\n", sanitize_name(&name), hits.number),
-            false => hits.kept.iter().rev().map(|hit| hit.draw(&name, &contents, settings.json, &command)).collect(),
-        })?;
+        let mut text = String::new();
+        if counts && is_only {
+            text = format!("{}\n", hits.number);
+        } else if counts {
+            text = format!("{}\t{}\n", sanitize_name(&name), hits.number);
+        } else {
+            for hit in hits.kept.iter().rev() {
+                text.push_str(&hit.draw(&name, &contents, settings.json, &command));
+            }
+        }
+        output::print(&text)?;
     }
     for one in &ranked {
         output::print(&one.text)?;
         shown += one.messages;
     }
     let reporter = Reporter::new(settings.volume);
-    failures.iter().for_each(|failure| reporter.handle(&Event::InputFailed(failure)));
+    for failure in &failures {
+        reporter.handle(&Event::InputFailed(failure));
+    }
     if settings.volume > Volume::Quiet {
         for sentence in lookup.damage.iter().chain(&unsent) {
             reporter.handle(&Event::Notice(sentence));
         }
         if searched == 0 {
-            let sentences = lookup.other_files.sentences();
-            sentences.iter().for_each(|sentence| reporter.handle(&Event::Notice(sentence)));
+            for sentence in &lookup.other_files.sentences() {
+                reporter.handle(&Event::Notice(sentence));
+            }
         }
         // A person looks on who may think that nothing was searched.
         if number == 0 && unsent.is_empty() && !counts && std::io::stderr().is_terminal() {
@@ -165,11 +174,13 @@ pub(super) fn search(settings: &SearchSettings) -> Result<Exit> {
             reporter.handle(&Event::Notice(&sentence));
         }
     }
-    Ok(match number {
-        _ if !failures.is_empty() => Exit::SomeFailed,
-        0 => Exit::NothingCompacted,
-        _ => Exit::Success,
-    })
+    if !failures.is_empty() {
+        Ok(Exit::SomeFailed)
+    } else if number == 0 {
+        Ok(Exit::NothingCompacted)
+    } else {
+        Ok(Exit::Success)
+    }
 }
 
 /// Says which lines of a session match and are not shown: no index names them.
@@ -216,8 +227,10 @@ impl Hits<'_> {
                 self.unsent.push(message.line);
             }
         }
-        let messages = part.messages.iter().enumerate().filter(|_| !part.is_copy);
-        for (at, message) in messages {
+        if part.is_copy {
+            return;
+        }
+        for (at, message) in part.messages.iter().enumerate() {
             self.searched += 1;
             let text = masks.text(message);
             if !self.pattern.whole.is_match(&text) {
@@ -234,8 +247,9 @@ impl Hits<'_> {
             let found = part.found(at);
             let mut hit = Hit { found, alternatives, tokens, lines, more, earlier: 0, same: VecDeque::new() };
             // An agent reads a file again and again, and repeats what it said.
-            let same = self.kept.iter().rev().take(MOST_COMPARED).position(|before| before.is_same(&hit));
-            if let Some(same) = same.filter(|_| self.joins) {
+            if self.joins
+                && let Some(same) = self.kept.iter().rev().take(MOST_COMPARED).position(|before| before.is_same(&hit))
+            {
                 let before = self.kept.remove(self.kept.len() - 1 - same);
                 hit.join(before);
             }
@@ -274,34 +288,50 @@ impl Hit {
 
     /// Whether it shows the same text.
     fn is_same(&self, other: &Hit) -> bool {
-        let is_same = |(one, other): (&FoundLine, &FoundLine)| one.text == other.text;
-        let pairs = self.lines.iter().zip(&other.lines);
-        self.more == other.more && self.lines.len() == other.lines.len() && pairs.into_iter().all(is_same)
+        self.more == other.more
+            && self.lines.len() == other.lines.len()
+            && self.lines.iter().zip(&other.lines).all(|(one, other)| one.text == other.text)
     }
 
     fn draw(&self, file: &str, contents: &Contents, json: bool, command: &ShowCommand) -> String {
-        let Hit { found, lines, more, earlier, same, .. } = self;
-        let place = |found: &Found| contents.origin_of(found).place(found.index);
-        let same: Vec<String> = same.iter().map(place).collect();
-        let source = Some(&found.source).filter(|source| !source.is_empty() && contents.has_several_sources());
-        if json {
-            let line = |line: &FoundLine| json!({"number": line.number, "text": line.text, "match": line.matches});
-            let lines: Vec<_> = lines.iter().map(line).collect();
-            let Found { role, tool, .. } = found;
-            let mut row = json!({"source": file, "index": place(found), "role": role, "tool": tool, "lines": lines});
-            if let Some(source) = source {
-                row["of"] = source.as_str().into();
-            }
-            if let (false, PlaceOrigin::Line(line, _)) = (contents.is_archive, found.origin) {
-                row["line"] = line.into();
-            }
-            if *more > 0 {
-                row["more_lines"] = (*more).into();
-            }
-            return sanitize_json(&row.to_string()) + "\n";
+        if json { self.to_json(file, contents) } else { self.to_text(file, contents, command) }
+    }
+
+    /// The conversation that the message is of, where the file holds several.
+    fn source(&self, contents: &Contents) -> Option<&str> {
+        let source = &self.found.source;
+        if !source.is_empty() && contents.has_several_sources() { Some(source) } else { None }
+    }
+
+    fn to_json(&self, file: &str, contents: &Contents) -> String {
+        let Found { role, tool, .. } = &self.found;
+        let mut lines = Vec::with_capacity(self.lines.len());
+        for line in &self.lines {
+            lines.push(json!({"number": line.number, "text": line.text, "match": line.matches}));
         }
-        let of = source.map(|source| format!(" of {}", sanitize_name(source))).unwrap_or_default();
-        let mut out = format!("{}  {}{of}\n", found.header(contents.origin_of(found)), sanitize_name(file));
+        let place = place_of(&self.found, contents);
+        let mut row = json!({"source": file, "index": place, "role": role, "tool": tool, "lines": lines});
+        if let Some(source) = self.source(contents) {
+            row["of"] = source.into();
+        }
+        if let PlaceOrigin::Line(line, _) = self.found.origin
+            && !contents.is_archive
+        {
+            row["line"] = line.into();
+        }
+        if self.more > 0 {
+            row["more_lines"] = self.more.into();
+        }
+        sanitize_json(&row.to_string()) + "\n"
+    }
+
+    fn to_text(&self, file: &str, contents: &Contents, command: &ShowCommand) -> String {
+        let Hit { found, lines, more, earlier, same, tokens, .. } = self;
+        let mut out = format!("{}  {}", found.header(contents.origin_of(found)), sanitize_name(file));
+        if let Some(source) = self.source(contents) {
+            out.push_str(&format!(" of {}", sanitize_name(source)));
+        }
+        out.push('\n');
         let mut last = usize::MAX - 1;
         for line in lines {
             out.push_str(if last + 1 < line.number { "  …\n" } else { "" });
@@ -309,15 +339,21 @@ impl Hit {
             out.push_str(&format!("{} {}\n", if line.matches { ">" } else { " " }, reveal_line(&line.text)));
         }
         if *more > 0 {
-            let place = place(found);
-            out.push_str(&format!("  … {more} more; {}\n", command.to_see_all(&place, self.tokens)));
+            let command = command.to_see_all(&place_of(found, contents), *tokens);
+            out.push_str(&format!("  … {more} more; {command}\n"));
         }
         if !same.is_empty() {
+            let places: Vec<String> = same.iter().map(|found| place_of(found, contents)).collect();
             let others = if *earlier > same.len() { ", …" } else { "" };
-            out.push_str(&format!("  … the same in {}{others}\n", same.join(", ")));
+            out.push_str(&format!("  … the same in {}{others}\n", places.join(", ")));
         }
         out
     }
+}
+
+/// The place of a message, as shortly as `show` takes it.
+fn place_of(found: &Found, contents: &Contents) -> String {
+    contents.origin_of(found).place(found.index)
 }
 
 /// The lines of a text that a match touches, the first ones each with a line before and behind, and how many more there
@@ -336,20 +372,24 @@ fn found_lines(text: &str, pattern: &Regex) -> (Vec<FoundLine>, usize) {
             if matches <= MOST_LINES {
                 let start = starts[number];
                 chosen.insert(number, Some(one.start().saturating_sub(start)..one.end() - start));
-                let beside = [number.checked_sub(1), Some(number + 1).filter(|next| *next < starts.len())];
-                for beside in beside.into_iter().flatten() {
-                    chosen.entry(beside).or_default();
+                if number > 0 {
+                    chosen.entry(number - 1).or_default();
+                }
+                if number + 1 < starts.len() {
+                    chosen.entry(number + 1).or_default();
                 }
             }
         }
         at = starts.get(behind).copied();
     }
-    let line = |(number, found): (usize, Option<Range<usize>>)| {
+    let mut lines = Vec::with_capacity(chosen.len());
+    for (number, found) in chosen {
         let line = text[starts[number]..].split('\n').next().unwrap_or_default();
         let line = line.strip_suffix('\r').unwrap_or(line);
-        FoundLine { number: number + 1, matches: found.is_some(), text: clipped(line, found.unwrap_or_default()) }
-    };
-    (chosen.into_iter().map(line).collect(), matches - matches.min(MOST_LINES))
+        let matches = found.is_some();
+        lines.push(FoundLine { number: number + 1, matches, text: clipped(line, found.unwrap_or_default()) });
+    }
+    (lines, matches - matches.min(MOST_LINES))
 }
 
 /// The part of a long line around a range of it, with … where it is cut.

@@ -26,6 +26,12 @@ use crate::engine::show_command::ShowCommand;
 /// The most records or conversations that an error lists.
 const MOST_LISTED: usize = 8;
 
+/// A message that was found, with its text or its JSON.
+struct FoundMessage {
+    found: Found,
+    text: String,
+}
+
 /// Shows the messages at some places.
 ///
 /// # Errors
@@ -36,15 +42,19 @@ pub(super) fn show(settings: &ShowSettings) -> Result<Exit> {
     let file = Entry::named(settings.input.paths.first());
     let mut lookup = Lookup::new(settings);
     // For each place, the messages that it may mean: the rounds of an archive are known at its end.
-    let mut found: Vec<Vec<(Found, String)>> = places.iter().map(|_| Vec::new()).collect();
+    let mut found: Vec<Vec<FoundMessage>> = places.iter().map(|_| Vec::new()).collect();
     let contents = lookup.read(&file, &mut |part, masks| {
-        for (place, found) in places.iter().zip(&mut found).filter(|(place, _)| may_mean(place, part)) {
+        for (place, found) in places.iter().zip(&mut found) {
+            if !may_mean(place, part) {
+                continue;
+            }
             let all = part.messages.len();
-            let wanted = (0..all).filter(|at| place.indices.contain(part.index(*at), at + 1 == all));
-            found.extend(wanted.map(|at| {
-                let message = &part.messages[at];
-                (part.found(at), if settings.json { message.json.raw().to_owned() } else { masks.text(message) })
-            }));
+            for (at, message) in part.messages.iter().enumerate() {
+                if place.indices.contain(part.index(at), at + 1 == all) {
+                    let text = if settings.json { message.json.raw().to_owned() } else { masks.text(message) };
+                    found.push(FoundMessage { found: part.found(at), text });
+                }
+            }
         }
     })?;
     let command = ShowCommand::of(settings, &file);
@@ -67,8 +77,13 @@ pub(super) fn show(settings: &ShowSettings) -> Result<Exit> {
             }
             notices.push(why);
         }
-        let draw = |(found, text): (Found, String)| drawn(&found, contents.origin_of(&found), &text, *tokens, &command);
-        out.extend(meant.into_iter().map(|one| if settings.json { one.1 } else { draw(one) }));
+        for FoundMessage { found, text } in meant {
+            if settings.json {
+                out.push(text);
+            } else {
+                out.push(drawn(&found, contents.origin_of(&found), &text, *tokens, &command));
+            }
+        }
     }
     // A person is shown those of several places that are there, and a program all or none.
     if !failures.is_empty() && (out.is_empty() || settings.json) {
@@ -126,16 +141,16 @@ fn id_alone(place: &MessagePlace, contents: &Contents, name: &str) -> Failure {
 /// Those of some messages that a place means.
 fn meant(
     place: &MessagePlace,
-    mut found: Vec<(Found, String)>,
+    mut found: Vec<FoundMessage>,
     contents: &Contents,
     name: &str,
-) -> Result<Vec<(Found, String)>, Failure> {
+) -> Result<Vec<FoundMessage>, Failure> {
     const NOT_CUT: &str = "it was not cut then; a later round cut it, or the transcript still has it";
     let mut known_by_id = Vec::new();
     if let PlaceOrigin::Record(id) = place.origin {
         found = of_one_text(found, place.indices);
         known_by_id = contents.with_id(id);
-        if found.windows(2).any(|two| two[0].0.index == two[1].0.index) {
+        if found.windows(2).any(|two| two[0].found.index == two[1].found.index) {
             return Err(ambiguous(place, &known_by_id, "records with this id", contents, name));
         }
     }
@@ -156,7 +171,7 @@ fn meant(
             "only an archive has records, and --archive FILE names one"
         }
         Some([only]) => {
-            found.retain(|(found, _)| found.origin == only.origin);
+            found.retain(|message| message.found.origin == only.origin);
             if !found.is_empty() {
                 return Ok(found);
             }
@@ -175,14 +190,16 @@ fn meant(
 
 /// The messages of records with one id, in order. The records are of one text, whose message at an index counts once: a
 /// run was repeated, or several conversations are equal. Only an altered archive has others.
-fn of_one_text(mut found: Vec<(Found, String)>, indices: Indices) -> Vec<(Found, String)> {
-    found.sort_by_key(|(found, _)| found.index);
-    found.dedup_by(|later, earlier| (later.0.index, &later.1) == (earlier.0.index, &earlier.1));
-    if indices == Indices::Last {
-        let last = found.last().map(|(found, _)| found.index);
-        found.retain(|(found, _)| Some(found.index) == last);
+fn of_one_text(mut messages: Vec<FoundMessage>, indices: Indices) -> Vec<FoundMessage> {
+    messages.sort_by_key(|message| message.found.index);
+    messages.dedup_by(|later, earlier| later.found.index == earlier.found.index && later.text == earlier.text);
+    if indices == Indices::Last
+        && let Some(last) = messages.last()
+    {
+        let last = last.found.index;
+        messages.retain(|message| message.found.index == last);
     }
-    found
+    messages
 }
 
 /// The error of a place that several records or conversations have, with a place for each of them.
@@ -222,17 +239,24 @@ pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64,
     let text = text.trim_end_matches('\n');
     let all = Counter::APPROX.count_text(text);
     let (head, tail) = if all <= tokens { (text, "") } else { ends(text, tokens) };
-    let indented = |text: &str| {
-        let lines = text.split('\n').map(|line| reveal_line(line.strip_suffix('\r').unwrap_or(line)));
-        lines.fold(String::new(), |out, line| out + "  " + &line + "\n")
-    };
     let mut out = found.header(origin) + "\n" + &indented(head);
     if head.len() < text.len() {
-        let less = all.saturating_sub([head, tail].map(|text| Counter::APPROX.count_text(text)).iter().sum());
+        let shown = Counter::APPROX.count_text(head) + Counter::APPROX.count_text(tail);
         let place = origin.place(found.index);
-        let less = grouped_and_counted(less, "token");
+        let less = grouped_and_counted(all.saturating_sub(shown), "token");
         out += &format!("[{place}] … {less}; {}\n", command.to_see_all(&place, all));
         out += &indented(tail);
+    }
+    out
+}
+
+/// The lines of a text, each behind two spaces and with its control characters made visible.
+fn indented(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split('\n') {
+        out.push_str("  ");
+        out.push_str(&reveal_line(line.strip_suffix('\r').unwrap_or(line)));
+        out.push('\n');
     }
     out
 }
@@ -241,12 +265,24 @@ pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64,
 fn ends(text: &str, tokens: u64) -> (&str, &str) {
     const CHARS_PER_TOKEN: usize = 4;
     let most = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN);
-    let char_at = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
-    let head = char_at(most - most / 3);
-    let line = memchr::memrchr(b'\n', &text.as_bytes()[..head]).filter(|line| *line >= head / 2);
-    let head = line.unwrap_or_else(|| cut_before(text, head));
-    let tail = char_at(text.chars().count().saturating_sub(most / 3)).max(head);
-    let line = memchr::memchr(b'\n', &text.as_bytes()[tail..]).map(|line| tail + line + 1);
-    let tail = line.filter(|line| *line <= tail + (text.len() - tail) / 2).unwrap_or_else(|| cut_behind(text, tail));
+    let latest_head = offset_of_char(text, most - most / 3);
+    let head = match memchr::memrchr(b'\n', &text.as_bytes()[..latest_head]) {
+        Some(line_end) if line_end >= latest_head / 2 => line_end,
+        _ => cut_before(text, latest_head),
+    };
+    let earliest_tail = offset_of_char(text, text.chars().count().saturating_sub(most / 3)).max(head);
+    let rest = &text.as_bytes()[earliest_tail..];
+    let tail = match memchr::memchr(b'\n', rest) {
+        Some(line_end) if line_end < rest.len() / 2 => earliest_tail + line_end + 1,
+        _ => cut_behind(text, earliest_tail),
+    };
     (&text[..head], &text[tail..])
+}
+
+/// Where the character with this index begins in a text; its end where it has fewer.
+fn offset_of_char(text: &str, index: usize) -> usize {
+    match text.char_indices().nth(index) {
+        Some((offset, _)) => offset,
+        None => text.len(),
+    }
 }

@@ -35,7 +35,8 @@ impl ShowCommand {
 
     /// What a note says to do for the whole of the message at a place, which has so many tokens.
     pub(super) fn to_see_all(&self, place: &str, tokens: u64) -> String {
-        let flag = (tokens > u64::from(DEFAULT_LIMIT_TOKENS)).then(|| tokens.next_multiple_of(1000).to_string());
+        let is_above_limit = tokens > u64::from(DEFAULT_LIMIT_TOKENS);
+        let flag = if is_above_limit { Some(tokens.next_multiple_of(1000).to_string()) } else { None };
         match (&self.arguments, flag) {
             (None, None) => format!("show {} prints all", quoted(place)),
             (None, Some(tokens)) => format!("--limit-tokens {tokens} shows them"),

@@ -32,9 +32,9 @@ use crate::report::{brief, terminal};
 use crate::rewrite::{Placed, edited, remaining};
 use crate::settings::Volume;
 use crate::tokens::Categories;
+use crate::transcript::Transcript;
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::Arena;
-use crate::transcript::{Message, Transcript};
 use crate::wording::counted;
 
 impl Conversations<'_> {
@@ -58,7 +58,7 @@ impl Conversations<'_> {
             }
             let explain = self.explain();
             let estimate = json || self.run.settings.stderr.volume == Volume::Verbose || explain.is_some();
-            let mut worth = estimate.then(|| estimated_economy(fitted)).flatten();
+            let mut worth = if estimate { estimated_economy(fitted) } else { None };
             self.report_plan(&source, fitted, worth.as_ref());
             let mut earlier = Vec::new();
             if let Some(explain) = explain {
@@ -102,7 +102,9 @@ impl Conversations<'_> {
         self.run.listeners.handle(&Event::Split { source, plan: &planned.plan, pairs: self.policy.cut.pairs });
         let notify = |what: CompactionEvent<'_>| self.run.listeners.handle(&Event::Compacting { source, what, reader });
         notify(CompactionEvent::Thinking(&planned.thinking));
-        planned.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| notify(CompactionEvent::Capped(tokens)));
+        if let Some(tokens) = planned.fit.and_then(|fit| fit.cap) {
+            notify(CompactionEvent::Capped(tokens));
+        }
         if let Some(window) = self.policy.cut.context_window {
             let tokens = planned.tokens_without_summary();
             if tokens > window {
@@ -143,17 +145,22 @@ impl Conversations<'_> {
             let source = source_name(self.input, transcript);
             let decided = decide(transcript, transcript, self.policy, &arena)?;
             let tokens = decided.tokens();
-            let line =
+            let mut line =
                 if json { Count::new(&source, &decided).to_line() } else { self.line(&source, transcript, tokens) };
-            // It names tools.
-            let masked = self.policy.redact.is_on().then(|| Redactor::default().mask(&line).into_owned());
-            let line = masked.unwrap_or(line);
+            if self.policy.redact.is_on() {
+                // It names tools.
+                line = Redactor::default().mask(&line).into_owned();
+            }
             if self.run.settings.stderr.explain {
                 counted.categories.join(&Categories::of(decided.view, &decided.tally, decided.plan.start));
             }
-            let recorded = || RecordedSize::of(decided.view, &decided.tally);
-            let one = if counted.conversations == 0 { recorded() } else { None };
-            counted.recorded = one.map(|size| (size.record.tokens, size.beside(decided.view, &decided.tally)));
+            counted.recorded = None;
+            // A record tells the size of one conversation.
+            if counted.conversations == 0
+                && let Some(size) = RecordedSize::of(decided.view, &decided.tally)
+            {
+                counted.recorded = Some((size.record.tokens, size.beside(decided.view, &decided.tally)));
+            }
             counted.conversations += 1;
             counted.tokens += tokens;
             counted.overhead += decided.tally.overhead();
@@ -180,7 +187,7 @@ impl Conversations<'_> {
                 continue;
             }
             let arena = Arena::default();
-            let masked = self.policy.redact.is_on().then(|| mask_both(&done, self.policy, &arena)).transpose()?;
+            let masked = if self.policy.redact.is_on() { Some(mask_both(&done, self.policy, &arena)?) } else { None };
             let Compaction { plan, summary, edits, fitted, .. } = &done;
             let pruned = &fitted.pruned;
             let summary = summary.as_ref().map(|summary| &summary.placed);
@@ -264,14 +271,14 @@ fn before_and_after<'t>(
 /// The plan of a conversation whose history stayed, with the reason unless something was pruned.
 fn plan_without_summary(compaction: &Compaction<'_>, is_pruned: bool) -> Plan {
     let planned = &compaction.fitted.plan;
-    let why = || compaction.error.clone().unwrap_or_else(|| "nothing was summarized".to_owned());
-    let plan = Plan::of_nothing(planned.reason.clone().unwrap_or_else(why));
+    let reason = planned.reason.as_ref().or(compaction.error.as_ref());
+    let plan = Plan::of_nothing(reason.map_or("nothing was summarized", String::as_str).to_owned());
     Plan {
         wanted: planned.wanted,
         fired: planned.fired.clone(),
         triggered: planned.triggered,
         emptied: compaction.plan.emptied.clone(),
-        reason: plan.reason.filter(|_| !is_pruned || compaction.error.is_some()),
+        reason: if is_pruned && compaction.error.is_none() { None } else { plan.reason },
         ..plan
     }
 }
@@ -279,15 +286,21 @@ fn plan_without_summary(compaction: &Compaction<'_>, is_pruned: bool) -> Plan {
 /// The messages that stay with less in them, or that are removed whole, each with the tokens that it keeps.
 fn pruned(compaction: &Compaction<'_>, before: &Transcript<'_>, after: &Transcript<'_>) -> BTreeMap<usize, u64> {
     let transcript = compaction.fitted.decided.transcript;
-    let emptied = compaction.plan.emptied.iter().map(|&index| (index, 0));
-    let both = before.messages.iter().zip(&after.messages).enumerate();
-    let changed = both.filter(|(_, (before, after))| before.json.raw() != after.json.raw());
     let tally = &compaction.fitted.decided.tally;
-    let kept = changed.filter_map(|(index, _)| {
+    let mut pruned = BTreeMap::new();
+    for (index, (before, after)) in before.messages.iter().zip(&after.messages).enumerate() {
+        if before.json.raw() == after.json.raw() {
+            continue;
+        }
         let entry = edited(transcript, index, &compaction.edits);
-        Some((index, read_entry(transcript.format, &entry, |message| tally.edited(index, message))?))
-    });
-    kept.chain(emptied).collect()
+        if let Some(tokens) = read_entry(transcript.format, &entry, |message| tally.edited(index, message)) {
+            pruned.insert(index, tokens);
+        }
+    }
+    for &index in &compaction.plan.emptied {
+        pruned.insert(index, 0);
+    }
+    pruned
 }
 
 fn draw_compaction(
@@ -304,7 +317,7 @@ fn draw_compaction(
         None => plan_without_summary(compaction, !pruned.is_empty()),
     };
     let summary = compaction.summary.as_ref().map(|summary| &summary.placed);
-    let archive = policy.archive.as_deref().filter(|_| compaction.is_change());
+    let archive = if compaction.is_change() { policy.archive.as_deref() } else { None };
     let no_edits = &[][..];
     let of_plan = Picture {
         source,
@@ -313,13 +326,16 @@ fn draw_compaction(
         plan: &plan,
         pruned,
         policy: &policy.cut,
-        fit: policy.fit.filter(|_| compaction.fitted.fit.is_some()),
+        fit: if compaction.fitted.fit.is_some() { policy.fit } else { None },
         archive,
         earlier: &compaction.earlier,
         economy: None,
     };
-    let earlier = compaction.earlier.iter().map(EarlierSummary::sentence);
-    let decision = std::iter::once(of_plan.decision()).chain(earlier).collect::<Vec<_>>().join("; ");
+    let mut decision = of_plan.decision();
+    for earlier in &compaction.earlier {
+        decision.push_str("; ");
+        decision.push_str(&earlier.sentence());
+    }
     Drawn {
         messages: remaining(transcript, &plan, summary, no_edits).len(),
         decision,
@@ -338,11 +354,14 @@ fn summary_messages(transcript: &Transcript<'_>, policy: &CompactionPolicy, summ
     match summary {
         Placed::Beside(text) => vec![("beside the messages".to_owned(), text.clone())],
         Placed::Messages(entries) => {
-            let read = |message: &Message<'_>| {
-                let tokens = counter.count(message);
-                (format!("{}, {}", brief::role(message), counted(tokens, "token")), brief::text(message))
-            };
-            entries.iter().filter_map(|entry| read_entry(transcript.format, &entry.to_string(), read)).collect()
+            let mut messages = Vec::new();
+            for entry in entries {
+                messages.extend(read_entry(transcript.format, &entry.to_string(), |message| {
+                    let tokens = counted(counter.count(message), "token");
+                    (format!("{}, {tokens}", brief::role(message)), brief::text(message))
+                }));
+            }
+            messages
         }
     }
 }

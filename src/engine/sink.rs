@@ -11,7 +11,7 @@ use std::{io, mem};
 
 use anyhow::Result;
 
-use crate::compact::CompactionPolicy;
+use crate::compact::{Archived, CompactionPolicy};
 use crate::events::{ConversationOutcome, Event, Largest, Listener, ReportRow, Status, Totals, UnchangedReasons};
 use crate::exit::{Exit, Failure};
 use crate::files::append::WaitingSections;
@@ -106,10 +106,13 @@ impl<'b> Sink<'b> {
             // A preset that archives without being asked uses one archive for each input.
             policy.to_mut().archive = entry.path.as_deref().map(archive_among);
         }
-        // Links in a directory are not followed.
-        let metadata_of = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
-        let metadata = entry.path.as_deref().and_then(|path| metadata_of(path).ok());
-        let output = entry.output.as_deref().filter(|_| !settings.action.prints());
+        let metadata = match &entry.path {
+            Some(path) if entry.named => fs::metadata(path).ok(),
+            // Links in a directory are not followed.
+            Some(path) => fs::symlink_metadata(path).ok(),
+            None => None,
+        };
+        let output = if settings.action.prints() { None } else { entry.output.as_deref() };
         let there = output.and_then(|output| fs::metadata(output).ok());
         Sink {
             run,
@@ -132,9 +135,11 @@ impl<'b> Sink<'b> {
     /// Ends an input that an earlier run finished, with the rows in the journal, or one without a plan. Returns whether it
     /// is one.
     pub(super) fn end_if_finished(&self) -> bool {
-        let journal = self.run.journal.as_ref().filter(|_| self.run.settings.output.resume);
+        if !self.run.settings.output.resume {
+            return false;
+        }
         let (Some(journal), Some((path, output)), Some(real_output)) =
-            (journal, self.places(), &self.entry.real_output)
+            (&self.run.journal, self.places(), &self.entry.real_output)
         else {
             return false;
         };
@@ -206,8 +211,8 @@ impl<'b> Sink<'b> {
 
     /// The length of its text in bytes; unknown for a pipe and for a compressed file.
     pub(super) fn length(&self) -> Option<u64> {
-        let is_plain = |metadata: &&Metadata| metadata.is_file() && self.compression.is_none();
-        self.metadata.as_ref().filter(is_plain).map(Metadata::len)
+        let file = self.metadata.as_ref()?;
+        if file.is_file() && self.compression.is_none() { Some(file.len()) } else { None }
     }
 
     /// Refuses a file that is to be replaced while another process writes to it, or another session begins in it.
@@ -226,7 +231,10 @@ impl<'b> Sink<'b> {
     /// # Errors
     /// It cannot, and why.
     pub(super) fn check(&self) -> Result<()> {
-        let Some((path, output)) = self.places().filter(|_| self.run.inputs.home.is_some()) else { return Ok(()) };
+        if self.run.inputs.home.is_none() {
+            return Ok(());
+        }
+        let Some((path, output)) = self.places() else { return Ok(()) };
         self.refuse_links()?;
         self.refuse_used()?;
         if self.is_directory {
@@ -242,13 +250,13 @@ impl<'b> Sink<'b> {
     /// chose, whose folders are tcompact's own.
     fn refuse_links(&self) -> Result<()> {
         let output = &self.run.settings.output;
-        let result = match (&output.destination, &self.entry.output) {
-            (Destination::Folder(home), Some(place)) => Some((home.as_path(), place)),
-            _ => None,
-        };
-        let archive = self.policy.archive.as_ref().filter(|_| !output.archive_chosen);
-        for (home, place) in result.into_iter().chain(archive.map(|archive| (Path::new(""), archive))) {
+        if let (Destination::Folder(home), Some(place)) = (&output.destination, &self.entry.output) {
             paths::refuse_links(home, place).map_err(|error| output::unwritable(place, &error))?;
+        }
+        if let Some(archive) = &self.policy.archive
+            && !output.archive_chosen
+        {
+            paths::refuse_links(Path::new(""), archive).map_err(|error| output::unwritable(archive, &error))?;
         }
         Ok(())
     }
@@ -285,35 +293,51 @@ impl<'b> Sink<'b> {
                 written.status = Status::Compacted;
             }
         }
-        let done = error.map_or(Ok(()), Err).and_then(|()| {
-            self.add_archived(written, result.archived)?;
-            if !self.needs_writing(written) {
-                return Ok(true);
+        let done = match error {
+            Some(error) => Err(error),
+            None => self.write_content(written, result.archived, content.pieces(&input)),
+        };
+        match done {
+            Ok(has_reader) => has_reader,
+            Err(error) => {
+                self.note_failed(0);
+                written.error = Some(error);
+                true
             }
-            let write = |written: &mut Written| self.begun(written)?.write(content.pieces(&input));
-            if !self.is_stream {
-                return write(written);
-            }
-            let has_reader = self.write_after_sides(written, write)?;
-            written.printed |= self.as_lines;
-            Ok(has_reader)
-        });
-        done.unwrap_or_else(|error| {
-            self.note_failed(0);
-            written.error = Some(error);
-            true
-        })
+        }
+    }
+
+    /// Lets what a result archives wait, and writes its pieces where that is needed. Returns whether the output still has a
+    /// reader.
+    fn write_content<'p>(
+        &self,
+        written: &mut Written,
+        archived: Archived,
+        pieces: impl Iterator<Item = &'p [u8]>,
+    ) -> Result<bool> {
+        self.add_archived(written, archived)?;
+        if !self.needs_writing(written) {
+            return Ok(true);
+        }
+        if !self.is_stream {
+            return self.begun(written)?.write(pieces);
+        }
+        let has_reader = self.write_after_sides(written, |written| self.begun(written)?.write(pieces))?;
+        written.printed |= self.as_lines;
+        Ok(has_reader)
     }
 
     fn add_outcomes(&self, written: &mut Written, outcomes: Vec<ConversationOutcome>) {
         written.totals.add(&outcomes, true);
         written.passed_through |= outcomes.iter().any(|one| one.error.is_some() && one.status != Status::Compacted);
         if self.has_room_for_rows(written) {
-            let all = &mut written.outcomes;
-            let from = all.len();
-            all.extend(outcomes);
-            written.drawn.extend((from..all.len()).filter(|&at| all[at].page.is_some()));
-            html::keep_largest(all, &mut written.drawn);
+            for outcome in outcomes {
+                if outcome.page.is_some() {
+                    written.drawn.push(written.outcomes.len());
+                }
+                written.outcomes.push(outcome);
+            }
+            html::keep_largest(&mut written.outcomes, &mut written.drawn);
         }
     }
 
@@ -381,8 +405,9 @@ impl<'b> Sink<'b> {
             (totals.saved, totals.ending, totals.largest) = (0, None, Largest::default());
             totals.unchanged_reasons = UnchangedReasons::default();
         }
-        let other = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_ref());
-        if let Some(other) = other.filter(|_| !self.entry.named) {
+        if !self.entry.named
+            && let Some(other) = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_ref())
+        {
             let status = Status::LeftOut;
             if let Some(kind) = &other.kind {
                 totals.other_files.add(kind, self.entry.name());

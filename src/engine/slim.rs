@@ -47,7 +47,9 @@ pub(super) fn slim_files(settings: &SlimSettings) -> Result<Exit> {
         interrupt::exit_on_signals();
         // What runs that were killed left beside the files.
         let folders: BTreeSet<&Path> = files.iter().map(|file| folder(&file.path)).collect();
-        folders.into_iter().for_each(tidy);
+        for folder in folders {
+            tidy(folder);
+        }
     }
     let outcomes = work(settings, &files);
     let is_alone = settings.input.paths.len() == 1 && !settings.input.paths[0].is_dir();

@@ -40,9 +40,14 @@ pub(super) fn result_of(sink: &Sink<'_>, input: &Input) -> TaskResult {
     let mut result = TaskResult::default();
     let task = Task::new(sink, input, &backend);
     // A panic in one input must not end the others.
-    let done = fault::caught(ProgramPart::Input, || task.add_to(&mut result))
-        .unwrap_or_else(|fault| Err(Failure::unreadable(format!("{}: {fault}", readable_source(&input.name))).into()));
-    result.error = done.err();
+    result.error = match fault::caught(ProgramPart::Input, || task.add_to(&mut result)) {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(error),
+        Err(fault) => {
+            let message = format!("{}: {fault}", readable_source(&input.name));
+            Some(Failure::unreadable(message).into())
+        }
+    };
     result
 }
 
@@ -121,7 +126,7 @@ fn masks_of(conversations: &Conversations<'_>) -> Option<FileMasks> {
     }
     let document = conversations.document;
     let masks = FileMasks::new(&conversations.input.text, document.json, document);
-    Some(masks).filter(|masks| !masks.edits.is_empty())
+    if masks.edits.is_empty() { None } else { Some(masks) }
 }
 
 /// Adds to `result` what comes of conversations with their secrets masked.
@@ -161,16 +166,24 @@ fn add_masked(original: &Conversations<'_>, masks: &FileMasks, result: &mut Task
 /// The format that all conversations of a document have, if they have one.
 fn common_format(document: &Document<'_>) -> Option<&'static Format> {
     let first = document.transcripts.first()?.format;
-    let is_common = document.transcripts.iter().all(|transcript| transcript.format.name == first.name);
-    is_common.then_some(first)
+    for transcript in &document.transcripts {
+        if transcript.format.name != first.name {
+            return None;
+        }
+    }
+    Some(first)
 }
 
 /// Masks the secrets in bytes that are not a transcript.
 pub(super) fn masked_bytes(bytes: &[u8]) -> Vec<u8> {
     let mut redactor = Redactor::default();
     redactor.look_through_texts(bytes.utf8_chunks().map(|chunk| chunk.valid()));
-    let masked = bytes.utf8_chunks().map(|chunk| [redactor.mask(chunk.valid()).as_bytes(), chunk.invalid()].concat());
-    masked.collect::<Vec<_>>().concat()
+    let mut masked = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        masked.extend_from_slice(redactor.mask(chunk.valid()).as_bytes());
+        masked.extend_from_slice(chunk.invalid());
+    }
+    masked
 }
 
 /// Runs one input in memory, for tests and laws: nothing is written. `backend` writes the summaries, unless the settings

@@ -45,8 +45,9 @@ impl SummaryBackend for RunBackend<'_> {
         is_usable: &dyn Fn(&Reply) -> bool,
         ask: &mut dyn FnMut() -> Result<Reply, NoAnswer>,
     ) -> Result<Remembered, NoAnswer> {
-        let asked = |reply| Remembered { reply, is_kept: false };
-        let Some(cache) = self.cache else { return ask().map(asked) };
+        let Some(cache) = self.cache else {
+            return Ok(Remembered { reply: ask()?, is_kept: false });
+        };
         let identity = self.summarizer.identity(request);
         let _alone = cache.exclusive(&identity);
         match cache.get(&identity) {
@@ -75,10 +76,12 @@ impl SummaryBackend for RunBackend<'_> {
             Err(none) if none.too_long() => Some(Kept::TooLong { window: none.window }),
             _ => None,
         };
-        if let Some(Err(error)) = room.zip(kept).map(|(room, kept)| room.keep(&kept)) {
+        if let (Some(room), Some(kept)) = (room, kept)
+            && let Err(error) = room.keep(&kept)
+        {
             self.listener.handle(&Event::NotCached(&error));
         }
-        answer.map(asked)
+        Ok(Remembered { reply: answer?, is_kept: false })
     }
 }
 
@@ -124,8 +127,10 @@ fn unusable(folder: &Path, error: &io::Error) -> Failure {
 
 /// Where the summaries of a single output file are kept until that file is whole: its folder, and a folder below.
 fn pending_summaries(settings: &Settings, inputs: &Inputs) -> Option<(PathBuf, PathBuf)> {
-    let only = inputs.entries.first().filter(|_| !inputs.keeps_journal);
-    let file = only.and_then(|entry| entry.output.as_ref())?;
+    if inputs.keeps_journal {
+        return None;
+    }
+    let file = inputs.entries.first()?.output.as_ref()?;
     let is_device = fs::metadata(file).is_ok_and(|there| !there.is_file());
     if is_device || settings.is_embedded() || settings.action.is_read_only() || settings.summarizer.cache.is_some() {
         return None;

@@ -21,17 +21,22 @@ impl Conversations<'_> {
         self.report_versions();
         let mut found = false;
         for transcript in &self.document.transcripts {
-            let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
-            let thinking = thinking.map(|message| Breach { message, rule: ProviderRule::Thinking, id: None });
-            let unreasoned = steps::missing_reasoning(transcript, policy.reader_name());
-            let mut breaches: Vec<Breach> =
-                breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
-            breaches.extend(undecipherable(policy, transcript));
-            breaches.extend(behind_broken_line(transcript));
-            breaches.sort_by_key(|breach| breach.message);
-            let ids = breaches.iter_mut().filter_map(|breach| breach.id.as_mut());
-            ids.filter(|_| policy.redact.is_on()).for_each(|id| *id = Redactor::default().mask(id).into_owned());
-            for breach in &breaches {
+            let mut violations = breaches(transcript);
+            for message in stale_thinking(policy, transcript, None).messages {
+                violations.push(Breach { message, rule: ProviderRule::Thinking, id: None });
+            }
+            violations.extend(steps::missing_reasoning(transcript, policy.reader_name()));
+            violations.extend(undecipherable(policy, transcript));
+            violations.extend(behind_broken_line(transcript));
+            violations.sort_by_key(|breach| breach.message);
+            if policy.redact.is_on() {
+                for breach in &mut violations {
+                    if let Some(id) = &mut breach.id {
+                        *id = Redactor::default().mask(id).into_owned();
+                    }
+                }
+            }
+            for breach in &violations {
                 self.run.listeners.handle(&Event::Breach { source: &source_name(input, transcript), breach });
                 found = true;
             }
@@ -42,17 +47,28 @@ impl Conversations<'_> {
     /// The conversations that still have violations once they are changed, with the number of these.
     pub(super) fn violations_left(&self, changed: &[&Transcript<'_>], edits: &[Edit]) -> Vec<(String, usize)> {
         let reader = self.policy.reader_name();
-        let count = |one: &Transcript<'_>| breaches(one).len() + steps::missing_reasoning(one, reader).len();
         // A change causes no violation.
-        if !changed.iter().any(|one| count(one) > 0) {
+        if changed.iter().all(|transcript| count_violations(transcript, reader) == 0) {
             return Vec::new();
         }
         let (result, arena) = (edited(self.input, edits), Arena::default());
         let Ok(result) = read(&self.run.settings.input, self.policy, &result, &arena) else { return Vec::new() };
         let mut changed = changed.iter().peekable();
-        let mut is_changed = |one: &Transcript<'_>| changed.next_if(|changed| std::ptr::eq(**changed, one)).is_some();
-        let left = self.document.transcripts.iter().zip(&result.transcripts).filter(|(before, _)| is_changed(before));
-        let left = left.map(|(before, after)| (source_name(self.input, before), count(after)));
-        left.filter(|(_, violations)| *violations > 0).collect()
+        let mut left = Vec::new();
+        for (before, after) in self.document.transcripts.iter().zip(&result.transcripts) {
+            if changed.next_if(|changed| std::ptr::eq(**changed, before)).is_none() {
+                continue;
+            }
+            let violations = count_violations(after, reader);
+            if violations > 0 {
+                left.push((source_name(self.input, before), violations));
+            }
+        }
+        left
     }
+}
+
+/// Counts the violations in a conversation that `reader`, a model, reads on.
+fn count_violations(transcript: &Transcript<'_>, reader: Option<&str>) -> usize {
+    breaches(transcript).len() + steps::missing_reasoning(transcript, reader).len()
 }

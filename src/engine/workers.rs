@@ -49,6 +49,22 @@ struct PieceResult<'r> {
     is_last: bool,
 }
 
+impl PieceResult<'_> {
+    /// Writes the results, and ends the input behind its last piece.
+    fn write(self) {
+        let PieceResult { target, results, is_last } = self;
+        for result in results {
+            if !target.sink.write(result) && target.sink.as_lines {
+                // The reader is gone, and waiting for more lines could take forever.
+                interrupt::exit_now(Exit::Success);
+            }
+        }
+        if is_last {
+            target.sink.end();
+        }
+    }
+}
+
 /// The work that no worker has taken yet.
 struct Feed<'r> {
     /// The inputs, by their index.
@@ -169,18 +185,7 @@ impl<'r> Workers<'r> {
         let place = PieceIndex { input: target.sink.index, piece };
         // A paid result waits itself: workers must not request summaries far ahead of the output.
         let may_be_left = self.batches_lines() && result.results.iter().all(TaskResult::is_small);
-        let write = |PieceResult { target, results, is_last }: PieceResult<'r>| {
-            for result in results {
-                if !target.sink.write(result) && target.sink.as_lines {
-                    // The reader is gone, and waiting for more lines could take forever.
-                    interrupt::exit_now(Exit::Success);
-                }
-            }
-            if is_last {
-                target.sink.end();
-            }
-        };
-        target.turns.submit(place, result.is_last, result, may_be_left, write);
+        target.turns.submit(place, result.is_last, result, may_be_left, PieceResult::write);
     }
 
     /// Works on the lines of a piece, and returns the buffer that they were read into.
@@ -276,7 +281,10 @@ impl<'r> Workers<'r> {
         let (action, on_error) = (settings.action, settings.policy.summary.on_error);
         let passes = on_error == OnError::Passthrough && (!action.is_read_only() || action.is_dry_run());
         let failure = failed.error.as_ref().and_then(|error| error.downcast_ref::<Failure>());
-        let Some(failure) = failure.filter(|failure| passes && failure.exit == Exit::Unreadable) else { return failed };
+        let Some(failure) = failure else { return failed };
+        if !passes || failure.exit != Exit::Unreadable {
+            return failed;
+        }
         let error = failure.to_string();
         self.run.listeners.handle(&Event::InputFailed(&format!("{error}; the line stays unchanged")));
         let outcomes = vec![ConversationOutcome::without_plan(name, Status::Failed, Some(error))];

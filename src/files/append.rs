@@ -186,10 +186,12 @@ pub fn write_section(out: &mut dyn Write, section: &Section, now: &str) -> io::R
 /// The time in UTC, to the microsecond. A clock outside the years 1970 to 9999 counts as the first time within.
 pub(super) fn now() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    match i64::try_from(since.as_micros()).ok().and_then(time::to_the_microsecond) {
-        Some(now) => now.replace('Z', "+00:00"),
-        None => "1970-01-01T00:00:00.000000+00:00".to_owned(),
+    if let Ok(micros) = i64::try_from(since.as_micros())
+        && let Some(now) = time::to_the_microsecond(micros)
+    {
+        return now.replace('Z', "+00:00");
     }
+    "1970-01-01T00:00:00.000000+00:00".to_owned()
 }
 
 fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Appended> {
@@ -197,7 +199,10 @@ fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
         let compression = Compression::of_name(file);
         let begin: &[u8] = if ends_a_line(archive, compression, false)? { b"" } else { b"\n" };
         let mut out = BufWriter::with_capacity(1 << 16, archive);
-        let write = |out: &mut dyn Write| out.write_all(begin).and_then(|()| write(out));
+        let write = |out: &mut dyn Write| {
+            out.write_all(begin)?;
+            write(out)
+        };
         let written = match compression {
             Some(compression) => compression.write_member(&mut out, write),
             None => write(&mut out),
@@ -305,7 +310,10 @@ pub(super) fn ends_a_line(mut archive: &File, compression: Option<Compression>, 
 }
 
 pub(super) fn make_folder_of(file: &Path) -> io::Result<()> {
-    file.parent().map_or(Ok(()), fs::create_dir_all)
+    match file.parent() {
+        Some(folder) => fs::create_dir_all(folder),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn unwritable(file: &Path, error: &io::Error) -> Failure {

@@ -37,13 +37,12 @@ impl AtomicFile {
     /// # Errors
     /// The file cannot be created.
     pub(crate) fn beside(place: &Path, readers: &Readers) -> io::Result<Self> {
-        let make = || Temporary::create(|| builder(readers).tempfile_in(folder(place)));
-        let (file, registered) = match make() {
+        let (file, registered) = match create_in(folder(place), readers) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 fs::create_dir_all(folder(place))?;
-                make()?
+                create_in(folder(place), readers)?
             }
-            made => made?,
+            created => created?,
         };
         // On a system without locks, `tidy` removes no file of a running program either: its own lock fails.
         let _ = file.as_file().lock();
@@ -69,7 +68,9 @@ impl AtomicFile {
         if earlier.is_some_and(|earlier| self.readers.are_of(&earlier)) {
             attributes::copy(&self.place, file);
         }
-        if let Some((modified, accessed)) = like.and_then(|like| like.modified().ok().zip(like.accessed().ok())) {
+        if let Some(like) = like
+            && let (Ok(modified), Ok(accessed)) = (like.modified(), like.accessed())
+        {
             file.set_times(FileTimes::new().set_modified(modified).set_accessed(accessed))?;
         }
         file.sync_all()
@@ -94,8 +95,9 @@ impl AtomicFile {
 
 /// Whether a file name is one of an unfinished file.
 pub(crate) fn is_unfinished(name: &str) -> bool {
-    let random = name.strip_prefix(NAME.0).and_then(|name| name.strip_suffix(NAME.1));
-    random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    let Some(name) = name.strip_prefix(NAME.0) else { return false };
+    let Some(random) = name.strip_suffix(NAME.1) else { return false };
+    random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Removes the unfinished files in a folder that no running program holds.
@@ -105,11 +107,23 @@ pub(crate) fn tidy(folder: &Path) {
         if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
-        let is_held = |file: File| file.try_lock().is_err();
-        if !OpenOptions::new().write(true).open(entry.path()).map_or(true, is_held) {
+        if can_be_locked(&entry.path()) {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether a file can be opened and locked: no running program holds it. It is closed again.
+fn can_be_locked(path: &Path) -> bool {
+    match OpenOptions::new().write(true).open(path) {
+        Ok(file) => file.try_lock().is_ok(),
+        Err(_) => false,
+    }
+}
+
+/// Creates an unfinished file in a folder.
+fn create_in(folder: &Path, readers: &Readers) -> io::Result<(NamedTempFile, Temporary)> {
+    Temporary::create(|| builder(readers).tempfile_in(folder))
 }
 
 /// A builder of files, which are private, or which the system makes as readable as any other.
@@ -141,21 +155,26 @@ pub(crate) enum Readers {
 impl Readers {
     /// The readers of a result by its input, which is standard input if there is no path.
     pub(crate) fn of_result(input: Option<&Path>) -> Self {
-        Readers::of_file(match input.filter(|input| input.as_os_str() != "-") {
-            Some(input) => fs::metadata(input).ok(),
-            None => metadata_of_stdin(),
-        })
+        let metadata = match input {
+            Some(input) if input.as_os_str() != "-" => fs::metadata(input).ok(),
+            _ => metadata_of_stdin(),
+        };
+        Readers::of_file(metadata)
     }
 
     /// The readers of a result by what its input is, if that is known.
     pub(crate) fn of_file(input: Option<Metadata>) -> Self {
-        input.filter(Metadata::is_file).map_or(Readers::Usual, |input| Readers::OfInput(Box::new(input)))
+        match input {
+            Some(input) if input.is_file() => Readers::OfInput(Box::new(input)),
+            _ => Readers::Usual,
+        }
     }
 
     /// Whether a file is the input.
     fn are_of(&self, file: &Metadata) -> bool {
         let Readers::OfInput(input) = self else { return false };
-        FileId::of(file).is_some_and(|id| FileId::of(input) == Some(id))
+        let id = FileId::of(file);
+        id.is_some() && id == FileId::of(input)
     }
 
     /// Sets the owner of a file to that of the `earlier` one, whose place it takes, as far as the system lets us, and its
@@ -165,13 +184,18 @@ impl Readers {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
         if let Some(earlier) = earlier {
             // Only root can change the owner. An owner can choose among the own groups.
-            let _ = fchown(file, Some(earlier.uid()), Some(earlier.gid()))
-                .or_else(|_| fchown(file, None, Some(earlier.gid())));
+            if fchown(file, Some(earlier.uid()), Some(earlier.gid())).is_err() {
+                let _ = fchown(file, None, Some(earlier.gid()));
+            }
         }
         let input = if let Readers::OfInput(input) = self { Some(&**input) } else { None };
         let group = file.metadata()?.gid();
-        let modes = [earlier, input].into_iter().flatten().map(|like| mode_in_group(like.mode(), like.gid() == group));
-        if let Some(mode) = modes.reduce(|one, other| one & other) {
+        let mut mode = None;
+        for like in [earlier, input].into_iter().flatten() {
+            let allowed = mode_in_group(like.mode(), like.gid() == group);
+            mode = Some(mode.unwrap_or(allowed) & allowed);
+        }
+        if let Some(mode) = mode {
             // Some file systems have no permissions.
             let _ = file.set_permissions(fs::Permissions::from_mode(mode));
         }

@@ -78,10 +78,10 @@ impl BlockReader {
                 return Ok(Some(if was_in_long_line { Block::OfLongLine(bytes) } else { Block::Lines(bytes) }));
             }
             if self.is_in_long_line {
-                return Ok((!bytes.is_empty()).then_some(Block::OfLongLine(bytes)));
+                return Ok(if bytes.is_empty() { None } else { Some(Block::OfLongLine(bytes)) });
             }
             if self.is_at_end {
-                return Ok((!bytes.is_empty()).then_some(Block::Lines(bytes)));
+                return Ok(if bytes.is_empty() { None } else { Some(Block::Lines(bytes)) });
             }
             if bytes.len() >= self.sizes.longest_line {
                 self.is_in_long_line = true;

@@ -77,8 +77,8 @@ impl FileKind {
     pub(super) fn of(name: &str, first: &[u8]) -> Option<Self> {
         if first.starts_with(b"SQLite format 3\0") {
             let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
-            let export = DATABASES.iter().find(|(start, _)| base.starts_with(start));
-            return export.map(|(_, next)| kind("an SQLite database", next));
+            let (_, export) = DATABASES.iter().find(|(start, _)| base.starts_with(start))?;
+            return Some(kind("an SQLite database", export));
         }
         if first.get(TAR_MARK..).is_some_and(|mark| mark.starts_with(b"ustar")) {
             return Some(kind(
@@ -87,9 +87,17 @@ impl FileKind {
             ));
         }
         let text = first.trim_ascii_start();
-        let of_text = TEXTS.iter().find(|(start, _)| text.starts_with(start));
-        let found = of_text.or_else(|| KINDS.iter().find(|(start, _)| first.starts_with(start)));
-        found.map(|(_, kind)| *kind)
+        for (start, kind) in &TEXTS {
+            if text.starts_with(start) {
+                return Some(*kind);
+            }
+        }
+        for (start, kind) in &KINDS {
+            if first.starts_with(start) {
+                return Some(*kind);
+            }
+        }
+        None
     }
 
     /// What it is and what to do with it: a sentence without `it is`. Standard input has the name `-`.

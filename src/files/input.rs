@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read};
 use std::path::Path;
-use std::str::Utf8Chunk;
 
 use anyhow::Result;
 
@@ -42,8 +41,7 @@ impl Input {
             Ok(text) => (text, None),
             Err(error) => {
                 let bytes = error.into_bytes();
-                let chunk = |chunk: Utf8Chunk<'_>| chunk.valid().to_owned() + &"\0".repeat(chunk.invalid().len());
-                (bytes.utf8_chunks().map(chunk).collect(), Some(bytes))
+                (text_with_nuls(&bytes), Some(bytes))
             }
         };
     }
@@ -61,6 +59,16 @@ impl Input {
         let valid = str::from_utf8(self.raw.as_deref()?).err()?.valid_up_to();
         Some(line_and_column(&self.text.as_bytes()[..valid]))
     }
+}
+
+/// The text of some bytes, with a NUL for each byte that is not UTF-8.
+fn text_with_nuls(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(std::iter::repeat_n('\0', chunk.invalid().len()));
+    }
+    text
 }
 
 /// An input that has been opened.
@@ -96,8 +104,9 @@ pub(crate) fn open(path: Option<&Path>, reading: ReadOptions) -> Result<(Opened,
 }
 
 fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) -> Result<Opened> {
-    let name = path.map_or("-".to_owned(), |path| path.display().to_string());
+    let name = name_of(path);
     let (mut reader, compression) = unpacking(path, &name, hash)?;
+    let plain_file = if compression.is_none() { path } else { None };
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
     let first = reader.fill_buf().map_err(damaged)?;
     if let Some(kind) = FileKind::of(&name, first) {
@@ -105,7 +114,7 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
             return Err(unreadable(&name, &format!("it is {}", kind.sentence(&name))).into());
         }
         let why = format!("is {}", kind.sentence(&name));
-        let kind = (kind.holds_transcripts).then(|| format!("is {}", kind.sentence("-")));
+        let kind = if kind.holds_transcripts { Some(format!("is {}", kind.sentence("-"))) } else { None };
         return Ok(Opened::Other(OtherFile { why, kind }));
     }
     if reading.may_be_other && !begins_as_json(first) && !has_records(&name, first) {
@@ -116,13 +125,12 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
     let mut more = true;
     let mut decided = reading.lines;
     let mut begins_with_list = false;
-    // The first lines of an archive can be damaged.
-    let may_be_archive = |lines: usize| reading.is_record.is_some() && lines < MOST_DAMAGED;
-    while more && (decided.is_none() || may_be_archive(lines)) {
+    // The first lines of an archive can be damaged, so a record on one of the next lines tells, too.
+    while more && (decided.is_none() || reading.is_record.is_some() && lines < MOST_DAMAGED) {
         let start = head.len();
         if reader.buffer().len() == AT_ONCE && memchr::memchr(b'\n', reader.buffer()).is_none() {
             // Most probably, a document on one line.
-            reserve_length(&mut head, path.filter(|_| compression.is_none()));
+            reserve_length(&mut head, plain_file);
         }
         more = read_lines(&mut reader, false, &mut head).map_err(damaged)?;
         if head.len() == start {
@@ -130,39 +138,41 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
         }
         lines += 1;
         take_blank_lines(&mut reader, &mut head, start);
-        // A single line is a document.
-        let mut is_last = || {
-            if !more {
-                return Ok(true);
-            }
-            let next = reader.fill_buf()?;
-            more &= !next.is_empty();
-            Ok::<_, io::Error>(next.iter().all(u8::is_ascii_whitespace))
-        };
         let line = &head[start..];
-        decided = match line {
-            line if reading.is_record.is_some_and(|is_record| is_record(line)) => {
-                decided = Some(framing::Lines::Conversations);
-                break;
+        if reading.is_record.is_some_and(|is_record| is_record(line)) {
+            decided = Some(framing::Lines::Conversations);
+            break;
+        }
+        if decided.is_some() || line.trim_ascii().is_empty() {
+            continue;
+        }
+        if lines == 1 {
+            let next = if more { reader.fill_buf().map_err(damaged)? } else { &[] };
+            more = !next.is_empty();
+            // A single line is a document.
+            if next.iter().all(u8::is_ascii_whitespace) {
+                continue;
             }
-            _ if decided.is_some() => decided,
-            line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
-            line if begins_with_list => {
-                str::from_utf8(line).map_or(Some(framing::Lines::Conversations), framing::detect_lines_behind_list)
-            }
-            line => {
-                let found = str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::detect_lines);
-                begins_with_list = found == Some(framing::Lines::Conversations) && line.trim_ascii().starts_with(b"[");
-                found.filter(|_| !begins_with_list)
-            }
+        }
+        decided = match str::from_utf8(line) {
+            Ok(line) if begins_with_list => framing::detect_lines_behind_list(line),
+            Ok(line) => framing::detect_lines(line),
+            Err(_) if begins_with_list => Some(framing::Lines::Conversations),
+            Err(_) => Some(framing::Lines::Messages),
         };
+        let is_list = line.trim_ascii().starts_with(b"[");
+        if decided == Some(framing::Lines::Conversations) && is_list && !begins_with_list {
+            // The next line tells.
+            begins_with_list = true;
+            decided = None;
+        }
     }
     if decided == Some(framing::Lines::Conversations) {
         head.shrink_to_fit();
         return Ok(Opened::Lines(LineReader { head, ..LineReader::new(name, compression, reader) }));
     }
     if more {
-        reserve_length(&mut head, path.filter(|_| compression.is_none()));
+        reserve_length(&mut head, plain_file);
         reader.read_to_end(&mut head).map_err(damaged)?;
     }
     let mut input = Input { name, compression, ..Input::default() };
@@ -170,9 +180,22 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<RunningHash>) 
     Ok(Opened::Whole(input))
 }
 
+/// The name of an input for reports.
+fn name_of(path: Option<&Path>) -> String {
+    match path {
+        Some(path) => path.display().to_string(),
+        None => "-".to_owned(),
+    }
+}
+
 /// Makes room for all of a file that `head` begins: growing step by step would need twice the memory.
 fn reserve_length(head: &mut Vec<u8>, path: Option<&Path>) {
-    let length = path.and_then(|path| fs::metadata(path).ok()).map_or(0, |file| file.len());
+    let mut length = 0;
+    if let Some(path) = path
+        && let Ok(file) = fs::metadata(path)
+    {
+        length = file.len();
+    }
     let missing = usize::try_from(length).unwrap_or_default().saturating_sub(head.len());
     // One more byte is read to see the end. Without so much memory, the file can still be one of lines.
     let _ = head.try_reserve_exact(missing.saturating_add(1));
@@ -197,8 +220,7 @@ pub fn read(path: Option<&Path>) -> Result<Input> {
 /// # Errors
 /// It cannot be opened.
 pub(crate) fn unpacked(path: Option<&Path>) -> Result<Reader> {
-    let name = path.map_or("-".to_owned(), |path| path.display().to_string());
-    Ok(unpacking(path, &name, None)?.0)
+    Ok(unpacking(path, &name_of(path), None)?.0)
 }
 
 /// A reader of the unpacked bytes of a file, and how they are packed.
@@ -207,9 +229,10 @@ pub(super) fn unpacking(
     name: &str,
     hash: Option<RunningHash>,
 ) -> Result<(Reader, Option<Compression>)> {
+    let failed = |error: io::Error| unreadable(name, &reason(&error));
     let raw: Box<dyn Read + Send> = match path {
         Some(path) => {
-            let file = File::open(path).map_err(|error| unreadable(name, &reason(&error)))?;
+            let file = File::open(path).map_err(failed)?;
             match hash {
                 Some(hash) => Box::new(Hashed { file, hash }),
                 None => Box::new(file),
@@ -220,14 +243,14 @@ pub(super) fn unpacking(
             return Err(Failure::usage(message).into());
         }
         None => {
-            check_stdin().map_err(|error| unreadable(name, &reason(&error)))?;
+            check_stdin().map_err(failed)?;
             Box::new(io::stdin())
         }
     };
     let mut raw = BufReader::with_capacity(AT_ONCE, raw);
-    let compression = Compression::of_bytes(raw.fill_buf().map_err(|error| unreadable(name, &reason(&error)))?);
+    let compression = Compression::of_bytes(raw.fill_buf().map_err(failed)?);
     let Some(compression) = compression else { return Ok((raw, None)) };
-    let reader = compression.reader(raw).map_err(|error| unreadable(name, &reason(&error)))?;
+    let reader = compression.reader(raw).map_err(failed)?;
     Ok((BufReader::with_capacity(AT_ONCE, reader), Some(compression)))
 }
 
@@ -280,8 +303,11 @@ fn begins_as_json(bytes: &[u8]) -> bool {
 
 /// Whether a file of lines has an object on a line behind the first, which may be broken.
 fn has_records(name: &str, bytes: &[u8]) -> bool {
-    let is_of_lines = [".jsonl", ".ndjson"].iter().any(|end| without_packing(name).ends_with(end));
-    is_of_lines && bytes.split(|byte| *byte == b'\n').skip(1).any(|line| line.starts_with(b"{"))
+    let name = without_packing(name);
+    if !name.ends_with(".jsonl") && !name.ends_with(".ndjson") {
+        return false;
+    }
+    bytes.split(|byte| *byte == b'\n').skip(1).any(|line| line.starts_with(b"{"))
 }
 
 /// Lines of an input.
@@ -337,7 +363,7 @@ impl LineReader {
                 let why = damage(&error, self.compression);
                 let failure = unreadable(&self.name, &why);
                 let is_damaged = self.compression.is_some() && error.kind() != ErrorKind::FileTooLarge;
-                self.damage = is_damaged.then_some(why);
+                self.damage = if is_damaged { Some(why) } else { None };
                 self.cut_line = bytes;
                 return Err(failure.into());
             }
@@ -360,7 +386,10 @@ impl LineReader {
             self.head = bytes.split_off(start);
             return Ok(Some(self.lines(String::from_utf8_lossy(&bytes).into_owned())));
         }
-        self.head = memchr::memchr(b'\n', &bytes).map_or_else(Vec::new, |end| bytes.split_off(end + 1));
+        self.head = match memchr::memchr(b'\n', &bytes) {
+            Some(end) => bytes.split_off(end + 1),
+            None => Vec::new(),
+        };
         self.done += 1;
         Ok(Some(InputPiece::NotUtf8 { line: bytes, number: self.done, failure }))
     }
@@ -376,7 +405,8 @@ impl LineReader {
 
 /// Whether a file name is one of a JSON file.
 pub(crate) fn is_json_by_name(name: &str) -> bool {
-    [".json", ".jsonl", ".ndjson"].iter().any(|end| without_packing(name).ends_with(end))
+    let name = without_packing(name);
+    [".json", ".jsonl", ".ndjson"].iter().any(|end| name.ends_with(end))
 }
 
 fn without_packing(name: &str) -> &str {

@@ -99,7 +99,10 @@ fn add_writer(process: u32, folder: &Path, writers: &mut Writers) {
             continue;
         }
         let Ok(file) = fs::metadata(descriptor.path()) else { continue };
-        let Some(id) = FileId::of(&file).filter(|_| file.is_file()) else { continue };
+        if !file.is_file() {
+            continue;
+        }
+        let Some(id) = FileId::of(&file) else { continue };
         let is_first = writers.get(&id).is_none_or(|known| process < known.process);
         if is_first {
             let name = fs::read_to_string(folder.join("comm")).unwrap_or_default();

@@ -37,9 +37,12 @@ pub(crate) fn refuse_input(input: Option<&Path>, output: &Path, can_replace: boo
         let message = format!("--output {name} is {what}; write to another file");
         return Err(Failure::usage(message).about("output").into());
     }
-    let file = input.is_none().then(|| name.to_string());
+    let advice = match input {
+        Some(_) => Advice::command(["--in-place"]),
+        None => Advice::command(["--in-place", &name.to_string()]),
+    };
     let message = format!("--output {name} is {what}; --in-place replaces a file");
-    Err(Failure::usage(message).about("output").try_next(in_place(file)).into())
+    Err(Failure::usage(message).about("output").try_next(advice).into())
 }
 
 /// Refuses an input that is standard output too, by the shell's `>`: the shell empties it before tcompact can read it.
@@ -47,23 +50,24 @@ pub(crate) fn refuse_input(input: Option<&Path>, output: &Path, can_replace: boo
 /// # Errors
 /// It is, and what to do instead.
 pub(crate) fn refuse_emptied(input: Option<&Path>) -> Result<()> {
-    let empty = standard_streams::metadata_of_stdout().filter(|stdout| stdout.is_file() && stdout.len() == 0);
-    let Some(emptied) = empty.as_ref().and_then(FileId::of) else { return Ok(()) };
-    let (read, name) = match input {
-        Some(input) => (fs::metadata(input).ok(), input.display().to_string()),
-        None => (standard_streams::metadata_of_stdin(), "standard input".to_owned()),
+    let Some(stdout) = standard_streams::metadata_of_stdout() else { return Ok(()) };
+    if !stdout.is_file() || stdout.len() > 0 {
+        return Ok(());
+    }
+    let Some(emptied) = FileId::of(&stdout) else { return Ok(()) };
+    let (read, name, advice) = match input {
+        Some(input) => (fs::metadata(input).ok(), input.display().to_string(), Advice::command(["--in-place"])),
+        // The command does not name the file yet.
+        None => {
+            let advice = Advice::command(["--in-place", "FILE"]);
+            (standard_streams::metadata_of_stdin(), "standard input".to_owned(), advice)
+        }
     };
     if read.as_ref().and_then(FileId::of) != Some(emptied) {
         return Ok(());
     }
     let message = format!("{name} is also standard output, and the shell emptied it first; use --in-place");
-    let file = input.is_none().then(|| "FILE".to_owned());
-    Err(Failure::unreadable(message).try_next(in_place(file)).into())
-}
-
-/// The advice to replace the input; `file` is given where the command does not name it yet.
-fn in_place(file: Option<String>) -> Advice {
-    Advice::command(["--in-place".to_owned()].into_iter().chain(file))
+    Err(Failure::unreadable(message).try_next(advice).into())
 }
 
 /// Refuses an output that cannot be written, which is standard output if there is no path, before anything is done or
@@ -142,6 +146,28 @@ enum OutputSink {
     File(WrittenFile),
 }
 
+impl OutputSink {
+    fn begin(path: &Path, options: WriteOptions<'_>) -> io::Result<Self> {
+        match OutputTarget::of(path)? {
+            OutputTarget::Device(path) => Ok(OutputSink::Device(OpenOptions::new().write(true).open(path)?)),
+            OutputTarget::File(target) => Ok(OutputSink::File(WrittenFile::begin(&target, options)?)),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            OutputSink::Stdout => {
+                check_stdout()?;
+                let mut stdout = io::stdout();
+                stdout.write_all(bytes)?;
+                stdout.flush()
+            }
+            OutputSink::Device(file) => file.write_all(bytes),
+            OutputSink::File(file) => file.write_all(bytes),
+        }
+    }
+}
+
 impl OutputFile {
     /// Begins a result, which goes to standard output without a path.
     ///
@@ -161,13 +187,7 @@ impl OutputFile {
     /// # Errors
     /// The file cannot be created.
     pub(crate) fn begin_as(name: String, path: &Path, options: WriteOptions<'_>) -> Result<Self> {
-        let begun = || {
-            Ok(match OutputTarget::of(path)? {
-                OutputTarget::Device(path) => OutputSink::Device(OpenOptions::new().write(true).open(path)?),
-                OutputTarget::File(target) => OutputSink::File(WrittenFile::begin(&target, options)?),
-            })
-        };
-        match begun() {
+        match OutputSink::begin(path, options) {
             Ok(sink) => Ok(OutputFile { sink, name }),
             Err(error) => Err(unwritable_as(&name, &error).into()),
         }
@@ -195,13 +215,7 @@ impl OutputFile {
     }
 
     fn write_part(&mut self, bytes: &[u8]) -> Result<bool> {
-        let mut stdout = io::stdout();
-        let written = match &mut self.sink {
-            OutputSink::Stdout => check_stdout().and_then(|()| stdout.write_all(bytes)).and_then(|()| stdout.flush()),
-            OutputSink::Device(file) => file.write_all(bytes),
-            OutputSink::File(file) => file.write_all(bytes),
-        };
-        match written {
+        match self.sink.write_all(bytes) {
             Ok(()) => Ok(true),
             Err(error) if matches!(self.sink, OutputSink::Stdout) && error.kind() == ErrorKind::BrokenPipe => Ok(false),
             Err(error) => Err(unwritable_as(&self.name, &error).into()),
@@ -259,8 +273,11 @@ impl CompleteFile {
     /// # Errors
     /// It cannot take its place; the earlier file stays unchanged.
     pub(crate) fn put(self) -> Result<()> {
-        let put = self.file.map_or(Ok(()), AtomicFile::persist);
-        Ok(put.map_err(|error| unwritable_as(&self.name, &error))?)
+        let Some(file) = self.file else { return Ok(()) };
+        match file.persist() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(unwritable_as(&self.name, &error).into()),
+        }
     }
 }
 
@@ -269,12 +286,21 @@ impl CompleteFile {
 /// # Errors
 /// The file cannot be read or written.
 pub(crate) fn copied(from: &Path, to: &Path) -> Result<CompleteFile> {
-    let copied = || {
-        let OutputTarget::File(target) = OutputTarget::of(to)? else { return fs::copy(from, to).map(|_| None) };
-        copy_beside(from, &target).map(Some)
-    };
-    let file = copied().map_err(|error| unwritable(to, &error))?;
-    Ok(CompleteFile { file, hash: None, name: to.display().to_string() })
+    match copy_to_target(from, to) {
+        Ok(file) => Ok(CompleteFile { file, hash: None, name: to.display().to_string() }),
+        Err(error) => Err(unwritable(to, &error).into()),
+    }
+}
+
+/// Copies a file. A device has all of it then.
+fn copy_to_target(from: &Path, to: &Path) -> io::Result<Option<AtomicFile>> {
+    match OutputTarget::of(to)? {
+        OutputTarget::File(target) => Ok(Some(copy_beside(from, &target)?)),
+        OutputTarget::Device(_) => {
+            fs::copy(from, to)?;
+            Ok(None)
+        }
+    }
 }
 
 fn copy_beside(from: &Path, to: &Path) -> io::Result<AtomicFile> {
@@ -282,7 +308,8 @@ fn copy_beside(from: &Path, to: &Path) -> io::Result<AtomicFile> {
     let file = AtomicFile::beside(to, &Readers::of_result(Some(from)))?;
     io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
     attributes::copy(from, file.file.as_file());
-    file.finish(Some(&like)).map(|()| file)
+    file.finish(Some(&like))?;
+    Ok(file)
 }
 
 /// Refuses a copy that would replace another file.
@@ -308,16 +335,11 @@ impl KeptCopy {
     /// # Errors
     /// There is another file, or the copy cannot be written.
     pub(crate) fn of(from: &Path, to: &Path) -> Result<Option<Self>> {
-        let kept = || match fs::symlink_metadata(to) {
-            Err(error) if error.kind() == ErrorKind::NotFound => copy_beside(from, to).map(Some),
-            Err(error) => Err(error),
-            Ok(there) if there.is_file() && hash_of(to)? == hash_of(from)? => Ok(None),
-            Ok(_) => Err(io::Error::other(
-                "it is there already and holds something else; move it away, or name another suffix",
-            )),
-        };
-        let file = kept().map_err(|error| unwritable(to, &error))?;
-        Ok(file.map(|file| KeptCopy { file, place: to.to_owned() }))
+        match copy_if_missing(from, to) {
+            Ok(Some(file)) => Ok(Some(KeptCopy { file, place: to.to_owned() })),
+            Ok(None) => Ok(None),
+            Err(error) => Err(unwritable(to, &error).into()),
+        }
     }
 
     /// Puts it in its place, and returns that.
@@ -331,12 +353,28 @@ impl KeptCopy {
     }
 }
 
+/// Copies a file unless its copy is there already.
+fn copy_if_missing(from: &Path, to: &Path) -> io::Result<Option<AtomicFile>> {
+    match fs::symlink_metadata(to) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Some(copy_beside(from, to)?)),
+        Err(error) => Err(error),
+        Ok(there) if there.is_file() && hash_of(to)? == hash_of(from)? => Ok(None),
+        Ok(_) => {
+            let message = "it is there already and holds something else; move it away, or name another suffix";
+            Err(io::Error::other(message))
+        }
+    }
+}
+
 /// Keeps a copy of a file at once.
 ///
 /// # Errors
 /// There is another file, or the copy cannot be written.
 pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<()> {
-    KeptCopy::of(from, to)?.map_or(Ok(()), |copy| copy.put().map(drop))
+    if let Some(copy) = KeptCopy::of(from, to)? {
+        copy.put()?;
+    }
+    Ok(())
 }
 
 /// The kind of place that a result goes to.
@@ -356,7 +394,7 @@ impl OutputTarget {
             // The given name: the real name of a pipe cannot be opened.
             Ok(metadata) if !metadata.is_file() => Ok(OutputTarget::Device(path.to_owned())),
             // A link in the path may lead elsewhere once the result is done.
-            Ok(_) => fs::canonicalize(path).map(OutputTarget::File),
+            Ok(_) => Ok(OutputTarget::File(fs::canonicalize(path)?)),
             Err(_) if is_link => Ok(OutputTarget::File(end_of_links(path))),
             _ => Ok(OutputTarget::File(path.to_owned())),
         }
@@ -366,7 +404,8 @@ impl OutputTarget {
 /// The path of a result; none where it is standard output.
 fn file(output: Option<&Path>) -> Option<&Path> {
     const NAMES: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-    output.filter(|output| !NAMES.iter().any(|name| *output == Path::new(name)))
+    let output = output?;
+    if NAMES.iter().any(|name| output == Path::new(name)) { None } else { Some(output) }
 }
 
 /// Whether what is written to a path has gone at once: to standard output, a device or a pipe.
@@ -403,15 +442,29 @@ pub(super) fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Whether two paths lead to the same file, which need not exist.
 pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
-    let place = |path: &Path| {
-        let end = end_of_links(path);
-        fs::canonicalize(&end).ok().or_else(|| Some(fs::canonicalize(folder(&end)).ok()?.join(end.file_name()?)))
-    };
-    let id = |path: &Path| FileId::of(&fs::metadata(path).ok()?);
-    if let Some((a, b)) = id(a).zip(id(b)) {
+    if let (Some(a), Some(b)) = (id_at(a), id_at(b)) {
         return a == b;
     }
-    a == b || place(a).zip(place(b)).is_some_and(|(a, b)| a == b)
+    if a == b {
+        return true;
+    }
+    match (real_path(a), real_path(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => false,
+    }
+}
+
+fn id_at(path: &Path) -> Option<FileId> {
+    FileId::of(&fs::metadata(path).ok()?)
+}
+
+/// The path of a file without links. The file need not exist, but its folder must.
+fn real_path(path: &Path) -> Option<PathBuf> {
+    let end = end_of_links(path);
+    if let Ok(real) = fs::canonicalize(&end) {
+        return Some(real);
+    }
+    Some(fs::canonicalize(folder(&end)).ok()?.join(end.file_name()?))
 }
 
 /// Whether a path leads to the file or pipe behind standard input or, with `too`, standard output. Terminals and other
@@ -420,11 +473,20 @@ pub(crate) fn is_standard_stream(path: &Path, too: bool) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
-        let stdout = || standard_streams::metadata_of_stdout().filter(|_| too);
         let Ok(there) = fs::metadata(path) else { return false };
-        let same = |stream: Metadata| FileId::of(&stream) == FileId::of(&there);
-        !there.file_type().is_char_device()
-            && standard_streams::metadata_of_stdin().into_iter().chain(stdout()).any(same)
+        if there.file_type().is_char_device() {
+            return false;
+        }
+        let id = FileId::of(&there);
+        if let Some(stdin) = standard_streams::metadata_of_stdin()
+            && FileId::of(&stdin) == id
+        {
+            return true;
+        }
+        if too && let Some(stdout) = standard_streams::metadata_of_stdout() {
+            return FileId::of(&stdout) == id;
+        }
+        false
     }
     #[cfg(not(unix))]
     {

@@ -25,30 +25,16 @@ impl WaitingRecords {
     /// # Errors
     /// They cannot be written beside the archive, or `next` fails. Nothing is left of them then.
     pub(crate) fn write(archive: &Path, mut next: impl FnMut() -> Result<Option<Section>>) -> Result<Self> {
+        // Where `next` fails, an error that stands for its own ends the writing.
         let mut failed = None;
-        let mut written = || {
-            make_folder_of(archive)?;
-            let mut out = BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(folder(archive))?);
-            let now = now();
-            let mut write = |out: &mut dyn Write| {
-                loop {
-                    match next() {
-                        Ok(Some(section)) => write_section(out, &section, &now)?,
-                        Ok(None) => return Ok(()),
-                        Err(error) => {
-                            failed = Some(error);
-                            return Err(io::ErrorKind::Other.into());
-                        }
-                    }
-                }
-            };
-            match Compression::of_name(archive) {
-                Some(compression) => compression.write_member(&mut out, write)?,
-                None => write(&mut out)?,
+        let sections = || match next() {
+            Ok(section) => Ok(section),
+            Err(error) => {
+                failed = Some(error);
+                Err(io::ErrorKind::Other.into())
             }
-            out.into_inner().map_err(io::IntoInnerError::into_error)
         };
-        let written = written();
+        let written = write_beside(archive, sections);
         match (written, failed) {
             (_, Some(error)) => Err(error),
             (Ok(file), None) => Ok(WaitingRecords { archive: archive.to_owned(), file }),
@@ -74,6 +60,26 @@ impl WaitingRecords {
         });
         Ok(copied.map_err(|error| unwritable(&self.archive, &error))?)
     }
+}
+
+/// Writes sections to a file without a name beside an archive, compressed as that is.
+fn write_beside(archive: &Path, next: impl FnMut() -> io::Result<Option<Section>>) -> io::Result<File> {
+    make_folder_of(archive)?;
+    let mut out = BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(folder(archive))?);
+    match Compression::of_name(archive) {
+        Some(compression) => compression.write_member(&mut out, |member| write_sections(member, next))?,
+        None => write_sections(&mut out, next)?,
+    }
+    out.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+/// Writes the sections that `next` returns until it has no more, each with the time.
+fn write_sections(out: &mut dyn Write, mut next: impl FnMut() -> io::Result<Option<Section>>) -> io::Result<()> {
+    let now = now();
+    while let Some(section) = next()? {
+        write_section(out, &section, &now)?;
+    }
+    Ok(())
 }
 
 /// Ends the last line of an archive, which a run that was killed has left without an end.

@@ -196,3 +196,28 @@ fn rounds_count_a_run_that_was_repeated_once() {
     assert_eq!(back.code, 0, "{back:?}");
     assert!(back.stdout.starts_with(original.trim_end().trim_end_matches("]}")), "{}", back.stdout);
 }
+
+/// A run on one line can leave what another line has been all the time. Where its own line has grown, it is still of that line.
+#[test]
+fn a_line_that_no_run_touched_stays_beside_one_that_grew() {
+    let untouched = json!([user("Go."), assistant("Fine."), user("Next.")]);
+    let mut changed = untouched.clone();
+    changed.as_array_mut().expect("messages").push(orphan("removed 1,204 files"));
+    for lines in [[&untouched, &changed], [&changed, &untouched]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [archive, file] = ["h.jsonl", "c.jsonl"].map(|name| path(folder.path(), name));
+        fs::write(&file, lines.map(|line| format!("{line}\n")).concat()).expect("written");
+        run_on(&archive, &file, &["--lines", "conversations", "--repair", "drop", "--keep", "messages:99"]);
+        assert_eq!(fs::read_to_string(&file).expect("a file"), format!("{untouched}\n").repeat(2));
+        let grow = |line: &Value| {
+            let mut line = line.clone();
+            line.as_array_mut().expect("messages").push(user("More."));
+            line
+        };
+        let [left, whole] = [&untouched, &changed].map(|changed| {
+            lines.map(|line| if line == &untouched { format!("{line}\n") } else { format!("{}\n", grow(changed)) })
+        });
+        let back = run(tcompact().args(["restore", &archive]), left.concat().as_bytes());
+        assert_eq!((back.code, back.stdout), (0, whole.concat()), "{}", back.stderr);
+    }
+}

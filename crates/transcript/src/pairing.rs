@@ -22,7 +22,7 @@ pub struct Pairing {
 }
 
 /// One of the calls or results of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CallOrResult {
     /// The index of the message.
     pub message: usize,

@@ -102,9 +102,13 @@ impl Restorer<'_, '_> {
     /// Whether a broken record can be of this text, by the file that it names.
     fn can_be_of(&self, broken: &BrokenRecord, next: &Record, rounds: &Rounds) -> bool {
         let Some(file) = broken.file() else { return true };
-        [Some(file), broken.file_before_line()].into_iter().flatten().any(|file| {
-            file == next.file() || rounds.files.contains(file) || self.file != "-" && has_same_name(file, self.file)
-        })
+        for file in [Some(file), broken.file_before_line()].into_iter().flatten() {
+            let is_of_file = self.file != "-" && has_same_name(file, self.file);
+            if is_of_file || file == next.file() || rounds.files.contains(file) {
+                return true;
+            }
+        }
+        false
     }
 }
 

@@ -79,7 +79,7 @@ impl Restorer<'_, '_> {
     ) -> Result<Cow<'t, [u8]>> {
         let mut original = Restored::of(content);
         loop {
-            self.restore_known(&mut original, Some((number, &mut lines.hashes)), rounds)?;
+            self.restore_known(&mut original, Some((number, lines)), rounds)?;
             if !self.restore_grown(&mut original, Some(number), &lines.all, rounds)? {
                 break;
             }

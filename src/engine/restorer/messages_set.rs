@@ -12,18 +12,18 @@ pub(in crate::engine) fn lines_that_set_all_messages(before: &[u8], restored: &m
     let restored = &*restored.text;
     let same_end = before.iter().rev().zip(restored.iter().rev()).take_while(|(one, other)| one == other).count();
     let put_back = restored.len() - same_end;
-    let Some(source) = str::from_utf8(restored).ok().and_then(|text| Source::of_file(text).ok()) else {
-        return Vec::new();
-    };
+    let Ok(text) = str::from_utf8(restored) else { return Vec::new() };
+    let Ok(source) = Source::of_file(text) else { return Vec::new() };
     let Ok(document) = framing::read(&source, None, None) else { return Vec::new() };
     let [transcript] = document.transcripts.as_slice() else { return Vec::new() };
     let mut lines = Vec::new();
     if transcript.inner.is_none_or(|inner| inner.entry.span().start < put_back) {
         return lines;
     }
-    for value in source.values().filter(|value| value.span().start >= put_back) {
-        if transcript.format.session.inner_list(Items::only(value)).is_some() {
-            lines.push(1 + memchr::memchr_iter(b'\n', &restored[..value.span().start]).count());
+    for value in source.values() {
+        let start = value.span().start;
+        if start >= put_back && transcript.format.session.inner_list(Items::only(value)).is_some() {
+            lines.push(1 + memchr::memchr_iter(b'\n', &restored[..start]).count());
         }
     }
     lines

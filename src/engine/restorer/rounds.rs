@@ -107,12 +107,12 @@ impl Rounds {
         if self.newest_run_time < record.summarized_at {
             self.newest_run_time.clone_from(&record.summarized_at);
         }
-        if self.last.is_none() {
-            self.proved = record.changed.as_ref().map(|changed| {
-                // A system message in front can be another one.
-                let first = usize::from(changed.left.first().is_some_and(Option::is_none));
-                (changed.list.clone(), first..changed.left.len())
-            });
+        if self.last.is_none()
+            && let Some(changed) = &record.changed
+        {
+            // A system message in front can be another one.
+            let first = usize::from(changed.left.first().is_some_and(Option::is_none));
+            self.proved = Some((changed.list.clone(), first..changed.left.len()));
         }
         self.last_line = self.last_line.max(record.number);
         self.files.insert(record.file().to_owned());
@@ -142,7 +142,7 @@ impl Rounds {
     /// The number of the step that is still to be put back of the run that was put back last.
     pub(super) fn step_left(&self) -> Option<usize> {
         let [step, _] = self.last.as_ref()?.steps?;
-        (step > 1).then_some(step - 1)
+        if step > 1 { Some(step - 1) } else { None }
     }
 
     /// The entries of a list that are proved to be as a run left them.
@@ -169,11 +169,12 @@ impl Rounds {
     /// and what was put back last.
     pub(super) fn missing_later_step(&self, record: &Record) -> Option<usize> {
         let [step, steps] = record.steps?;
-        (step < steps && !self.is_step_before_last(record)).then_some(step + 1)
+        if step < steps && !self.is_step_before_last(record) { Some(step + 1) } else { None }
     }
 
     /// The round before the last one that was put back, if there was one.
     pub(super) fn before_last(&self) -> Option<u32> {
-        self.last.as_ref()?.round.checked_sub(1).filter(|round| *round > 0)
+        let round = self.last.as_ref()?.round.checked_sub(1)?;
+        if round > 0 { Some(round) } else { None }
     }
 }

@@ -37,32 +37,36 @@ impl LineHashes {
         LineHashes { hashes, moved: HashMap::new() }
     }
 
-    /// The records with this hash that can be of a line: they name this line, or one that has changed since. Many lines
-    /// can be equal, so the records of one are not looked at for another.
-    pub(super) fn places(&mut self, archive: &Archive<'_>, hash: &str, number: usize) -> Vec<RecordPlace> {
+    /// The records with this hash that name this line.
+    pub(super) fn own_places(&self, archive: &Archive<'_>, hash: &str, number: usize) -> Vec<RecordPlace> {
         let Some(by_line) = archive.by_result.get(hash) else { return Vec::new() };
-        if !self.moved.contains_key(hash) {
-            let mut moved = Vec::new();
-            for (line, places) in by_line {
-                if line.is_some_and(|line| !self.has_hash(line, hash)) {
-                    moved.extend_from_slice(places);
-                }
+        if !self.has_hash(number, hash) {
+            return Vec::new();
+        }
+        by_line.get(&Some(number)).cloned().unwrap_or_default()
+    }
+
+    /// The records with this hash that can be of any line: they name one that has changed since. Many lines can be equal, so the
+    /// records of one that has not are not looked at for another.
+    pub(super) fn moved_places(&mut self, archive: &Archive<'_>, hash: &str) -> Vec<RecordPlace> {
+        let Some(by_line) = archive.by_result.get(hash) else { return Vec::new() };
+        if let Some(moved) = self.moved.get(hash) {
+            return moved.clone();
+        }
+        let mut moved = Vec::new();
+        for (line, places) in by_line {
+            if line.is_some_and(|line| !self.has_hash(line, hash)) {
+                moved.extend_from_slice(places);
             }
-            self.moved.insert(hash.to_owned(), moved);
         }
-        let mut places = self.moved[hash].clone();
-        if self.has_hash(number, hash)
-            && let Some(own) = by_line.get(&Some(number))
-        {
-            places.extend_from_slice(own);
-        }
-        places
+        self.moved.insert(hash.to_owned(), moved.clone());
+        moved
     }
 
     /// Whether the line with this number is there and has this hash.
     fn has_hash(&self, line: usize, hash: &str) -> bool {
-        let hash_of_line = line.checked_sub(1).and_then(|at| self.hashes.get(at));
-        hash_of_line.is_some_and(|of_line| of_line == hash)
+        let Some(at) = line.checked_sub(1) else { return false };
+        self.hashes.get(at).is_some_and(|of_line| of_line == hash)
     }
 }
 
@@ -80,7 +84,9 @@ impl<'t> Restored<'t> {
     /// The hash of the text with the edits.
     pub(super) fn hash(&self) -> String {
         let mut hasher = Hasher::default();
-        pieces(&self.text, &self.edits).for_each(|piece| hasher.add(piece));
+        for piece in pieces(&self.text, &self.edits) {
+            hasher.add(piece);
+        }
         hasher.end()
     }
 
@@ -91,18 +97,18 @@ impl<'t> Restored<'t> {
         for piece in pieces(&self.text, &self.edits) {
             for line in piece.split_inclusive(|byte| *byte == b'\n') {
                 let content = without_end(line);
-                let ends = [content.len(), line.len()];
-                let mut added = 0;
-                for end in ends.into_iter().filter(|_| content.len() < line.len()) {
-                    hasher.add(&line[added..end]);
-                    added = end;
+                let has_end = content.len() < line.len();
+                for part in [content, &line[content.len()..]] {
+                    hasher.add(part);
+                    length += part.len();
+                    if !has_end {
+                        continue;
+                    }
                     let hash = hasher.clone().end();
                     if known(&hash) {
-                        beginnings.push((length + end, hash));
+                        beginnings.push((length, hash));
                     }
                 }
-                hasher.add(&line[added..]);
-                length += line.len();
             }
         }
         let hash = hasher.end();

@@ -34,11 +34,17 @@ impl Restorer<'_, '_> {
         let text = String::from_utf8_lossy(&restored.text);
         let source = Source::of_file(&text);
         // Where the text cannot be read, nothing tells a quote.
-        let mut lists = source.as_ref().ok().map(|source| TextLists::new(&text, source));
+        let mut lists = match &source {
+            Ok(source) => Some(TextLists::new(&text, source)),
+            Err(_) => None,
+        };
         for id in named_ids(&text) {
             let places = self.archive.with_id(&id);
             for record in self.archive.read(&places)? {
-                let is_quoted = lists.as_mut().is_some_and(|lists| self.is_quoted(&record, lists, rounds));
+                let is_quoted = match &mut lists {
+                    Some(lists) => self.is_quoted(&record, lists, rounds),
+                    None => false,
+                };
                 if !is_quoted && !rounds.used.contains(&run_of(&record)) {
                     return Ok(Some(id));
                 }
@@ -92,9 +98,12 @@ impl Restorer<'_, '_> {
                 nearest = Some((difference, record.summarized_at));
             }
         }
+        let Some((difference, time)) = nearest else { return Ok(None) };
         // A text that has nothing in common with a run is of another conversation.
-        let nearest = nearest.filter(|(difference, _)| difference.has_any || !self.own.is_empty());
-        Ok(nearest.map(|(difference, time)| difference.sentence(&time)))
+        if !difference.has_any && self.own.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(difference.sentence(&time)))
     }
 
     /// Why a text is not proved although runs were put back: another run on the same file left something that is still
@@ -109,7 +118,9 @@ impl Restorer<'_, '_> {
         let (Ok(given), Ok(restored)) = (str::from_utf8(given), str::from_utf8(restored)) else { return Ok(None) };
         let mut places = BTreeMap::new();
         for file in rounds.files.iter().map(String::as_str).chain([self.file]) {
-            places.extend(self.archive.of_file(file, line).into_iter().map(|place| (place.line, place)));
+            for place in self.archive.of_file(file, line) {
+                places.insert(place.line, place);
+            }
         }
         let last_time = rounds.last.as_ref().map(|last| last.time.as_str()).unwrap_or_default();
         let mut unused = Vec::new();
@@ -130,8 +141,8 @@ impl Restorer<'_, '_> {
         };
         let has_values = source.values().nth(1).is_some();
         let (mut given, mut restored) = (TextLists::new(given, &given_source), TextLists::new(restored, &source));
-        let is_later = |record: &&Record| *record.summarized_at > *last_time;
-        let first_later = unused.iter().filter(is_later).map(|record| record.number).min();
+        let later = unused.iter().filter(|record| *record.summarized_at > *last_time);
+        let first_later = later.map(|record| record.number).min();
         for record in unused {
             let is_of_line = line.is_none() && record.line.is_some() && has_values;
             let list = record.changed.as_ref().and_then(|changed| changed.list.as_deref());
@@ -147,7 +158,9 @@ impl Restorer<'_, '_> {
             };
             if *record.summarized_at < *last_time {
                 why += &format!("; --rounds {} takes back the later ones", rounds.number);
-            } else if let Some(line) = first_later.filter(|line| *line > rounds.last_line) {
+            } else if let Some(line) = first_later
+                && line > rounds.last_line
+            {
                 why += &format!(
                     "; if the text goes on from a copy of before that run, name a copy of the archive that ends with line {}",
                     line - 1
@@ -162,9 +175,10 @@ impl Restorer<'_, '_> {
     pub(super) fn no_record(&mut self, text: &[u8]) -> Result<Failure> {
         let name = self.name;
         if self.archive.is_original(text) {
-            let damaged = self.archive.damaged().map(|damage| format!("; {damage}")).unwrap_or_default();
-            let message =
-                format!("{name}: it is as it was before it was compacted; nothing is to be put back{damaged}");
+            let mut message = format!("{name}: it is as it was before it was compacted; nothing is to be put back");
+            if let Some(damage) = self.archive.damaged() {
+                message += &format!("; {damage}");
+            }
             return Ok(Failure::unreadable(message));
         }
         if let Some(time) = &self.done.undone_before {
@@ -197,12 +211,20 @@ fn named_ids(text: &str) -> HashSet<String> {
 /// The ids behind two words, of which the second stands somewhere near behind the first.
 fn ids_behind(text: &str, before: &str, behind: &str) -> Vec<String> {
     const DIGITS: usize = 8;
+    /// The bytes within which the second word stands.
+    const FARTHEST: usize = 4096;
     let mut ids = Vec::new();
     for (at, _) in text.match_indices(before) {
         let rest = &text[at + before.len()..];
-        let Some(start) = rest.find(behind).filter(|start| *start < 4096) else { continue };
-        let id = rest[start + behind.len()..].get(..DIGITS);
-        ids.extend(id.filter(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit())).map(str::to_owned));
+        let Some(start) = rest.find(behind) else { continue };
+        if start >= FARTHEST {
+            continue;
+        }
+        if let Some(id) = rest[start + behind.len()..].get(..DIGITS)
+            && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+        {
+            ids.push(id.to_owned());
+        }
     }
     ids
 }

@@ -42,7 +42,10 @@ impl Restorer<'_, '_> {
                 last = Some(one);
             }
         }
-        last.map(|one| self.whole_run(one, read.line)).transpose()
+        match last {
+            Some(record) => Ok(Some(self.whole_run(record, read.line)?)),
+            None => Ok(None),
+        }
     }
 
     /// A record of the last run of those that left what a list of a text begins with.
@@ -59,18 +62,19 @@ impl Restorer<'_, '_> {
                 places.retain(|place| !self.is_of_other_line(*place, line, rounds));
             }
             for record in self.archive.read(&places)? {
-                let is_of_list = record.changed.as_ref().is_some_and(|changed| changed.list.as_deref() == pointer);
+                let Some(changed) = &record.changed else { continue };
+                if changed.list.as_deref() != pointer || !self.is_open(&record, rounds) {
+                    continue;
+                }
                 // A document on one line is a line, until it is spread over several. A run that only removed something
                 // left what other lines can begin with, too.
                 let is_of_line = record.line == line || rounds.is_of_same_line(&record);
-                let may_be = record.line.is_some() && (record.wrote_entry() || is_of_line);
-                let is_candidate = is_of_list && (line.is_none() || may_be) && self.is_open(&record, rounds);
-                if is_candidate && !is_of_line && is_of_its_line(&record, read.all) {
-                    self.lines_of_records.extend(record.line.map(|line| (record.number, line)));
+                let may_be_of_line = record.line.is_some() && (record.wrote_entry() || is_of_line);
+                if line.is_some() && !may_be_of_line || !is_of_line && self.is_of_its_line(&record, read.all) {
                     continue;
                 }
                 // Something else than a system message can stand in front.
-                if !is_candidate || !read.lists.begins_with_left(&record) {
+                if !read.lists.begins_with_left(&record) {
                     continue;
                 }
                 if self.is_inner_step(&record, rounds)? {
@@ -106,6 +110,36 @@ impl Restorer<'_, '_> {
     fn is_of_other_line(&self, place: RecordPlace, line: Option<usize>, rounds: &Rounds) -> bool {
         let Some(&named) = self.lines_of_records.get(&place.line) else { return false };
         line != Some(named) && !rounds.was_last_on_line(named)
+    }
+
+    /// Whether the line that a record names begins with what its run left, so that the record is not of another line.
+    fn is_of_its_line(&mut self, record: &Record, all: &[&[u8]]) -> bool {
+        let is_of_line = named_line_begins_with_left(record, all);
+        if is_of_line && let Some(line) = record.line {
+            self.lines_of_records.insert(record.number, line);
+        }
+        is_of_line
+    }
+
+    /// Of the records of runs that left a line, and that name another line, those that are not of that other line.
+    pub(super) fn not_of_other_lines(
+        &mut self,
+        mut places: Vec<RecordPlace>,
+        number: usize,
+        all: &[&[u8]],
+        rounds: &Rounds,
+    ) -> Result<Vec<RecordPlace>> {
+        places.retain(|place| !self.is_of_other_line(*place, Some(number), rounds));
+        let mut not_of_others = Vec::new();
+        for place in places {
+            for record in self.archive.read(&[place])? {
+                let is_of_line = record.line == Some(number) || rounds.is_of_same_line(&record);
+                if is_of_line || !self.is_of_its_line(&record, all) {
+                    not_of_others.push(place);
+                }
+            }
+        }
+        Ok(not_of_others)
     }
 
     /// Notes a run on another file that was after the last run on the text, if there is one: the file can have been the same one
@@ -162,11 +196,17 @@ impl Restorer<'_, '_> {
     /// Whether lines were removed or moved, so that the number of a line does not tell which of several runs was on it: the line
     /// that another of them names does not begin with what that run left, and no later run was on it.
     fn have_lines_moved(&self, records: &[Record], read: &ReadText<'_, '_>) -> bool {
-        records.iter().any(|record| {
+        if read.line.is_none() {
+            return false;
+        }
+        for record in records {
             let of_line = self.archive.of_file(record.file(), record.line);
             let is_last = of_line.last().is_some_and(|place| place.line == record.number);
-            is_last && read.line.is_some() && record.line != read.line && !is_of_its_line(record, read.all)
-        })
+            if is_last && record.line != read.line && !named_line_begins_with_left(record, read.all) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether runs found the same values, however they were written. The hash of the text then tells which run it was.
@@ -178,8 +218,10 @@ impl Restorer<'_, '_> {
             let Ok(source) = Source::of_file(&original) else { return false };
             let pointer = record.changed.as_ref().and_then(|changed| changed.list.as_deref());
             let found = TextLists::new(&original, &source).at(pointer).hashes.clone();
-            if first.get_or_insert_with(|| found.clone()) != &found {
-                return false;
+            match &first {
+                None => first = Some(found),
+                Some(first) if *first != found => return false,
+                Some(_) => {}
             }
         }
         true
@@ -268,11 +310,14 @@ impl Restorer<'_, '_> {
 
     /// Whether the run of a record can be the next one that is put back.
     fn is_open(&self, record: &Record, rounds: &Rounds) -> bool {
-        // Clocks can differ.
-        let is_before = rounds.last.as_ref().is_none_or(|last| {
-            record.summarized_at <= last.time || record.round < last.round || record.number < last.line
-        });
-        is_before && rounds.take(record) && !rounds.used.contains(&run_of(record))
+        if let Some(last) = &rounds.last {
+            // Clocks can differ.
+            let is_before = record.summarized_at <= last.time || record.round < last.round || record.number < last.line;
+            if !is_before {
+                return false;
+            }
+        }
+        rounds.take(record) && !rounds.used.contains(&run_of(record))
     }
 
     /// Whether a record that fits can be of this text: what its run left is not what other texts begin with, too.
@@ -326,12 +371,12 @@ impl Restorer<'_, '_> {
 
     /// All records of the run that wrote one: a text can have several lists.
     fn whole_run(&mut self, one: Record, line: Option<usize>) -> Result<Vec<Record>> {
-        let by_line = self.archive.by_result.get(&one.result_sha256);
-        let places = by_line.and_then(|by_line| by_line.get(&one.line)).cloned().unwrap_or_default();
         let lists = one.changed.as_ref().map_or(1, |changed| changed.lists);
         if lists == 1 {
             return Ok(vec![one]);
         }
+        let by_line = self.archive.by_result.get(&one.result_sha256);
+        let places = by_line.and_then(|by_line| by_line.get(&one.line)).cloned().unwrap_or_default();
         let mut run: Vec<Record> = Vec::new();
         for record in self.archive.read(&places)? {
             let is_new = run.iter().all(|other| other.changed != record.changed);
@@ -361,11 +406,13 @@ fn is_same_path(one: &str, other: &str) -> bool {
     path_components(one) == path_components(other)
 }
 
-/// Whether the line that a record names begins with what its run left, so that the record is not of another line.
-fn is_of_its_line(record: &Record, all: &[&[u8]]) -> bool {
-    let Some(line) = record.line.and_then(|line| all.get(line.checked_sub(1)?)) else { return false };
-    let Ok(text) = str::from_utf8(line) else { return false };
-    Source::of_file(text).is_ok_and(|source| TextLists::new(text, &source).begins_with_left(record))
+/// Whether the line that a record names begins with what its run left.
+fn named_line_begins_with_left(record: &Record, all: &[&[u8]]) -> bool {
+    let Some(index) = record.line.and_then(|line| line.checked_sub(1)) else { return false };
+    let Some(text) = all.get(index) else { return false };
+    let Ok(text) = str::from_utf8(text) else { return false };
+    let Ok(source) = Source::of_file(text) else { return false };
+    TextLists::new(text, &source).begins_with_left(record)
 }
 
 /// Whether a run was after another one, which left a text that it can have found.
@@ -403,6 +450,5 @@ fn is_named(record: &Record, text: &str) -> bool {
 
 /// Whether two files can be the same one, by their last names. Standard input can be any.
 pub(in crate::engine) fn has_same_name(one: &str, other: &str) -> bool {
-    let last_names = [one, other].map(|path| path_components(path).pop());
-    one == "-" || other == "-" || last_names[0] == last_names[1]
+    one == "-" || other == "-" || path_components(one).last() == path_components(other).last()
 }

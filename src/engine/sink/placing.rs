@@ -51,8 +51,10 @@ impl PlacedPage {
     /// It cannot take its place, or the page that is there cannot be kept aside. That page stays then.
     fn put(page: CompleteFile) -> Result<Self> {
         let file = page.place().map(Path::to_owned);
-        let earlier = file.as_ref().filter(|file| file.exists());
-        let earlier = earlier.map(|file| output::copied(file, file)).transpose()?;
+        let earlier = match &file {
+            Some(file) if file.exists() => Some(output::copied(file, file)?),
+            _ => None,
+        };
         page.put()?;
         Ok(PlacedPage { file, earlier })
     }
@@ -119,8 +121,12 @@ impl Sink<'_> {
                     let message = format!("{error}; the archive keeps what was cut, since another run wrote to it too");
                     error = Failure::unreadable(message).into();
                 }
-                reported.iter().for_each(|added| listeners.report.take_back(added));
-                page.into_iter().for_each(PlacedPage::take_back);
+                if let Some(added) = &reported {
+                    listeners.report.take_back(added);
+                }
+                if let Some(page) = page {
+                    page.take_back();
+                }
                 // These rows are taken back.
                 written.outcomes = rows.into_iter().map(|row| row.outcome).collect();
                 Err(error)
@@ -134,8 +140,8 @@ impl Sink<'_> {
         sides.reported = Some(listeners.report.add(rows).map_err(|error| self.run.end_with(error))?);
         // A stream does not wait: what is printed and paid for is not lost with the page.
         let has_own_page = inputs.entries.len() == 1 && !self.is_stream && !lock(state).has_page;
-        let page = match listeners.page.as_ref().zip(settings.output.html.as_deref()) {
-            Some((page, file)) if has_own_page => {
+        let page = match (&listeners.page, settings.output.html.as_deref()) {
+            (Some(page), Some(file)) if has_own_page => {
                 Some(write_page(&page.with(rows, to), file).map_err(|error| self.run.end_with(error))?)
             }
             _ => None,
@@ -145,11 +151,15 @@ impl Sink<'_> {
         if let Some(archive) = &self.policy.archive {
             sides.archived = written.sections.append(archive)?;
         }
-        if let Some(archived) = sides.archived.as_ref().filter(|_| self.is_stream) {
+        if self.is_stream
+            && let Some(archived) = &sides.archived
+        {
             // Who reads the stream may append to the same archive.
             archived.unlock();
         }
-        sides.page = page.map(PlacedPage::put).transpose()?;
+        if let Some(page) = page {
+            sides.page = Some(PlacedPage::put(page)?);
+        }
         Ok(())
     }
 
@@ -203,7 +213,9 @@ impl Sink<'_> {
             Some(output) => output.complete(self.metadata.as_ref())?,
             None => output::copied(path, place)?,
         };
-        if let Some(file) = complete.path().filter(|_| self.run.journal.is_some()) {
+        if self.run.journal.is_some()
+            && let Some(file) = complete.path()
+        {
             let read = self.hash_of_read();
             let hash = match complete.hash() {
                 Some(hash) => hash.to_owned(),

@@ -16,7 +16,6 @@ use crate::files::open_files::OpenFiles;
 use crate::files::output;
 use crate::rewrite::pieces;
 use crate::settings::SlimSettings;
-use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
 use crate::wording::reason;
@@ -39,9 +38,13 @@ pub(super) fn slim_file(
     agent_homes: &AgentHomes,
 ) -> Result<Outcome> {
     let path = &file.path;
-    let there = fs::symlink_metadata(path);
-    let unreadable = |error| Failure::unreadable(format!("{} cannot be read: {}", file.name(), reason(&error)));
-    let there = there.map_err(unreadable)?;
+    let there = match fs::symlink_metadata(path) {
+        Ok(there) => there,
+        Err(error) => {
+            let message = format!("{} cannot be read: {}", file.name(), reason(&error));
+            return Err(Failure::unreadable(message).into());
+        }
+    };
     if let Some(why) = left_alone(&there) {
         return if file.is_named { Err(refused(file, why).into()) } else { Ok(Outcome::Left(why.to_owned())) };
     }
@@ -153,9 +156,8 @@ fn slimmed(settings: &SlimSettings, file: &SessionFile, input: &Input) -> Result
         return Ok(None);
     }
     assign_record_ids(&mut document, input.bytes(), 0);
-    let name = |transcript: &Transcript<'_>| source_name(input, transcript);
     let has_archive = settings.archives && is_lines(&file.archive());
-    Ok(Some(slim(&document, input.bytes(), has_archive, &name)))
+    Ok(Some(slim(&document, input.bytes(), has_archive, &|transcript| source_name(input, transcript))))
 }
 
 /// Checks that what is sent is the same before and after.

@@ -74,7 +74,7 @@ impl Section {
     fn changed_text(&self) -> Option<ChangedText> {
         let Section::Record(record) = self else { return None };
         let changed: ChangedText = serde_json::from_str(record).ok()?;
-        (changed.original_sha256 != changed.result_sha256).then_some(changed)
+        if changed.original_sha256 == changed.result_sha256 { None } else { Some(changed) }
     }
 
     /// Adds the number of its step to a record, in front of the hashes: of a record that was cut off, it still tells that its
@@ -158,7 +158,9 @@ pub struct ChangedConversation<'t, 'a> {
 pub fn archive_contents(records: bool, source: &[u8], changed: Vec<ChangedConversation<'_, '_>>) -> Archived {
     let mut contents = Archived::default();
     if !records {
-        changed.into_iter().for_each(|one| contents.extend(one.archived));
+        for one in changed {
+            contents.extend(one.archived);
+        }
         return contents;
     }
     let (mut changes, mut records) = (Vec::new(), Vec::new());
@@ -319,7 +321,7 @@ impl ArchivePlace {
         // A path that is shown otherwise than it is spelled cannot stand in a note as a shell takes it.
         let is_plain = name == self.file.display().to_string();
         let names_commands = matches!(self.note, ArchiveNote::Commands { .. });
-        let shown_with = (is_plain && names_commands).then(|| self.command_arguments());
+        let shown_with = if is_plain && names_commands { Some(self.command_arguments()) } else { None };
         NotedArchive { name, record: self.record, shown_with }
     }
 
@@ -332,8 +334,10 @@ impl ArchivePlace {
                 "{wrapped}\n\nThe full conversation history has been saved to {file} should you need to refer back to it for details.\n\nA condensed summary follows:\n\n<summary>\n{summary}\n</summary>"
             );
         }
-        let remark = self.remark(KEPT).map(|remark| format!("\n\n({remark})")).unwrap_or_default();
-        format!("{prefix}{summary}{remark}")
+        match self.remark(KEPT) {
+            Some(remark) => format!("{prefix}{summary}\n\n({remark})"),
+            None => format!("{prefix}{summary}"),
+        }
     }
 
     /// What a message says of the archive, as a sentence on one line; none where nothing is to be said. `kept` are the
@@ -352,8 +356,10 @@ impl ArchivePlace {
                 } else {
                     format!("`{PROGRAM} show PLACE {file}` prints a message by the place that it names")
                 };
-                let record = self.record.filter(|_| is_alone).map(|record| format!(" (record {record})"));
-                let record = record.unwrap_or_default();
+                let record = match self.record {
+                    Some(record) if is_alone => format!(" (record {record})"),
+                    _ => String::new(),
+                };
                 format!("`{PROGRAM} search REGEX {file}` finds what this summarizes{record}; {shown}.")
             }
             ArchiveNote::Text(text) => self.filled(text),
@@ -368,15 +374,13 @@ pub fn archive_line(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> O
 }
 
 pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {
-    let line = transcript.line.map(|line| (line, transcript.nth_of_line));
-    let note = policy.archive_note.clone();
-    policy.archive.clone().map(|file| ArchivePlace {
-        file,
+    Some(ArchivePlace {
+        file: policy.archive.clone()?,
         wraps: policy.habits.files,
-        note,
+        note: policy.archive_note.clone(),
         masks: policy.redact.is_on(),
-        line,
-        record: transcript.record_id.filter(|_| policy.writes_records()),
+        line: transcript.line.map(|line| (line, transcript.nth_of_line)),
+        record: if policy.writes_records() { transcript.record_id } else { None },
     })
 }
 
@@ -387,9 +391,11 @@ pub(super) fn media_moved_out(
     indices: &[usize],
     archive: Option<&ArchivePlace>,
 ) -> (Vec<Edit>, Files) {
-    let Some(folder) = archive.filter(|_| policy.habits.files).map(|place| place.folder(MEDIA)) else {
+    let Some(place) = archive else { return Default::default() };
+    if !policy.habits.files {
         return Default::default();
-    };
+    }
+    let folder = place.folder(MEDIA);
     let (moved, files) = deepagents::move_media(transcript, indices, &shown(&folder));
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
 }

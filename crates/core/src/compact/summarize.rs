@@ -292,7 +292,7 @@ impl Summarization<'_, '_> {
         let mut archived = self.archived(&placed);
         archived.files.extend(files);
         let tokens = self.message_tokens(&text);
-        let saved = self.counts_savings.then(|| self.all_replaced_tokens().saturating_sub(tokens));
+        let saved = if self.counts_savings { Some(self.all_replaced_tokens().saturating_sub(tokens)) } else { None };
         self.report(CompactionEvent::Summarized {
             messages: self.fitted.plan.summarized().len(),
             tokens,

@@ -48,10 +48,14 @@ impl Tasks {
         let task = self.of_id(id);
         let is_launch = event == TaskEvent::Launched;
         // What the model said that it launches comes before what a notice calls it.
-        if let Some(label) = label.filter(|_| is_launch || task.label.is_empty()) {
+        if let Some(label) = label
+            && (is_launch || task.label.is_empty())
+        {
             task.label = line(&label, LABEL).replace(NAMED, ") ");
         }
-        if let Some(file) = file.filter(|file| file.len() <= PATH) {
+        if let Some(file) = file
+            && file.len() <= PATH
+        {
             task.file = line(&file, PATH);
         }
         match event {

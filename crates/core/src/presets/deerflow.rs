@@ -105,11 +105,15 @@ pub fn read(section: &ConfigSection<'_>) -> Result<Config, Failure> {
         Some(name) => section.model(&name, of_window),
         None => section.default_model(of_window),
     });
+    let mut never = None;
+    if triggers.is_empty() {
+        never = Some(format!("{file} has no trigger, so nothing is summarized; give --trigger"));
+    }
     Ok(Config {
         flags,
         summary_prompt: prompt.map(|text| (text, format!("{file}: {SECTION}.summary_prompt"))),
         disabled: None,
-        never: triggers.is_empty().then(|| format!("{file} has no trigger, so nothing is summarized; give --trigger")),
+        never,
     })
 }
 

@@ -51,15 +51,28 @@ impl Truncation {
 
     /// The edits that cut arguments in the messages before an index.
     pub fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
-        let messages = &transcript.messages;
-        let is_named = |call: &Call<'_>, name: &&str| call.name.is_some_and(|called| called.is(name));
-        let old = messages[..before].iter().filter(|message| holds_own_calls(message));
-        let calls = old
-            .flat_map(|message| &message.calls)
-            .filter(|call| self.tools.is_empty() || self.tools.iter().any(|name| is_named(call, name)));
-        let mut edits: Vec<Edit> = calls.flat_map(|call| self.cut(transcript.source, call)).collect();
+        let mut edits = Vec::new();
+        for message in &transcript.messages[..before] {
+            if !holds_own_calls(message) {
+                continue;
+            }
+            for call in &message.calls {
+                if self.cuts_calls_of(call) {
+                    edits.extend(self.cut(transcript.source, call));
+                }
+            }
+        }
         crate::rewrite::sort(&mut edits);
         edits
+    }
+
+    /// Whether the arguments of the tool of a call are cut.
+    fn cuts_calls_of(&self, call: &Call<'_>) -> bool {
+        if self.tools.is_empty() {
+            return true;
+        }
+        let Some(tool) = call.name else { return false };
+        self.tools.iter().any(|name| tool.is(name))
     }
 
     /// The edits of one call: one for each long value if the arguments are an object, one for the whole if they are
@@ -82,42 +95,58 @@ impl Truncation {
             Arguments::Text(text) => {
                 let json = text.decode_json();
                 let arguments = Source::of_arguments(&json);
-                let object = arguments.as_ref().and_then(Source::first);
-                let inner = object.map(|object| self.cut_values(object, kept)).unwrap_or_default();
-                let whole = text.span_in(source).filter(|_| !inner.is_empty());
+                let Some(object) = arguments.as_ref().and_then(Source::first) else { return Vec::new() };
+                let inner = self.cut_values(object, kept);
+                if inner.is_empty() {
+                    return Vec::new();
+                }
+                let Some(range) = text.span_in(source) else { return Vec::new() };
                 let respelled = Value::from(crate::rewrite::apply(&json, &inner)).to_string();
-                let text = || respelled[1..respelled.len() - 1].to_owned();
-                whole.into_iter().map(|range| Edit { range, text: text() }).collect()
+                vec![Edit { range, text: respelled[1..respelled.len() - 1].to_owned() }]
             }
         }
     }
 
     fn cut_values(&self, object: Json<'_>, kept: usize) -> Vec<Edit> {
-        let long = object.entries().filter_map(|(_, value)| {
-            let text = value.text().filter(|text| text.code_point_count() > self.longest)?;
+        let mut edits = Vec::new();
+        for (_, value) in object.entries() {
+            let Some(text) = value.text() else { continue };
+            let length = text.code_point_count();
+            if length <= self.longest {
+                continue;
+            }
             let shorter = beginning(&text.decode(), kept).to_owned() + self.mark;
             // DeepAgents cuts what is too long by its own measure, even if the mark makes it longer.
-            let gains = self.sizes.is_some() || shorter.chars().count() < text.code_point_count();
-            gains.then(|| Edit { range: value.span(), text: Value::from(shorter).to_string() })
-        });
-        long.collect()
+            if self.sizes.is_some() || shorter.chars().count() < length {
+                edits.push(Edit { range: value.span(), text: Value::from(shorter).to_string() });
+            }
+        }
+        edits
     }
 }
 
 /// The length in characters of each text in the arguments of a call.
 pub fn argument_lengths(call: &Call<'_>) -> Vec<usize> {
-    let lengths = |object: Json<'_>| {
-        object.entries().filter_map(|(_, value)| Some(value.text()?.code_point_count())).collect::<Vec<usize>>()
-    };
     match call.arguments {
         Arguments::Absent => Vec::new(),
-        Arguments::Value(object) => lengths(object),
+        Arguments::Value(object) => text_lengths(object),
         Arguments::Text(text) => {
             let json = text.decode_json();
             let arguments = Source::of_arguments(&json);
-            arguments.as_ref().and_then(Source::first).map(lengths).unwrap_or_default()
+            arguments.as_ref().and_then(Source::first).map(text_lengths).unwrap_or_default()
         }
     }
+}
+
+/// The length in characters of each member of an object that is a text.
+fn text_lengths(object: Json<'_>) -> Vec<usize> {
+    let mut lengths = Vec::new();
+    for (_, value) in object.entries() {
+        if let Some(text) = value.text() {
+            lengths.push(text.code_point_count());
+        }
+    }
+    lengths
 }
 
 /// Whether an answer holds its calls itself. Another entry that holds them need not go with those that are old.

@@ -15,14 +15,15 @@ const NEVER_EMPTY: &str = "tool_calls";
 /// The edits that remove `spans` from `source`: elements of lists, or values of members, which are removed with their
 /// keys. `spans` are in order and do not overlap; separators are removed too.
 pub fn removal_edits(source: &str, spans: &[Range<usize>]) -> Vec<Edit> {
-    let mut spans: Vec<Range<usize>> = spans.iter().map(|span| with_key(source, span.clone())).collect();
-    // A list that must not be empty is removed whole, and may then be adjacent to another removed member.
-    spans = runs(source, &spans)
-        .flat_map(|run| match list_emptied_by(source, run[0].start..run[run.len() - 1].end) {
-            Some(list) => vec![list],
-            None => run.to_vec(),
-        })
-        .collect();
+    let members: Vec<Range<usize>> = spans.iter().map(|span| with_key(source, span.clone())).collect();
+    let mut spans = Vec::with_capacity(members.len());
+    for run in runs(source, &members) {
+        // A list that must not be empty is removed whole, and may then be adjacent to another removed member.
+        match list_emptied_by(source, run[0].start..run[run.len() - 1].end) {
+            Some(list) => spans.push(list),
+            None => spans.extend_from_slice(run),
+        }
+    }
     runs(source, &spans).map(|run| removal(source, run[0].start..run[run.len() - 1].end)).collect()
 }
 
@@ -37,7 +38,7 @@ fn list_emptied_by(source: &str, run: Range<usize>) -> Option<Range<usize>> {
     let after = source[run.end..].trim_start_matches(is_space).strip_prefix(']')?;
     let list = before.len()..source.len() - after.len();
     let member = with_key(source, list);
-    source[member.clone()].starts_with(&format!("\"{NEVER_EMPTY}\"")).then_some(member)
+    if source[member.clone()].starts_with(&format!("\"{NEVER_EMPTY}\"")) { Some(member) } else { None }
 }
 
 fn is_space(c: char) -> bool {
@@ -47,7 +48,8 @@ fn is_space(c: char) -> bool {
 /// Extends a value by its key, if it is a member.
 fn with_key(source: &str, span: Range<usize>) -> Range<usize> {
     let before = source[..span.start].trim_end_matches(is_space);
-    match before.strip_suffix(':').and_then(|before| key_start(before.trim_end_matches(is_space))) {
+    let Some(before_colon) = before.strip_suffix(':') else { return span };
+    match key_start(before_colon.trim_end_matches(is_space)) {
         Some(start) => start..span.end,
         None => span,
     }
@@ -56,8 +58,13 @@ fn with_key(source: &str, span: Range<usize>) -> Range<usize> {
 /// Where the string begins that ends `before`.
 fn key_start(before: &str) -> Option<usize> {
     let inside = before.strip_suffix('"')?;
-    let is_quote = |at: &usize| (at - inside[..*at].trim_end_matches('\\').len()).is_multiple_of(2);
-    inside.rmatch_indices('"').map(|(at, _)| at).find(is_quote)
+    for (at, _) in inside.rmatch_indices('"') {
+        let backslashes = at - inside[..at].trim_end_matches('\\').len();
+        if backslashes.is_multiple_of(2) {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// Removes a run of elements with the separator after it, or with the one before it if nothing follows.
@@ -92,8 +99,12 @@ pub fn with_members(object: Json<'_>, members: &[(&str, Option<Value>)], source:
             (None, None) => {}
         }
     }
-    let last = object.entries().last().map(|(_, value)| value.span().end);
-    edits.extend(last.filter(|_| !added.is_empty()).map(|end| Edit { range: end..end, text: added }));
+    if !added.is_empty()
+        && let Some((_, last)) = object.entries().last()
+    {
+        let end = last.span().end;
+        edits.push(Edit { range: end..end, text: added });
+    }
     edits
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::hash::sha256;
 use crate::rewrite::elements::removal_edits;
-use crate::rewrite::lists::{EntryBefore, OutsideValue, hash_before, only_value, value_at};
+use crate::rewrite::lists::{ChangedList, EntryBefore, OutsideValue, hash_before, only_value, value_at};
 use crate::rewrite::restoring::{Record, RestoreError, restore_original};
 use crate::rewrite::value_hash::{ListHash, SHORT, value_hash};
 use crate::rewrite::{Edit, apply, sort};
@@ -34,8 +34,12 @@ impl HashedList<'_> {
 
     /// How many entries, from an index on, are those with these short hashes.
     fn number_same(&self, first: usize, wanted: &[Option<String>], record: &Record) -> usize {
-        let entries = wanted.iter().enumerate();
-        entries.take_while(|(index, wanted)| self.is(first + index, wanted.as_deref(), record)).count()
+        for (index, wanted) in wanted.iter().enumerate() {
+            if !self.is(first + index, wanted.as_deref(), record) {
+                return index;
+            }
+        }
+        wanted.len()
     }
 
     /// Whether an entry with one of these short hashes stands anywhere in the list.
@@ -80,8 +84,13 @@ fn hashes_before(record: &Record) -> Option<Vec<Option<String>>> {
 }
 
 fn short_hash(text: &str) -> Option<String> {
+    Some(hash_of_text(text)?[..SHORT].to_owned())
+}
+
+/// The hash of the value that a text is.
+fn hash_of_text(text: &str) -> Option<String> {
     let source = Source::of(text).ok()?;
-    Some(value_hash(source.first()?)[..SHORT].to_owned())
+    Some(value_hash(source.first()?))
 }
 
 /// Whether a text still has what only this run left in it, although the run was not put back. `given` is the text as the
@@ -98,44 +107,74 @@ pub fn has_traces(
         return false;
     }
     let (left, pointer) = (&changed.left, changed.list.as_deref());
-    let now: Vec<Option<String>> =
-        restored.at(pointer).hashes.iter().map(|hash| Some(hash[..SHORT].to_owned())).collect();
-    let [has_left, had_before, has_now] = [left, &before, &now].map(|all| all.iter().flatten().collect::<HashSet<_>>());
-    if has_left.difference(&had_before).any(|written| has_now.contains(written)) {
+    let mut now: Vec<Option<String>> = Vec::new();
+    for hash in &restored.at(pointer).hashes {
+        now.push(Some(hash[..SHORT].to_owned()));
+    }
+    let has_now = known(&now);
+    if known(left).difference(&known(&before)).any(|written| has_now.contains(written)) {
         return true;
     }
     // What stood between two entries is gone.
-    let [pairs_left, pairs_before, pairs_now] = [left, &before, &now].map(|all| neighbours(all));
+    let (pairs_left, pairs_before, pairs_now) = (neighbours(left), neighbours(&before), neighbours(&now));
     let is_joined = pairs_left.difference(&pairs_before).any(|pair| pairs_now.contains(pair));
     if is_joined && !pairs_before.difference(&pairs_left).any(|pair| pairs_now.contains(pair)) {
         return true;
     }
-    // One entry was changed or removed, and from there on the text goes on as the run left it, beyond what it changed.
-    let given = given.at(pointer);
-    let first = left.iter().zip(&before).take_while(|(left, before)| left == before).count();
+    goes_on_as_left(record, left, &before, proved, given.at(pointer), &has_now)
+}
+
+/// Whether one entry of the text that the user `given` was changed or removed, and from there on the text goes on as the run
+/// `left` it, beyond what the run changed. `has_now` are the entries of the text with other runs put back.
+fn goes_on_as_left(
+    record: &Record,
+    left: &[Option<String>],
+    before: &[Option<String>],
+    proved: &Range<usize>,
+    given: &HashedList<'_>,
+    has_now: &HashSet<&str>,
+) -> bool {
+    let first_changed = left.iter().zip(before).take_while(|(left, before)| left == before).count();
     let same = given.number_same(0, left, record);
-    if proved.contains(&same) {
+    if proved.contains(&same) || same > first_changed {
         return false;
     }
-    let Some(found) = given.hashes.get(same).filter(|_| same <= first) else { return false };
-    if !has_now.iter().any(|now| found.starts_with(&***now)) || given.number_same(same, &before[same..], record) > 0 {
+    let Some(found) = given.hashes.get(same) else { return false };
+    if !has_now.iter().any(|now| found.starts_with(now)) || given.number_same(same, &before[same..], record) > 0 {
         return false;
     }
-    let [left_behind, before_behind] = [left, &before].map(|all| all.get(same + 1..).unwrap_or_default());
-    [same, same + 1].into_iter().any(|at| {
+    let left_behind = left.get(same + 1..).unwrap_or_default();
+    let before_behind = before.get(same + 1..).unwrap_or_default();
+    for at in [same, same + 1] {
         let number = given.number_same(at, left_behind, record);
-        let is_as_before = same < first && given.number_same(at, before_behind, record) >= number;
         // An earlier copy that went on in another way can have one equal message ("ok") there. One message counts only where
         // the run left nothing else behind the entry.
         let is_enough = number > 1 || number == 1 && left_behind.len() == 1;
-        is_enough && same + 1 + number > first && !is_as_before
-    })
+        if !is_enough || same + 1 + number <= first_changed {
+            continue;
+        }
+        let is_as_before = same < first_changed && given.number_same(at, before_behind, record) >= number;
+        if !is_as_before {
+            return true;
+        }
+    }
+    false
+}
+
+/// The short hashes of a list that are known.
+fn known(hashes: &[Option<String>]) -> HashSet<&str> {
+    hashes.iter().flatten().map(String::as_str).collect()
 }
 
 /// The entries that stand directly behind each other.
 fn neighbours(hashes: &[Option<String>]) -> HashSet<(&str, &str)> {
-    let pairs = hashes.windows(2).filter_map(|two| two[0].as_deref().zip(two[1].as_deref()));
-    pairs.collect()
+    let mut pairs = HashSet::new();
+    for two in hashes.windows(2) {
+        if let [Some(one), Some(next)] = two {
+            pairs.insert((&**one, &**next));
+        }
+    }
+    pairs
 }
 
 /// The lists of a text at some pointers.
@@ -184,16 +223,7 @@ impl<'a> TextLists<'a> {
     /// The list at a pointer; the values of the text where there is none. It is empty where no list stands there.
     pub fn at(&mut self, pointer: Option<&str>) -> &HashedList<'a> {
         let (source, root) = (self.source, self.root);
-        self.lists.entry(pointer.map(str::to_owned)).or_insert_with(|| {
-            let entries: Vec<Json<'_>> = match pointer {
-                None => source.values().collect(),
-                Some(pointer) => {
-                    root.and_then(|root| value_at(root, pointer)).into_iter().flat_map(|at| at.items()).collect()
-                }
-            };
-            let hashes = entries.iter().map(|entry| value_hash(*entry)).collect();
-            HashedList { entries, hashes }
-        })
+        self.lists.entry(pointer.map(str::to_owned)).or_insert_with(|| hashed_list(source, root, pointer))
     }
 
     /// Tells whether the text begins with what a run left, whose records these are.
@@ -203,37 +233,19 @@ impl<'a> TextLists<'a> {
     pub fn check(&mut self, records: &[Record]) -> Result<(), Difference> {
         for record in records {
             let Some(changed) = &record.changed else { continue };
-            let pointer = changed.list.as_deref();
-            let place = pointer.filter(|pointer| !pointer.is_empty()).map(|pointer| format!(" of {pointer}"));
-            let place = place.unwrap_or_default();
-            let list = self.at(pointer);
-            let (mut whole, mut proved) = (ListHash::default(), false);
-            for (index, left) in changed.left.iter().enumerate() {
-                let found = list.hashes.get(index);
-                let is_left = list.is(index, left.as_deref(), record);
-                if !is_left && is_without_system(&changed.left, &list.hashes) {
-                    let what = format!("the system message in front{place}");
-                    return Err(Difference { same: index, what, is_missing: true, has_any: true });
-                }
-                if !is_left {
-                    let has_any = list.has_any(&changed.left);
-                    return Err(Difference { has_any, ..Difference::changed(index, format!("entry {index}{place}")) });
-                }
-                if let Some(found) = found.filter(|_| left.is_some()) {
-                    whole.add(found);
-                    proved = true;
-                }
-            }
-            if !proved || whole.end() != changed.left_sha256 {
-                return Err(Difference::changed(0, format!("the list{place}")));
-            }
+            check_list(self.at(changed.list.as_deref()), changed, record)?;
             for value in &changed.outside {
-                if self.root.and_then(|root| value_at(root, &value.pointer)).map(value_hash) != value.left {
+                if self.hash_at(&value.pointer) != value.left {
                     return Err(Difference::changed(changed.left.len(), format!("the value at {}", value.pointer)));
                 }
             }
         }
         Ok(())
+    }
+
+    /// The hash of the value that a pointer leads to.
+    fn hash_at(&self, pointer: &str) -> Option<String> {
+        Some(value_hash(value_at(self.root?, pointer)?))
     }
 
     /// Whether a list of the text begins with the entries that a run left.
@@ -251,11 +263,13 @@ impl<'a> TextLists<'a> {
         {
             return false;
         }
-        changed.outside.iter().all(|value| {
-            let now = self.root.and_then(|root| value_at(root, &value.pointer)).map(value_hash);
-            let before = value.before.as_ref().and_then(|text| Source::of(text).ok()?.first().map(value_hash));
-            now == before
-        })
+        for value in &changed.outside {
+            let before = value.before.as_deref().and_then(hash_of_text);
+            if self.hash_at(&value.pointer) != before {
+                return false;
+            }
+        }
+        true
     }
 
     /// Puts back what a run took, whose records these are. The text must begin with what the run left. Returns the text before
@@ -273,28 +287,29 @@ impl<'a> TextLists<'a> {
     /// Puts back to the byte: without what has grown, the text is the one that the run wrote.
     fn put_back_bytes(&mut self, records: &[Record]) -> Option<String> {
         let text = self.text;
-        let mut grown: Vec<(Option<String>, Range<usize>)> = Vec::new();
+        let mut grown: Vec<(Option<&str>, Range<usize>)> = Vec::new();
+        let mut cuts = Vec::new();
         for record in records {
             let changed = record.changed.as_ref()?;
             let list = self.at(changed.list.as_deref());
-            let (last_left, last) = (list.entries.get(changed.left.len().checked_sub(1)?)?, list.entries.last()?);
-            grown.push((changed.list.clone(), last_left.span().end..last.span().end));
+            let last_left = list.entries.get(changed.left.len().checked_sub(1)?)?;
+            let range = last_left.span().end..list.entries.last()?.span().end;
+            cuts.push(Edit { range: range.clone(), text: String::new() });
+            grown.push((changed.list.as_deref(), range));
         }
-        let mut cut: Vec<Edit> =
-            grown.iter().map(|(_, range)| Edit { range: range.clone(), text: String::new() }).collect();
-        sort(&mut cut);
-        let without = apply(text, &cut);
+        sort(&mut cuts);
+        let without = apply(text, &cuts);
         let first = records.first()?;
         if sha256(without.as_bytes()) != first.result_sha256 {
             return None;
         }
-        let original =
-            String::from_utf8(restore_original(without.as_bytes(), first.line, records.to_vec()).ok()?).ok()?;
+        let original = restore_original(without.as_bytes(), first.line, records.to_vec()).ok()?;
+        let original = String::from_utf8(original).ok()?;
         let source = Source::of_file(&original).ok()?;
         let mut lists = TextLists::new(&original, &source);
         let mut back = Vec::new();
         for (pointer, range) in grown {
-            let end = lists.at(pointer.as_deref()).entries.last()?.span().end;
+            let end = lists.at(pointer).entries.last()?.span().end;
             back.push(Edit { range: end..end, text: text[range].to_owned() });
         }
         sort(&mut back);
@@ -311,16 +326,7 @@ impl<'a> TextLists<'a> {
             if hash_before(&changed.before, &changed.outside, message).as_ref() != Some(&changed.before_sha256) {
                 return Err(RestoreError::NotTheOriginal);
             }
-            let list = self.at(changed.list.as_deref());
-            let spans: Vec<Range<usize>> = list.entries.iter().map(|entry| entry.span()).collect();
-            let of_left = changed.left.len();
-            let spans = spans.get(..of_left).ok_or(RestoreError::DoesNotFit)?;
-            let gap = separator(text, &list.entries, changed.list.is_some()).ok_or(RestoreError::DoesNotFit)?;
-            let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
-                return Err(RestoreError::DoesNotFit);
-            };
-            let entries = entries_before(record, text, spans).ok_or(RestoreError::DoesNotFit)?;
-            edits.push(Edit { range: first.start..last.end, text: entries.join(gap) });
+            edits.push(self.put_back_entries(record).ok_or(RestoreError::DoesNotFit)?);
             for value in &changed.outside {
                 edits.extend(self.put_back_outside(value).ok_or(RestoreError::DoesNotFit)?);
             }
@@ -330,6 +336,19 @@ impl<'a> TextLists<'a> {
             return Err(RestoreError::DoesNotFit);
         }
         Ok(apply(text, &edits))
+    }
+
+    /// The edit that makes the entries of a list, which begins with those that the run left, as they were.
+    fn put_back_entries(&mut self, record: &Record) -> Option<Edit> {
+        let text = self.text;
+        let changed = record.changed.as_ref()?;
+        let list = self.at(changed.list.as_deref());
+        let left = list.entries.get(..changed.left.len())?;
+        let spans: Vec<Range<usize>> = left.iter().map(|entry| entry.span()).collect();
+        let gap = separator(text, &list.entries, changed.list.is_some())?;
+        let range = spans.first()?.start..spans.last()?.end;
+        let entries = entries_before(record, text, &spans)?;
+        Some(Edit { range, text: entries.join(gap) })
     }
 
     /// The edits that make a value outside of the lists as it was.
@@ -351,6 +370,50 @@ impl<'a> TextLists<'a> {
             }
         }
     }
+}
+
+/// The list of a text at a pointer; its values where there is none.
+fn hashed_list<'a>(source: &'a Source<'a>, root: Option<Json<'a>>, pointer: Option<&str>) -> HashedList<'a> {
+    let mut entries: Vec<Json<'a>> = Vec::new();
+    match pointer {
+        None => entries.extend(source.values()),
+        Some(pointer) => {
+            if let Some(list) = root.and_then(|root| value_at(root, pointer)) {
+                entries.extend(list.items());
+            }
+        }
+    }
+    let hashes = entries.iter().map(|entry| value_hash(*entry)).collect();
+    HashedList { entries, hashes }
+}
+
+/// Tells whether a list begins with the entries that a run left.
+fn check_list(list: &HashedList<'_>, changed: &ChangedList, record: &Record) -> Result<(), Difference> {
+    let place = match changed.list.as_deref() {
+        None | Some("") => String::new(),
+        Some(pointer) => format!(" of {pointer}"),
+    };
+    let (mut whole, mut proved) = (ListHash::default(), false);
+    for (index, left) in changed.left.iter().enumerate() {
+        if !list.is(index, left.as_deref(), record) {
+            if is_without_system(&changed.left, &list.hashes) {
+                let what = format!("the system message in front{place}");
+                return Err(Difference { same: index, what, is_missing: true, has_any: true });
+            }
+            let has_any = list.has_any(&changed.left);
+            return Err(Difference { has_any, ..Difference::changed(index, format!("entry {index}{place}")) });
+        }
+        if left.is_some()
+            && let Some(found) = list.hashes.get(index)
+        {
+            whole.add(found);
+            proved = true;
+        }
+    }
+    if proved && whole.end() == changed.left_sha256 {
+        return Ok(());
+    }
+    Err(Difference::changed(0, format!("the list{place}")))
 }
 
 /// Whether a list begins with what a run left behind a system message that may differ.
@@ -394,5 +457,5 @@ fn entries_before<'r>(record: &'r Record, text: &'r str, left: &[Range<usize>]) 
             EntryBefore::Left(_) | EntryBefore::Messages(_) => return None,
         }
     }
-    (!entries.is_empty()).then_some(entries)
+    if entries.is_empty() { None } else { Some(entries) }
 }

@@ -131,7 +131,7 @@ pub fn changed_lists(
 pub fn only_value<'s>(source: &'s Source<'_>) -> Option<Json<'s>> {
     let mut values = source.values();
     let first = values.next()?;
-    values.next().is_none().then_some(first)
+    if values.next().is_some() { None } else { Some(first) }
 }
 
 /// A list before a run and after it.
@@ -168,7 +168,8 @@ impl<'a> Comparison<'_, 'a> {
                 if before.clone().any(|item| item.span().start == entry) {
                     let list = ComparedList { pointer: Some(pointer.clone()), before, left };
                     self.lists.insert(first, list);
-                    return (inside == 1).then_some(());
+                    // Two lists of which one is inside the other cannot be told apart.
+                    return if inside == 1 { Some(()) } else { None };
                 }
                 if before.clone().count() != left.len() {
                     return None;
@@ -239,9 +240,11 @@ fn push_step(pointer: &mut String, step: &str) {
 
 /// The value that a JSON pointer leads to.
 pub fn value_at<'a>(root: Json<'a>, pointer: &str) -> Option<Json<'a>> {
+    if pointer.is_empty() {
+        return Some(root);
+    }
     let mut value = root;
-    let steps = if pointer.is_empty() { None } else { Some(pointer.strip_prefix('/')?.split('/')) };
-    for step in steps.into_iter().flatten() {
+    for step in pointer.strip_prefix('/')?.split('/') {
         let step = step.replace("~1", "/").replace("~0", "~");
         value = match value.kind() {
             JsonKind::Object => value.get(&step)?,
@@ -333,29 +336,31 @@ pub fn hash_before<'t>(
     message: impl Fn(usize) -> Option<&'t str>,
 ) -> Option<String> {
     let mut hasher = Hasher::default();
-    let mut add = |kind: &str, text: &str| {
-        hasher.add(format!("{kind} {} ", text.len()).as_bytes());
-        hasher.add(text.as_bytes());
-    };
     for entry in before {
         match entry {
-            EntryBefore::Left(index) => add("left", &index.to_string()),
-            EntryBefore::Text(text) => add("entry", text),
+            EntryBefore::Left(index) => add_text(&mut hasher, "left", &index.to_string()),
+            EntryBefore::Text(text) => add_text(&mut hasher, "entry", text),
             EntryBefore::Messages([first, count]) => {
                 for index in *first..first.checked_add(*count)? {
-                    add("entry", message(index)?);
+                    add_text(&mut hasher, "entry", message(index)?);
                 }
             }
         }
     }
     for OutsideValue { pointer, left, before } in outside {
-        add("at", pointer);
+        add_text(&mut hasher, "at", pointer);
         for value in [left, before] {
             match value {
-                Some(text) => add("value", text),
-                None => add("none", ""),
+                Some(text) => add_text(&mut hasher, "value", text),
+                None => add_text(&mut hasher, "none", ""),
             }
         }
     }
     Some(hasher.end())
+}
+
+/// Adds a text with its kind and length, so that no two lists of texts are hashed alike.
+fn add_text(hasher: &mut Hasher, kind: &str, text: &str) {
+    hasher.add(format!("{kind} {} ", text.len()).as_bytes());
+    hasher.add(text.as_bytes());
 }

@@ -43,14 +43,14 @@ impl<'t> Masked<'t> {
         redactor.forget_counts();
         let transcript = view(original, &edits, arena)?;
         let mut strings = Vec::with_capacity(edits.len());
-        for (own, message) in original.messages.iter().zip(&transcript.messages) {
-            let span = own.span();
-            let mut end = (span.start, message.span().start);
-            let first = edits.partition_point(|edit| edit.range.start < span.start);
-            for edit in edits[first..].iter().take_while(|edit| edit.range.end <= span.end) {
-                let start = end.1 + (edit.range.start - end.0);
+        for (original, masked) in original.messages.iter().zip(&transcript.messages) {
+            let span = original.span();
+            // How far both texts are done.
+            let (mut original_end, mut masked_end) = (span.start, masked.span().start);
+            for edit in edits_within(&edits, &span) {
+                let start = masked_end + (edit.range.start - original_end);
                 strings.push(MaskedString { original: edit.range.clone(), masked: start..start + edit.text.len() });
-                end = (edit.range.end, start + edit.text.len());
+                (original_end, masked_end) = (edit.range.end, start + edit.text.len());
             }
         }
         strings.sort_unstable_by_key(|string| string.masked.start);
@@ -66,16 +66,20 @@ impl<'t> Masked<'t> {
     fn in_source(&self, at: usize) -> usize {
         let messages = &self.transcript.messages;
         let index = messages.partition_point(|message| message.span().start <= at).saturating_sub(1);
-        let Some((message, own)) = messages.get(index).zip(self.original.messages.get(index)) else { return at };
-        let mut anchor = (message.span().start, own.span().start);
+        let (Some(masked), Some(original)) = (messages.get(index), self.original.messages.get(index)) else {
+            return at;
+        };
+        let (masked_start, original_start) = (masked.span().start, original.span().start);
         let before = self.strings.partition_point(|string| string.masked.start < at);
-        if let Some(string) = self.strings[..before].last().filter(|string| string.masked.start >= anchor.0) {
-            if at < string.masked.end {
-                return string.original.start;
+        match self.strings[..before].last() {
+            Some(string) if string.masked.start >= masked_start => {
+                if at < string.masked.end {
+                    return string.original.start;
+                }
+                string.original.end + (at - string.masked.end)
             }
-            anchor = (string.masked.end, string.original.end);
+            _ => original_start + (at - masked_start),
         }
-        anchor.1 + (at - anchor.0)
     }
 
     /// The place in the source of a value of this conversation.
@@ -86,24 +90,36 @@ impl<'t> Masked<'t> {
     /// Edits of this conversation as edits of the source. An edit inside a masked string replaces all of the string, so
     /// that nothing of the secret stays.
     pub fn edits_in_source(&self, mut edits: Vec<Edit>) -> Vec<Edit> {
-        let (masked, original) = (&self.transcript.messages, &self.original.messages);
-        let index = |edit: &Edit| masked.partition_point(|message| message.span().end < edit.range.start);
+        let messages = &self.transcript.messages;
+        let index = |edit: &Edit| messages.partition_point(|message| message.span().end < edit.range.start);
         sort(&mut edits);
         let mut in_source = Vec::with_capacity(edits.len());
-        for of_one in edits.chunk_by(|one, next| index(one) == index(next)) {
-            let at = index(&of_one[0]);
-            let Some((message, own)) = masked.get(at).zip(original.get(at)) else { continue };
-            let first = self.masks.partition_point(|mask| mask.range.start < own.span().start);
-            let count = self.masks[first..].iter().take_while(|mask| mask.range.end <= own.span().end).count();
-            let masks = &self.masks[first..first + count];
-            let shift = message.span().start as isize - own.span().start as isize;
-            let is_mask = |edit: &Edit| {
-                let same_start = masks.binary_search_by_key(&edit.range.start, |mask| mask.range.start);
-                same_start.is_ok_and(|at| masks[at] == *edit)
-            };
-            let composed = composed(self.transcript.source, masks, of_one, shift).into_iter();
-            in_source.extend(composed.filter(|edit| !is_mask(edit)));
+        for edits_of_message in edits.chunk_by(|one, next| index(one) == index(next)) {
+            let at = index(&edits_of_message[0]);
+            let (Some(masked), Some(original)) = (messages.get(at), self.original.messages.get(at)) else { continue };
+            let masks = edits_within(&self.masks, &original.span());
+            let shift = masked.span().start as isize - original.span().start as isize;
+            for edit in composed(self.transcript.source, masks, edits_of_message, shift) {
+                if !is_among(masks, &edit) {
+                    in_source.push(edit);
+                }
+            }
         }
         in_source
+    }
+}
+
+/// The edits, of these in order, that lie within a span.
+fn edits_within<'e>(edits: &'e [Edit], span: &Range<usize>) -> &'e [Edit] {
+    let first = edits.partition_point(|edit| edit.range.start < span.start);
+    let count = edits[first..].iter().take_while(|edit| edit.range.end <= span.end).count();
+    &edits[first..first + count]
+}
+
+/// Whether an edit is one of these masks, which are in order.
+fn is_among(masks: &[Edit], edit: &Edit) -> bool {
+    match masks.binary_search_by_key(&edit.range.start, |mask| mask.range.start) {
+        Ok(at) => masks[at] == *edit,
+        Err(_) => false,
     }
 }

@@ -43,20 +43,22 @@ pub enum Placed {
 
 /// The edits that insert a summary in its place and remove what it replaces.
 pub fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec<Edit> {
+    let mut edits;
     match summary {
-        Placed::Messages(entries) => without_event(transcript, splice(transcript, plan, entries)),
+        Placed::Messages(entries) => edits = splice(transcript, plan, entries),
         Placed::Beside(text) => {
-            let place = carried::place(transcript).map(|place| place.span());
-            let beside = place.map(|range| Edit { range, text: Value::from(text.as_str()).to_string() });
-            without_event(transcript, splice(transcript, plan, &[]).into_iter().chain(beside).collect())
+            edits = splice(transcript, plan, &[]);
+            if let Some(place) = carried::place(transcript) {
+                edits.push(Edit { range: place.span(), text: Value::from(text.as_str()).to_string() });
+            }
         }
     }
-}
-
-/// Removes an event that stands for the first messages: they are gone, and others stand in their place.
-fn without_event(transcript: &Transcript<'_>, mut edits: Vec<Edit>) -> Vec<Edit> {
-    let event = transcript.state.and_then(compaction::event_place).filter(|_| !edits.is_empty());
-    edits.extend(event.map(|event| Edit { range: event.span(), text: "null".to_owned() }));
+    // An event that stands for the first messages goes: they are gone, and others stand in their place.
+    if !edits.is_empty()
+        && let Some(event) = transcript.state.and_then(compaction::event_place)
+    {
+        edits.push(Edit { range: event.span(), text: "null".to_owned() });
+    }
     sort(&mut edits);
     edits
 }
@@ -64,23 +66,33 @@ fn without_event(transcript: &Transcript<'_>, mut edits: Vec<Edit>) -> Vec<Edit>
 /// All messages after the compaction as text: pinned messages and the summary, then the kept messages, with `edits`
 /// applied.
 pub fn remaining(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> Vec<String> {
-    let message: Vec<String> = match summary {
-        Some(Placed::Messages(entries)) => entries.iter().map(|entry| Style::spaced().write(entry)).collect(),
-        _ => Vec::new(),
-    };
-    let (before, after) = plan.pinned.split_at(plan.before_summary.min(plan.pinned.len()));
-    let left = |index: &usize| plan.emptied.binary_search(index).is_err();
-    let written = |index: usize| edited(transcript, index, edits);
-    let before = before.iter().copied().filter(left).map(written);
+    let (before, behind) = plan.pinned.split_at(plan.before_summary.min(plan.pinned.len()));
+    let mut texts = Vec::new();
+    for &index in before {
+        if !is_emptied(plan, index) {
+            texts.push(edited(transcript, index, edits));
+        }
+    }
+    if let Some(Placed::Messages(entries)) = summary {
+        texts.extend(entries.iter().map(|entry| Style::spaced().write(entry)));
+    }
     let kept = plan.cutoff..transcript.messages.len();
-    let behind = after.iter().copied().chain(kept).filter(left).map(written);
-    before.chain(message).chain(behind).collect()
+    for index in behind.iter().copied().chain(kept) {
+        if !is_emptied(plan, index) {
+            texts.push(edited(transcript, index, edits));
+        }
+    }
+    texts
+}
+
+/// Whether nothing of a message is left.
+fn is_emptied(plan: &Plan, index: usize) -> bool {
+    plan.emptied.binary_search(&index).is_ok()
 }
 
 pub fn summary_place<'p, 'a>(transcript: &'p Transcript<'a>, plan: &'p Plan) -> InsertionPoint<'p, 'a> {
     InsertionPoint::in_place_of(transcript, plan.cutoff, || {
-        let entries = ListEntries::of(transcript, plan, plan.replaced());
-        entries.runs().into_iter().flatten().map(|index| entries.spans[index].start).collect()
+        ListEntries::of(transcript, plan, plan.replaced()).starts_of_removed()
     })
 }
 
@@ -114,7 +126,9 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Ve
         edits.extend(inner.splice(transcript, next, &written));
         edits.extend(outer.splice(transcript, next, &[]));
     } else {
-        edits.extend(inner.iter().flat_map(|inner| inner.splice(transcript, next, &[])));
+        if let Some(inner) = &inner {
+            edits.extend(inner.splice(transcript, next, &[]));
+        }
         edits.extend(outer.splice(transcript, next, &written));
     }
     sort(&mut edits);
@@ -123,8 +137,12 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Ve
 
 /// The edits that remove entries which were written again. A cut removes them with the rest.
 pub fn without_copies(transcript: &Transcript<'_>) -> Vec<Edit> {
-    let copies = transcript.notes.iter().filter(|note| note.retention == Retention::Copy);
-    let spans: Vec<Range<usize>> = copies.map(|note| note.json.span()).collect();
+    let mut spans = Vec::new();
+    for note in &transcript.notes {
+        if note.retention == Retention::Copy {
+            spans.push(note.json.span());
+        }
+    }
     if spans.is_empty() {
         return Vec::new();
     }
@@ -160,7 +178,9 @@ impl<'a> ListEntries<'a> {
             }
             entries.push(message.span(), gone_messages[index], false);
         }
-        notes.for_each(|(note, gone)| entries.push(note.json.span(), gone, true));
+        for (note, gone) in notes {
+            entries.push(note.json.span(), gone, true);
+        }
         entries.push_aside(usize::MAX);
         entries
     }
@@ -174,7 +194,10 @@ impl<'a> ListEntries<'a> {
 
     /// Adds what is kept aside before an offset. It goes with the entry before it.
     fn push_aside(&mut self, before: usize) {
-        while let Some((span, rest)) = self.aside.split_first().filter(|(span, _)| span.start < before) {
+        while let Some((span, rest)) = self.aside.split_first() {
+            if span.start >= before {
+                return;
+            }
             self.spans.push(span.clone());
             self.gone.push(self.gone.last().copied().unwrap_or_default());
             self.notes.push(true);
@@ -188,41 +211,52 @@ impl<'a> ListEntries<'a> {
         let list = list.span();
         let first = self.spans.partition_point(|span| span.start < list.start);
         let last = self.spans.partition_point(|span| span.start < list.end);
-        let part = |range: Range<usize>| ListEntries {
+        let mut outer = self.part(0..first);
+        outer.push(entry.span(), false, false);
+        outer.spans.extend_from_slice(&self.spans[last..]);
+        outer.gone.extend_from_slice(&self.gone[last..]);
+        outer.notes.extend_from_slice(&self.notes[last..]);
+        (Some(self.part(first..last)), outer)
+    }
+
+    /// A copy of some entries, with nothing that is kept aside.
+    fn part(&self, range: Range<usize>) -> ListEntries<'a> {
+        ListEntries {
             spans: self.spans[range.clone()].to_vec(),
             gone: self.gone[range.clone()].to_vec(),
             notes: self.notes[range].to_vec(),
             aside: &[],
-        };
-        let mut outer = part(0..first);
-        outer.push(entry.span(), false, false);
-        let behind = part(last..self.spans.len());
-        outer.spans.extend(behind.spans);
-        outer.gone.extend(behind.gone);
-        outer.notes.extend(behind.notes);
-        (Some(part(first..last)), outer)
+        }
     }
 
     /// The edits that remove what is gone, with what was written before the message at `next`.
     fn splice(&self, transcript: &Transcript<'_>, next: usize, written: &[String]) -> Vec<Edit> {
         let mut edits = Vec::new();
-        let text = (!written.is_empty()).then(|| written.join(&self.separator(transcript.source, None)));
         let runs = self.runs();
+        if written.is_empty() {
+            for run in runs {
+                edits.push(removal(&self.spans, run.start, run.end));
+            }
+            return edits;
+        }
+        let text = written.join(&self.separator(transcript.source, None));
         let next = self.place_before(transcript, next);
         let next = next + self.gone[next..].iter().take_while(|gone| **gone).count();
-        let mut summary_run = runs.iter().find(|run| run.end == next).cloned();
-        if transcript.format.summary_position_in(transcript) == SummaryPosition::First {
+        let summary_run = if transcript.format.summary_position_in(transcript) == SummaryPosition::First {
             // The agent skips what stands before the summary: what stays in the file and is not sent keeps its place behind it.
-            summary_run = runs.first().filter(|run| run.end <= next).cloned();
-        }
-        if let Some(text) = text.as_ref().filter(|_| summary_run.is_none()) {
-            edits.push(self.insertion(transcript.source, next, text));
+            runs.first().filter(|run| run.end <= next).cloned()
+        } else {
+            runs.iter().find(|run| run.end == next).cloned()
+        };
+        if summary_run.is_none() {
+            edits.push(self.insertion(transcript.source, next, &text));
         }
         for run in runs {
-            edits.push(match &text {
-                Some(text) if Some(&run) == summary_run.as_ref() => self.replacement(transcript.source, run, text),
-                _ => removal(&self.spans, run.start, run.end),
-            });
+            if Some(&run) == summary_run.as_ref() {
+                edits.push(self.replacement(transcript.source, run, &text));
+            } else {
+                edits.push(removal(&self.spans, run.start, run.end));
+            }
         }
         edits
     }
@@ -239,33 +273,54 @@ impl<'a> ListEntries<'a> {
     fn place_before(&self, transcript: &Transcript<'_>, index: usize) -> usize {
         let start = transcript.messages.get(index).map_or(usize::MAX, |message| message.span().start);
         let message = self.spans.partition_point(|span| span.start < start);
-        let notes = (0..message).rev().take_while(|&entry| self.notes[entry] && !self.gone[entry]).count();
-        let first = message - notes;
+        let mut first = message;
+        while first > 0 && self.notes[first - 1] && !self.gone[first - 1] {
+            first -= 1;
+        }
         if first > 0 && self.gone[first - 1] { first } else { message }
     }
 
-    /// The separator for two entries: the one in front of the entry at `index`, if it separates there too.
+    /// The text between an entry and the one before it.
+    fn gap_before<'s>(&self, source: &'s str, index: usize) -> Option<&'s str> {
+        let before = self.spans.get(index.checked_sub(1)?)?;
+        Some(&source[before.end..self.spans.get(index)?.start])
+    }
+
+    /// The separator for two entries: the one in front of the entry at `index`, or beside it, if it separates there too;
+    /// otherwise the first of the list.
     fn separator(&self, source: &str, index: Option<usize>) -> String {
-        let gap = |index: usize| match (self.spans.get(index.wrapping_sub(1)), self.spans.get(index)) {
-            (Some(one), Some(other)) => Some(&source[one.end..other.start]),
-            _ => None,
-        };
-        let mut gaps = (1..self.spans.len()).filter_map(gap);
-        // tcompact reads two objects on one line, but does not write them so.
-        let separates = |gap: &&str| gap.contains([',', '\n']);
-        let own = index.and_then(|index| gap(index).or_else(|| gap(index + 1)).or_else(|| gap(index.wrapping_sub(1))));
-        let neighbouring = own.filter(separates).or_else(|| gaps.find(separates));
-        neighbouring.unwrap_or_else(|| default_separator(source, self.spans.first())).to_owned()
+        if let Some(index) = index {
+            let beside = [Some(index), Some(index + 1), index.checked_sub(1)];
+            let gap = beside.into_iter().flatten().find_map(|index| self.gap_before(source, index));
+            if let Some(gap) = gap
+                && separates(gap)
+            {
+                return gap.to_owned();
+            }
+        }
+        for index in 1..self.spans.len() {
+            if let Some(gap) = self.gap_before(source, index)
+                && separates(gap)
+            {
+                return gap.to_owned();
+            }
+        }
+        default_separator(source, self.spans.first()).to_owned()
+    }
+
+    /// The separator that is missing between an entry and the one before it; empty where one stands there, and at the ends of
+    /// the list.
+    fn missing_separator(&self, source: &str, index: usize) -> String {
+        match self.gap_before(source, index) {
+            Some(gap) if !separates(gap) => self.separator(source, None),
+            _ => String::new(),
+        }
     }
 
     /// Replaces a run of entries with `text`.
     fn replacement(&self, source: &str, run: Range<usize>, text: &str) -> Edit {
-        let missing = |index: usize| {
-            let between = index > 0 && index < self.spans.len();
-            let gap = || &source[self.spans[index - 1].end..self.spans[index].start];
-            if between && !gap().contains([',', '\n']) { self.separator(source, None) } else { String::new() }
-        };
-        let (before, behind) = (missing(run.start), missing(run.end));
+        let before = self.missing_separator(source, run.start);
+        let behind = self.missing_separator(source, run.end);
         let range = self.spans[run.start].start..self.spans[run.end - 1].end;
         Edit { range, text: format!("{before}{text}{behind}") }
     }
@@ -297,6 +352,22 @@ impl<'a> ListEntries<'a> {
         }
         runs
     }
+
+    /// Where each of the removed entries starts.
+    fn starts_of_removed(&self) -> Vec<usize> {
+        let mut starts = Vec::new();
+        for (span, gone) in self.spans.iter().zip(&self.gone) {
+            if *gone {
+                starts.push(span.start);
+            }
+        }
+        starts
+    }
+}
+
+/// Whether a text between two entries separates them. tcompact reads two objects on one line, but does not write them so.
+fn separates(gap: &str) -> bool {
+    gap.contains([',', '\n'])
 }
 
 /// The separator where no two entries show one: a comma in a list, a line end elsewhere.

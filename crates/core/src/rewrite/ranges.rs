@@ -107,7 +107,9 @@ pub fn range_record(source: &str, format: &'static str, range: RangePlace, lines
         done = edit.range.end;
     }
     let mut hasher = Hasher::default();
-    rewrite::pieces(lines, edits).for_each(|piece| hasher.add(piece));
+    for piece in rewrite::pieces(lines, edits) {
+        hasher.add(piece);
+    }
     let record = WrittenRange { source, range, left_sha256: hasher.end(), format, messages: [], put_back };
     // Strings and numbers do not fail to serialize.
     serde_json::to_string(&record).expect("strings and numbers")

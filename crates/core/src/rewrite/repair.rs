@@ -70,21 +70,22 @@ pub fn repair_round<'w, 'a>(transcript: &'w Transcript<'a>, policy: Repair) -> V
         edits = repairer.remove_extra(&found);
     }
     for (repairs, step) in steps {
-        let own: Vec<&Breach> = found.iter().filter(|breach| repairs(breach.rule)).collect();
-        if edits.is_empty() && !own.is_empty() {
-            edits = step(&repairer, &own);
+        if !edits.is_empty() {
+            break;
+        }
+        let of_step: Vec<&Breach> = found.iter().filter(|breach| repairs(breach.rule)).collect();
+        if !of_step.is_empty() {
+            edits = step(&repairer, &of_step);
         }
     }
-    let mut edits = sorted(edits);
     // Of two overlapping edits, the second waits for the next round.
-    let mut end = 0;
-    edits.retain(|edit| {
-        edit.range.start >= end && {
-            end = edit.range.end;
-            true
+    let mut apart: Vec<Edit> = Vec::with_capacity(edits.len());
+    for edit in sorted(edits) {
+        if apart.last().is_none_or(|last| edit.range.start >= last.range.end) {
+            apart.push(edit);
         }
-    });
-    edits
+    }
+    apart
 }
 
 /// The edits that drop the encrypted compactions of some messages: `needless` entries as a whole, and of the others only
@@ -119,9 +120,15 @@ fn sorted(mut edits: Vec<Edit>) -> Vec<Edit> {
 /// Counts the calls without a result for which the format cannot write one.
 pub fn unrepairable_calls(transcript: &Transcript<'_>) -> usize {
     let repairer = Repairer::new(transcript, Repair::Synthesize);
-    let has_none =
-        |breach: &Breach| matches!(breach.rule, ProviderRule::Unanswered(call) if !repairer.can_answer(call));
-    breaches(transcript).iter().filter(|breach| has_none(breach)).count()
+    let mut count = 0;
+    for breach in breaches(transcript) {
+        if let ProviderRule::Unanswered(call) = breach.rule
+            && !repairer.can_answer(call)
+        {
+            count += 1;
+        }
+    }
+    count
 }
 
 struct Repairer<'w, 'a> {
@@ -136,10 +143,13 @@ struct Repairer<'w, 'a> {
 impl<'w, 'a> Repairer<'w, 'a> {
     fn new(transcript: &'w Transcript<'a>, policy: Repair) -> Self {
         let messages = &transcript.messages;
-        let first = messages.first().map(Message::span);
-        let separator = (1..messages.len()).find_map(|at| gap(transcript, at));
-        let separator = separator
-            .unwrap_or_else(|| crate::rewrite::default_separator(transcript.source, first.as_ref()).to_owned());
+        let separator = match (1..messages.len()).find_map(|at| gap(transcript, at)) {
+            Some(separator) => separator,
+            None => {
+                let first = messages.first().map(Message::span);
+                crate::rewrite::default_separator(transcript.source, first.as_ref()).to_owned()
+            }
+        };
         Repairer { transcript, policy, ascii: transcript.is_ascii(), separator }
     }
 
@@ -153,19 +163,34 @@ impl<'w, 'a> Repairer<'w, 'a> {
 fn gap(transcript: &Transcript<'_>, index: usize) -> Option<String> {
     let (one, other) = (transcript.messages.get(index.checked_sub(1)?)?, transcript.messages.get(index)?);
     let gap = &transcript.source[one.span().end..other.span().start];
-    Some(gap).filter(|gap| !gap.is_empty() && !gap.contains(['{', '['])).map(str::to_owned)
+    if gap.is_empty() || gap.contains(['{', '[']) {
+        return None;
+    }
+    Some(gap.to_owned())
 }
 
 /// The results to insert after a message with calls.
 #[derive(Default)]
 struct Insertion {
     results: Vec<String>,
-    /// The message and the span from which some of them are moved.
-    moved: BTreeSet<(usize, usize, usize)>,
+    /// Where those are that are moved.
+    moved: BTreeSet<MovedResult>,
+}
+
+/// The place of a result that is moved: the index of its message, and its span.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct MovedResult {
+    message: usize,
+    span: (usize, usize),
 }
 
 /// The spans of removed elements, by the index of their message.
 type Removals = BTreeMap<usize, BTreeSet<(usize, usize)>>;
+
+/// Marks an element of the message at an index as removed.
+fn remove(removals: &mut Removals, index: usize, element: Json<'_>) {
+    removals.entry(index).or_default().insert(bounds(element));
+}
 
 impl Repairer<'_, '_> {
     fn messages(&self) -> &[Message<'_>] {
@@ -177,23 +202,24 @@ impl Repairer<'_, '_> {
         let mut removals = Removals::new();
         let mut unanswered: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for breach in found {
-            let message = &self.messages()[breach.message];
-            let mut remove = |json: Json<'_>| _ = removals.entry(breach.message).or_default().insert(bounds(json));
+            let index = breach.message;
+            let message = &self.messages()[index];
             match breach.rule {
                 ProviderRule::Orphan(result) | ProviderRule::Again(result) => {
-                    remove(message.results[result.index].json)
+                    remove(&mut removals, index, message.results[result.index].json);
                 }
                 ProviderRule::Unanswered(call) if !self.can_answer(call) => {
-                    remove(message.calls[call.index].json);
-                    unanswered.entry(breach.message).or_default().push(call.index);
+                    remove(&mut removals, index, message.calls[call.index].json);
+                    unanswered.entry(index).or_default().push(call.index);
                 }
-                ProviderRule::Alone(_) => remove(message.json),
+                ProviderRule::Alone(_) => remove(&mut removals, index, message.json),
                 _ => {}
             }
         }
         for (index, calls) in unanswered {
-            let copies = self.transcript.format.duplicates(&self.messages()[index], &calls);
-            removals.entry(index).or_default().extend(copies.iter().map(|(_, copy)| bounds(*copy)));
+            for (_, copy) in self.transcript.format.duplicates(&self.messages()[index], &calls) {
+                remove(&mut removals, index, copy);
+            }
         }
         self.removal_edits(&removals)
     }
@@ -229,10 +255,10 @@ impl Repairer<'_, '_> {
     /// The edits that put a result into some calls of a message and into their copies.
     fn answer_in_calls(&self, index: usize, calls: &[usize]) -> Vec<Edit> {
         let message = &self.messages()[index];
-        let own = calls.iter().map(|&call| (call, message.calls[call].json));
+        let originals = calls.iter().map(|&call| (call, message.calls[call].json));
         let copies = self.transcript.format.duplicates(message, calls);
         let mut edits = Vec::new();
-        for (call, json) in own.chain(copies) {
+        for (call, json) in originals.chain(copies) {
             let call = CallOrResult { message: index, index: call };
             let Some(NewResult::InCall(CallMembers { inside, members })) = self.new_result(call) else { continue };
             // A copy has its members without a part around them.
@@ -266,10 +292,11 @@ impl Repairer<'_, '_> {
                         // One text for several calls cannot be in two places.
                         None => continue,
                     };
-                    let insertions = insertions.entry(call.message).or_default();
+                    let insertion = insertions.entry(call.message).or_default();
+                    let moved = MovedResult { message: result.message, span: (span.start, span.end) };
                     // A message may answer several calls.
-                    if insertions.moved.insert((result.message, span.start, span.end)) {
-                        insertions.results.push(self.transcript.source[span].to_owned());
+                    if insertion.moved.insert(moved) {
+                        insertion.results.push(self.transcript.source[span].to_owned());
                     }
                 }
                 ProviderRule::Unanswered(call) => match self.new_result(call) {
@@ -280,30 +307,38 @@ impl Repairer<'_, '_> {
                 _ => {}
             }
         }
-        let answered_inside = answered_inside.iter().flat_map(|(&index, calls)| self.answer_in_calls(index, calls));
-        let mut edits: Vec<Edit> = answered_inside.collect();
+        let mut edits = Vec::new();
+        for (&index, calls) in &answered_inside {
+            edits.extend(self.answer_in_calls(index, calls));
+        }
         edits.extend(self.transcript.format.session.link_results(self.transcript, &mut placeholders));
         for (calling, results) in placeholders {
             let style = self.style(calling);
-            let written = results.iter().map(|result| style.write(result));
-            insertions.entry(calling).or_default().results.extend(written);
+            let insertion = insertions.entry(calling).or_default();
+            for result in &results {
+                insertion.results.push(style.write(result));
+            }
         }
         // A message that loses a result takes none in the same round; the insertion waits for the next one.
-        let sources: BTreeSet<usize> =
-            insertions.values().flat_map(|insertions| insertions.moved.iter().map(|(message, ..)| *message)).collect();
-        let first = insertions.keys().next().copied();
-        let delayed = insertions.keys().filter(|calling| Some(**calling) != first && sources.contains(&(*calling + 1)));
-        let delayed: Vec<usize> = delayed.copied().collect();
-        if first.is_some_and(|first| sources.contains(&(first + 1))) {
-            insertions.retain(|calling, _| Some(*calling) == first);
+        // Where this concerns the first insertion, all others wait instead.
+        let mut sources: BTreeSet<usize> = BTreeSet::new();
+        for insertion in insertions.values() {
+            sources.extend(insertion.moved.iter().map(|moved| moved.message));
         }
-        insertions.retain(|calling, _| !delayed.contains(calling));
+        if let Some(first) = insertions.keys().next().copied() {
+            let is_first_only = sources.contains(&(first + 1));
+            insertions.retain(|calling, _| *calling == first || !is_first_only && !sources.contains(&(calling + 1)));
+        }
         let mut removals = Removals::new();
-        for &(message, start, end) in insertions.values().flat_map(|insertions| &insertions.moved) {
-            removals.entry(message).or_default().insert((start, end));
+        for insertion in insertions.values() {
+            for moved in &insertion.moved {
+                removals.entry(moved.message).or_default().insert(moved.span);
+            }
         }
         edits.extend(self.removal_edits(&removals));
-        edits.extend(insertions.iter().map(|(&calling, insertions)| self.insert_results(calling, &insertions.results)));
+        for (&calling, insertion) in &insertions {
+            edits.push(self.insert_results(calling, &insertion.results));
+        }
         edits
     }
 
@@ -317,23 +352,23 @@ impl Repairer<'_, '_> {
                 let end = messages[calling].span().end;
                 return Edit { range: end..end, text: format!("{separator}{}", results.join(&separator)) };
             }
-            let behind = messages[calling + 1..].iter().take_while(|message| !message.results.is_empty()).count();
-            let behind = if wanted == ResultPlacement::Behind { 0 } else { behind };
-            return self.entry(calling + 1 + behind, &results.join(&self.separator(calling)));
-        };
-        let next = messages.get(calling + 1);
-        let takes =
-            |message: &&Message<'_>| !message.results.is_empty() || alternates && Turn::of(message) == Some(Turn::User);
-        match next.filter(takes).and_then(list_of_parts) {
-            Some(list) => elements::at_front(self.transcript.source, list.span(), results),
-            None => {
-                let message = self.style(calling).write(&around);
-                let parts = Value::from(PLACEHOLDER).to_string();
-                // In an ASCII transcript it is spelled as an escape.
-                let message = message.replace("\"\\u2026\"", &parts).replace(&parts, &results.join(", "));
-                self.entry(calling + 1, &message)
+            let mut at = calling + 1;
+            if wanted != ResultPlacement::Behind {
+                at += messages[at..].iter().take_while(|message| !message.results.is_empty()).count();
             }
+            return self.entry(at, &results.join(&self.separator(calling)));
+        };
+        if let Some(next) = messages.get(calling + 1)
+            && (!next.results.is_empty() || alternates && Turn::of(next) == Some(Turn::User))
+            && let Some(list) = list_of_parts(next)
+        {
+            return elements::at_front(self.transcript.source, list.span(), results);
         }
+        let message = self.style(calling).write(&around);
+        let parts = Value::from(PLACEHOLDER).to_string();
+        // In an ASCII transcript it is spelled as an escape.
+        let message = message.replace("\"\\u2026\"", &parts).replace(&parts, &results.join(", "));
+        self.entry(calling + 1, &message)
     }
 
     /// Inserts an entry before the message at `index`, or after the last one.
@@ -356,33 +391,45 @@ impl Repairer<'_, '_> {
 
     /// Moves results to the front of their messages.
     fn results_first(&self, late: &[&Breach]) -> Vec<Edit> {
-        late.iter().flat_map(|breach| self.results_before_all(&self.messages()[breach.message])).collect()
+        let mut edits = Vec::new();
+        for breach in late {
+            edits.extend(self.results_before_all(&self.messages()[breach.message]));
+        }
+        edits
     }
 
     fn results_before_all(&self, message: &Message<'_>) -> Vec<Edit> {
         let (Some(list), Content::Parts(parts)) = (list_of_parts(message), &message.content) else { return Vec::new() };
         let first = parts.iter().position(|part| !is_result(&part.kind)).unwrap_or(0);
-        let late: Vec<Json<'_>> =
-            parts[first..].iter().filter(|part| is_result(&part.kind)).map(|part| part.json).collect();
-        let texts: Vec<String> = late.iter().map(|json| json.raw().to_owned()).collect();
-        let spans: Vec<Range<usize>> = late.iter().map(|json| json.span()).collect();
-        let source = self.transcript.source;
-        [vec![elements::at_front(source, list.span(), &texts)], elements::removal_edits(source, &spans)].concat()
+        let (mut texts, mut spans) = (Vec::new(), Vec::new());
+        for part in &parts[first..] {
+            if is_result(&part.kind) {
+                texts.push(part.json.raw().to_owned());
+                spans.push(part.json.span());
+            }
+        }
+        let mut edits = vec![elements::at_front(self.transcript.source, list.span(), &texts)];
+        edits.extend(elements::removal_edits(self.transcript.source, &spans));
+        edits
     }
 
     /// Adds the missing turn between two turns of the same speaker.
     fn fix_turns(&self, turns: &[&Breach]) -> Vec<Edit> {
-        let edit = |turn: &&Breach| self.joined(turn.message).unwrap_or_else(|| self.between(turn.message));
-        turns.iter().map(edit).collect()
+        let mut edits = Vec::with_capacity(turns.len());
+        for turn in turns {
+            edits.push(self.joined(turn.message).unwrap_or_else(|| self.between(turn.message)));
+        }
+        edits
     }
 
     /// Merges a message into the one before it, if both have the same speaker and a list of parts.
     fn joined(&self, index: usize) -> Option<Edit> {
         let (one, other) = (self.messages().get(index.checked_sub(1)?)?, &self.messages()[index]);
-        let keys = |message: &Message<'_>| {
-            message.json.entries().map(|(key, _)| key.decode().into_owned()).collect::<Vec<String>>()
-        };
-        if one.role != other.role || keys(one) != keys(other) || keys(one).len() != 2 {
+        if one.role != other.role {
+            return None;
+        }
+        let keys = keys_of(one);
+        if keys.len() != 2 || keys != keys_of(other) {
             return None;
         }
         let (last, first) = (list_of_parts(one)?.items().last()?, list_of_parts(other)?.items().next()?);
@@ -404,6 +451,11 @@ impl Repairer<'_, '_> {
     }
 }
 
+/// The keys of the members of a message.
+fn keys_of(message: &Message<'_>) -> Vec<String> {
+    message.json.entries().map(|(key, _)| key.decode().into_owned()).collect()
+}
+
 fn is_result(kind: &PartKind<'_>) -> bool {
     matches!(kind, PartKind::Result(_))
 }
@@ -411,7 +463,7 @@ fn is_result(kind: &PartKind<'_>) -> bool {
 /// The array with the parts of a message.
 fn list_of_parts<'a>(message: &Message<'a>) -> Option<Json<'a>> {
     let list = message.field("content").or_else(|| message.json.get("parts"))?;
-    (list.kind() == JsonKind::Array).then_some(list)
+    if list.kind() == JsonKind::Array { Some(list) } else { None }
 }
 
 /// The span of an element as a set of them has it.
@@ -421,17 +473,28 @@ pub(super) fn bounds(json: Json<'_>) -> (usize, usize) {
 
 /// Whether a message without these elements has no content left.
 pub(super) fn is_all(message: &Message<'_>, removals: &BTreeSet<(usize, usize)>) -> bool {
-    let is_removed = |json: &Json<'_>| removals.contains(&bounds(*json));
-    let calls = message.calls.iter().all(|call| is_removed(&call.json));
-    let answers = message.results.iter().all(|answer| is_removed(&answer.json));
+    let has_results = message.results.iter().any(|result| !removals.contains(&bounds(result.json)));
     if message.role == Role::Tool && !message.results.is_empty() {
-        return answers;
+        return !has_results;
     }
-    let has_content = match &message.content {
-        Content::Text(text) => !text.decode().trim().is_empty(),
-        Content::Parts(parts) => parts.iter().any(|part| !is_removed(&part.json) && has_content_of_its_own(part)),
-    };
-    is_removed(&message.json) || calls && answers && !has_content
+    if removals.contains(&bounds(message.json)) {
+        return true;
+    }
+    let has_calls = message.calls.iter().any(|call| !removals.contains(&bounds(call.json)));
+    if has_calls || has_results {
+        return false;
+    }
+    match &message.content {
+        Content::Text(text) => text.decode().trim().is_empty(),
+        Content::Parts(parts) => {
+            for part in parts {
+                if !removals.contains(&bounds(part.json)) && has_content_of_its_own(part) {
+                    return false;
+                }
+            }
+            true
+        }
+    }
 }
 
 /// Whether a part alone can be the content of a message.

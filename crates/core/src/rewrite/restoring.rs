@@ -98,22 +98,27 @@ impl fmt::Display for RestoreError {
 /// The records do not fit, do not yield the original, or yield several originals.
 pub fn edits_to_original(text: &[u8], line: Option<usize>, records: Vec<Record>) -> Result<Vec<PutBack>, RestoreError> {
     let records = of_one_original(records, line)?;
-    let Some(hash) = records.first().map(|record| record.original_sha256.clone()) else {
-        return Err(RestoreError::DoesNotFit);
-    };
-    let mut edits: Vec<Vec<PutBack>> =
-        records.iter().map(Record::edits).collect::<Option<_>>().ok_or(RestoreError::DoesNotFit)?;
-    edits.sort_by_key(|own| own.first().map(|edit| edit.range.start));
-    edits.dedup();
-    let mut edits: Vec<PutBack> = edits.into_iter().flatten().collect();
+    let Some(first) = records.first() else { return Err(RestoreError::DoesNotFit) };
+    let mut edits_of_records: Vec<Vec<PutBack>> = Vec::with_capacity(records.len());
+    for record in &records {
+        edits_of_records.push(record.edits().ok_or(RestoreError::DoesNotFit)?);
+    }
+    edits_of_records.sort_by_key(|edits| edits.first().map(|edit| edit.range.start));
+    edits_of_records.dedup();
+    let mut edits: Vec<PutBack> = edits_of_records.into_iter().flatten().collect();
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
-    let in_order = edits.windows(2).all(|two| two[0].range.end <= two[1].range.start);
-    if !in_order || edits.iter().any(|edit| text.get(edit.range.clone()).is_none()) {
-        return Err(RestoreError::DoesNotFit);
+    let mut done = 0;
+    for edit in &edits {
+        if edit.range.start < done || text.get(edit.range.clone()).is_none() {
+            return Err(RestoreError::DoesNotFit);
+        }
+        done = edit.range.end;
     }
     let mut hasher = Hasher::default();
-    rewrite::pieces(text, &edits).for_each(|piece| hasher.add(piece));
-    if hasher.end() == hash { Ok(edits) } else { Err(RestoreError::NotTheOriginal) }
+    for piece in rewrite::pieces(text, &edits) {
+        hasher.add(piece);
+    }
+    if hasher.end() == first.original_sha256 { Ok(edits) } else { Err(RestoreError::NotTheOriginal) }
 }
 
 /// The records of one original; of several, those that name this line.
@@ -121,35 +126,46 @@ pub fn edits_to_original(text: &[u8], line: Option<usize>, records: Vec<Record>)
 /// # Errors
 /// They are still of different originals.
 pub fn of_one_original(mut records: Vec<Record>, line: Option<usize>) -> Result<Vec<Record>, RestoreError> {
-    let is_one = |records: &[Record]| records.windows(2).all(|two| two[0].original_sha256 == two[1].original_sha256);
     let names: Vec<String> = records.iter().map(Record::name).collect();
-    if !is_one(&records)
+    if !have_one_original(&records)
         && let Some(last) = last_at_the_end(&records)
     {
         let original = last.original_sha256.clone();
         records.retain(|record| record.original_sha256 == original);
     }
-    if !is_one(&records) {
+    if !have_one_original(&records) {
         records.retain(|record| record.line == line && line.is_some());
     }
-    if !records.is_empty() && is_one(&records) {
+    if !records.is_empty() && have_one_original(&records) {
         return Ok(records);
     }
     Err(RestoreError::ambiguous(names))
+}
+
+fn have_one_original(records: &[Record]) -> bool {
+    records.windows(2).all(|two| two[0].original_sha256 == two[1].original_sha256)
 }
 
 /// Of the records of several runs on one file, that of the last run, if it only removed entries behind those that it left: what
 /// it puts back begins with what the others left, so that these follow.
 pub fn last_at_the_end(records: &[Record]) -> Option<&Record> {
     let last = records.iter().max_by(|one, other| one.summarized_at.cmp(&other.summarized_at))?;
-    let same_time = records.iter().filter(|record| record.summarized_at == last.summarized_at);
-    let is_last = same_time.clone().all(|record| record.original_sha256 == last.original_sha256);
-    let is_of_file = records.iter().all(|record| record.file() == last.file());
+    for record in records {
+        let is_of_last_run = record.summarized_at == last.summarized_at;
+        if is_of_last_run && record.original_sha256 != last.original_sha256 || record.file() != last.file() {
+            return None;
+        }
+    }
     let changed = last.changed.as_ref()?;
-    let stays = changed.before.iter().take(changed.left.len()).enumerate();
-    let mut stays = stays.map(|(index, before)| *before == EntryBefore::Left(index));
-    let is_at_end = changed.before.len() > changed.left.len() && stays.all(|stays| stays);
-    (is_last && is_of_file && is_at_end).then_some(last)
+    if changed.before.len() <= changed.left.len() {
+        return None;
+    }
+    for (index, before) in changed.before.iter().take(changed.left.len()).enumerate() {
+        if *before != EntryBefore::Left(index) {
+            return None;
+        }
+    }
+    Some(last)
 }
 
 impl RestoreError {
@@ -203,7 +219,10 @@ pub fn path_components(path: &str) -> Vec<Component<'_>> {
 pub fn file_of_source(source: &str, line: Option<usize>) -> &str {
     let Some((file, end)) = source.rsplit_once(':') else { return source };
     let number = end.split_once('#').map_or(end, |(number, _)| number);
-    if number.parse().ok().is_some_and(|number| line == Some(number)) { file } else { source }
+    match number.parse() {
+        Ok(number) if line == Some(number) => file,
+        _ => source,
+    }
 }
 
 impl Record {
@@ -247,36 +266,62 @@ impl Record {
 
     /// The edits that restore the original; `None` if tcompact cannot have written the record.
     fn edits(&self) -> Option<Vec<PutBack>> {
-        // Each message at most once and in order, so a short record cannot grow without bounds.
-        let (mut next, mut next_entry) = (0, 0);
-        let mut edit = |put_back: &Replacement| {
+        let mut reader = PieceReader { record: self, next_message: 0, next_entry: 0 };
+        let mut edits = Vec::with_capacity(self.put_back.len());
+        for replacement in &self.put_back {
             let mut bytes = Vec::new();
-            for piece in &put_back.pieces {
-                match piece {
-                    RestoredPiece::Text(piece) => bytes.extend(piece.as_bytes()),
-                    RestoredPiece::Bytes(piece) => bytes.extend(piece),
-                    RestoredPiece::Message(index) if *index >= next => {
-                        bytes.extend(self.messages.get(*index)?.as_bytes());
-                        next = *index + 1;
-                    }
-                    RestoredPiece::Messages(MessageRun { first, count, between }) if *first >= next => {
-                        next = first.checked_add(*count)?;
-                        let messages = self.messages.get(*first..next)?;
-                        bytes.extend(messages.join(between).as_bytes());
-                    }
-                    RestoredPiece::Entries(EntryRun { entry, count, between }) if *entry >= next_entry => {
-                        next_entry = entry.checked_add(*count)?;
-                        for (at, before) in self.changed.as_ref()?.before.get(*entry..next_entry)?.iter().enumerate() {
-                            let EntryBefore::Text(text) = before else { return None };
-                            bytes.extend(if at > 0 { between.as_bytes() } else { &[] });
-                            bytes.extend(text.as_bytes());
-                        }
-                    }
-                    RestoredPiece::Message(_) | RestoredPiece::Messages(_) | RestoredPiece::Entries(_) => return None,
-                }
+            for piece in &replacement.pieces {
+                reader.add(piece, &mut bytes)?;
             }
-            Some(PutBack { range: put_back.offset..put_back.offset.checked_add(put_back.bytes)?, bytes })
-        };
-        self.put_back.iter().map(&mut edit).collect()
+            let end = replacement.offset.checked_add(replacement.bytes)?;
+            edits.push(PutBack { range: replacement.offset..end, bytes });
+        }
+        Some(edits)
+    }
+}
+
+/// Reads the pieces of a record: each message and each entry at most once and in order, so that a short record cannot grow
+/// without bounds.
+struct PieceReader<'r> {
+    record: &'r Record,
+    next_message: usize,
+    next_entry: usize,
+}
+
+impl PieceReader<'_> {
+    /// Adds the bytes of a piece; `None` if the record does not hold it.
+    fn add(&mut self, piece: &RestoredPiece, bytes: &mut Vec<u8>) -> Option<()> {
+        match piece {
+            RestoredPiece::Text(text) => bytes.extend(text.as_bytes()),
+            RestoredPiece::Bytes(other) => bytes.extend(other),
+            RestoredPiece::Message(index) if *index >= self.next_message => {
+                bytes.extend(self.record.messages.get(*index)?.as_bytes());
+                self.next_message = *index + 1;
+            }
+            RestoredPiece::Messages(run) if run.first >= self.next_message => self.add_messages(run, bytes)?,
+            RestoredPiece::Entries(run) if run.entry >= self.next_entry => self.add_entries(run, bytes)?,
+            RestoredPiece::Message(_) | RestoredPiece::Messages(_) | RestoredPiece::Entries(_) => return None,
+        }
+        Some(())
+    }
+
+    fn add_messages(&mut self, run: &MessageRun, bytes: &mut Vec<u8>) -> Option<()> {
+        self.next_message = run.first.checked_add(run.count)?;
+        let messages = self.record.messages.get(run.first..self.next_message)?;
+        bytes.extend(messages.join(&run.between).as_bytes());
+        Some(())
+    }
+
+    fn add_entries(&mut self, run: &EntryRun, bytes: &mut Vec<u8>) -> Option<()> {
+        self.next_entry = run.entry.checked_add(run.count)?;
+        let changed = self.record.changed.as_ref()?;
+        for (at, before) in changed.before.get(run.entry..self.next_entry)?.iter().enumerate() {
+            let EntryBefore::Text(text) = before else { return None };
+            if at > 0 {
+                bytes.extend(run.between.as_bytes());
+            }
+            bytes.extend(text.as_bytes());
+        }
+        Some(())
     }
 }

@@ -49,11 +49,15 @@ pub struct UnknownId {
 /// Whether a text may have updates: a look at its bytes, so that few texts are parsed for it.
 pub fn may_have_updates(text: &str) -> bool {
     // One search for what both names have.
-    memchr::memmem::find_iter(text.as_bytes(), "emove").any(|at| {
+    for at in memchr::memmem::find_iter(text.as_bytes(), "emove") {
         let (before, on) = (&text.as_bytes()[..at], &text.as_bytes()[at..]);
-        before.ends_with(b"\"r") && on.starts_with(b"emove\"")
+        if before.ends_with(b"\"r") && on.starts_with(b"emove\"")
             || before.ends_with(b"R") && on.starts_with(b"emoveMessage")
-    })
+        {
+            return true;
+        }
+    }
+    false
 }
 
 /// The updates in each list of a text that has any.
@@ -118,32 +122,58 @@ fn of_list(source: &str, conversation: usize, list: &List<'_>) -> Result<StateUp
     let mut edits = elements::removal_edits(source, &spans);
     // Lines of which none is left do not leave the end of the last one.
     if let [all] = edits.as_mut_slice()
-        && [&source[..all.range.start], &source[all.range.end..]].iter().all(|rest| rest.trim_ascii().is_empty())
+        && source[..all.range.start].trim_ascii().is_empty()
+        && source[all.range.end..].trim_ascii().is_empty()
     {
         all.range.end = source.len();
     }
     taken.retain(|place, _| !removed.contains(place));
-    edits.extend(
-        taken.iter().map(|(&place, &by)| Edit { range: values[place].span(), text: values[by].raw().to_owned() }),
-    );
+    for (&place, &by) in &taken {
+        edits.push(Edit { range: values[place].span(), text: values[by].raw().to_owned() });
+    }
     sort(&mut edits);
-    let first = values.first().map_or(0, |first| first.span().start);
-    let start = list.envelope.map_or_else(|| source[..first].rfind('[').unwrap_or(first), |around| around.span().start);
+    let entry = values.first().map_or(0, |first| first.span().start);
+    let start = match list.envelope {
+        Some(envelope) => envelope.span().start,
+        None => source[..entry].rfind('[').unwrap_or(entry),
+    };
     let (removed, replaced) = (removed.len(), taken.len());
-    Ok(StateUpdates { conversation, line: list.line, nth_of_line: 1, removed, replaced, edits, start, entry: first })
+    Ok(StateUpdates { conversation, line: list.line, nth_of_line: 1, removed, replaced, edits, start, entry })
 }
 
 /// The id that a `RemoveMessage` names, in any encoding of `LangChain` or as a role; `None` for other values.
 fn removed_id(value: Json<'_>) -> Option<String> {
-    let is = |key: &str, name: &str| value.get_text(key).is_some_and(|text| text.is(name));
-    let is_class = || value.get("id")?.items().last()?.text().filter(|class| class.is("RemoveMessage"));
-    let is_removal = is("type", "remove") || is("role", "remove") || is("type", "constructor") && is_class().is_some();
-    id_of(value).filter(|_| value.kind() == JsonKind::Object && is_removal)
+    if value.kind() == JsonKind::Object && is_removal(value) { id_of(value) } else { None }
 }
 
+/// Whether an object is a `RemoveMessage`.
+fn is_removal(object: Json<'_>) -> bool {
+    let kind = object.get_text("type");
+    if kind.is_some_and(|kind| kind.is("remove")) || object.get_text("role").is_some_and(|role| role.is("remove")) {
+        return true;
+    }
+    kind.is_some_and(|kind| kind.is("constructor")) && is_of_class(object, "RemoveMessage")
+}
+
+/// Whether an object has a class. The serializer of `LangChain` writes it as the last element of a list named `id`.
+fn is_of_class(object: Json<'_>, name: &str) -> bool {
+    let Some(path) = object.get("id") else { return false };
+    let Some(class) = path.items().last() else { return false };
+    class.text().is_some_and(|class| class.is(name))
+}
+
+/// The id of a message, which stands inside `data` or `kwargs` where it has one of these.
 fn id_of(value: Json<'_>) -> Option<String> {
     let members = Object::of(value);
-    let inside = ["data", "kwargs"].iter().find_map(|key| members.get(key).filter(|at| at.kind() == JsonKind::Object));
-    let id = inside.map_or_else(|| members.get("id"), |fields| fields.get("id"))?;
-    id.text().filter(|id| !id.is_empty()).map(|id| id.decode().into_owned())
+    let mut id = members.get("id");
+    for key in ["data", "kwargs"] {
+        if let Some(fields) = members.get(key)
+            && fields.kind() == JsonKind::Object
+        {
+            id = fields.get("id");
+            break;
+        }
+    }
+    let id = id?.text()?;
+    if id.is_empty() { None } else { Some(id.decode().into_owned()) }
 }

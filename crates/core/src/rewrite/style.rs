@@ -131,7 +131,10 @@ impl StyledFormatter<'_> {
         let Some(lines) = &self.style.lines else { return Ok(()) };
         out.write_all(lines.newline.as_bytes())?;
         out.write_all(lines.outer.as_bytes())?;
-        (0..self.depth).try_for_each(|_| out.write_all(lines.step.as_bytes()))
+        for _ in 0..self.depth {
+            out.write_all(lines.step.as_bytes())?;
+        }
+        Ok(())
     }
 }
 

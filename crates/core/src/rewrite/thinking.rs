@@ -50,9 +50,9 @@ pub struct Removal {
 /// or is `edited`, and those with masks in their signed thinking.
 pub fn behind_change(transcript: &Transcript<'_>, edited: Option<usize>) -> impl Iterator<Item = usize> {
     let masked = transcript.messages.iter().position(|message| message.mask != MaskMark::Nothing);
-    let first = [edited, masked].into_iter().flatten().min().unwrap_or(transcript.messages.len());
-    let all = first..transcript.messages.len();
-    all.filter(move |index| *index > first || has_broken_thinking(transcript, *index))
+    let count = transcript.messages.len();
+    let first = edited.unwrap_or(count).min(masked.unwrap_or(count));
+    (first..count).filter(move |index| *index > first || has_broken_thinking(transcript, *index))
 }
 
 /// Whether a mask has broken the signature of a message's thinking.
@@ -70,22 +70,29 @@ pub fn removal(
 ) -> Removal {
     let mut removal = Removal::default();
     let indices = indices.filter(|index| policy != Thinking::Keep || has_broken_thinking(transcript, *index));
-    for (index, all, author) in messages_with_thinking(transcript, indices) {
-        let model = reader.or(author.as_deref());
+    for MessageWithThinking { index, thoughts, author } in messages_with_thinking(transcript, indices) {
+        let author = author.as_deref();
+        let model = reader.or(author);
         let removed = if has_broken_thinking(transcript, index) {
-            all.iter().collect()
-        } else if is_required(transcript, index, &all, author.as_deref()) {
+            thoughts.iter().collect()
+        } else if is_required(transcript, index, &thoughts, author) {
             Vec::new()
         } else {
-            thoughts_to_remove(&all, policy, model, author.as_deref())
+            thoughts_to_remove(&thoughts, policy, model, author)
         };
         if removed.is_empty() {
-            let is_signed = all.iter().any(|thought| thought.mark == ThoughtMark::Signed);
-            removal.unknown += usize::from(model.is_none() && is_signed);
+            if model.is_none() && has_signature(&thoughts) {
+                removal.unknown += 1;
+            }
             continue;
         }
-        removal.model = removal.model.or_else(|| model.filter(|model| binds_thinking(model)).map(str::to_owned));
-        removal.remove(transcript, index, &all, &removed);
+        if removal.model.is_none()
+            && let Some(model) = model
+            && binds_thinking(model)
+        {
+            removal.model = Some(model.to_owned());
+        }
+        removal.remove(transcript, index, &thoughts, &removed);
     }
     crate::rewrite::sort(&mut removal.edits);
     removal
@@ -94,26 +101,36 @@ pub fn removal(
 /// Removes all thinking from the messages at `indices`, except thinking that its maker requires back.
 pub fn removal_of_all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) -> Removal {
     let mut removal = Removal::default();
-    for (index, all, author) in messages_with_thinking(transcript, indices) {
-        if !is_required(transcript, index, &all, author.as_deref()) {
-            removal.remove(transcript, index, &all, &all.iter().collect::<Vec<_>>());
+    for MessageWithThinking { index, thoughts, author } in messages_with_thinking(transcript, indices) {
+        if !is_required(transcript, index, &thoughts, author.as_deref()) {
+            removal.remove(transcript, index, &thoughts, &thoughts.iter().collect::<Vec<_>>());
         }
     }
     crate::rewrite::sort(&mut removal.edits);
     removal
 }
 
-/// The messages with thinking among those at `indices`: the index, the thoughts, and the model that wrote it.
+struct MessageWithThinking<'a> {
+    index: usize,
+    thoughts: Vec<Thought<'a>>,
+    /// The model that wrote it, if that is known.
+    author: Option<String>,
+}
+
+/// The messages with thinking among those at `indices`.
 fn messages_with_thinking<'a>(
     transcript: &Transcript<'a>,
     indices: impl Iterator<Item = usize>,
-) -> impl Iterator<Item = (usize, Vec<Thought<'a>>, Option<String>)> {
+) -> impl Iterator<Item = MessageWithThinking<'a>> {
     let transcript_model: OnceCell<Option<String>> = OnceCell::new();
     indices.filter_map(move |index| {
         let message = &transcript.messages[index];
-        let thoughts = Some(thoughts(message)).filter(|thoughts| !thoughts.is_empty())?;
+        let thoughts = thoughts(message);
+        if thoughts.is_empty() {
+            return None;
+        }
         let author = own_model(message).or_else(|| transcript_model.get_or_init(|| model_of(transcript)).clone());
-        Some((index, thoughts, author))
+        Some(MessageWithThinking { index, thoughts, author })
     })
 }
 
@@ -209,9 +226,8 @@ pub fn compacted(transcript: &Transcript<'_>) -> Option<usize> {
 /// signed for that summary.
 pub fn was_written_behind_summary(transcript: &Transcript<'_>, index: usize) -> bool {
     let before = &transcript.messages[..index];
-    let summary = before.iter().rfind(|message| message.is_ours());
-    let age = summary.and_then(|summary| transcript.format.session.age(transcript.messages[index].json, summary));
-    age == Some(Age::Newer)
+    let Some(summary) = before.iter().rfind(|message| message.is_ours()) else { return false };
+    transcript.format.session.age(transcript.messages[index].json, summary) == Some(Age::Newer)
 }
 
 /// Whether a message shows a compaction by tcompact: a summary, or a call with a cut argument. Summaries of agents do not
@@ -242,8 +258,11 @@ fn thoughts_to_remove<'t, 'a>(
 
 /// Whether Claude wrote a message with these thoughts.
 fn is_by_claude(all: &[Thought<'_>], author: Option<&str>) -> bool {
-    author.is_some_and(|author| author.to_ascii_lowercase().contains("claude"))
-        || all.iter().any(|thought| thought.mark == ThoughtMark::Signed)
+    author.is_some_and(|author| author.to_ascii_lowercase().contains("claude")) || has_signature(all)
+}
+
+fn has_signature(thoughts: &[Thought<'_>]) -> bool {
+    thoughts.iter().any(|thought| thought.mark == ThoughtMark::Signed)
 }
 
 /// Whether the maker of a message's thoughts rejects what follows without them. OpenAI does so for items with ids, and
@@ -255,30 +274,42 @@ fn is_required(transcript: &Transcript<'_>, index: usize, all: &[Thought<'_>], a
 
 /// Whether a model of OpenAI or Google wrote a message. They reject calls without the reasoning before them.
 fn is_of_others(message: &Message<'_>, author: Option<&str>) -> bool {
-    let provider = || message.rare_fields().provider.map(|provider| provider.decode().into_owned());
-    let Some(name) = author.map(str::to_owned).or_else(provider) else { return false };
-    let name = name.to_ascii_lowercase();
-    let last = name.rsplit(['/', ':']).next().unwrap_or_default();
-    let is_numbered = || last.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    !name.contains("claude")
-        && (["gemini", "google", "gpt", "openai", "codex"].iter().any(|other| name.contains(other)) || is_numbered())
+    let name = match (author, message.rare_fields().provider) {
+        (Some(author), _) => author.to_ascii_lowercase(),
+        (None, Some(provider)) => provider.decode().to_ascii_lowercase(),
+        (None, None) => return false,
+    };
+    if name.contains("claude") {
+        return false;
+    }
+    if ["gemini", "google", "gpt", "openai", "codex"].iter().any(|other| name.contains(other)) {
+        return true;
+    }
+    // A model such as o3.
+    let model = name.rsplit(['/', ':']).next().unwrap_or_default();
+    let Some(version) = model.strip_prefix('o') else { return false };
+    version.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The edits that remove these thoughts from a message that is not emptied.
 fn edits_without(source: &str, all: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut spans: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for thought in all.iter().filter(|thought| gone.contains(&bounds(thought.json))) {
-        let emptied = thought.list.filter(|list| list.items().all(|item| gone.contains(&bounds(item))));
-        match (emptied, thought.emptied) {
-            (None, _) => _ = spans.insert(bounds(thought.json)),
-            (Some(list), None) => _ = spans.insert(bounds(list)),
-            (Some(list), Some(text)) => {
-                let edit = Edit { range: list.span(), text: text.to_owned() };
-                if edits.last() != Some(&edit) {
-                    edits.push(edit);
+    for thought in all {
+        if !gone.contains(&bounds(thought.json)) {
+            continue;
+        }
+        match thought.list {
+            Some(list) if list.items().all(|item| gone.contains(&bounds(item))) => match thought.emptied {
+                Some(text) => {
+                    let edit = Edit { range: list.span(), text: text.to_owned() };
+                    if edits.last() != Some(&edit) {
+                        edits.push(edit);
+                    }
                 }
-            }
+                None => _ = spans.insert(bounds(list)),
+            },
+            _ => _ = spans.insert(bounds(thought.json)),
         }
     }
     let spans: Vec<Range<usize>> = spans.into_iter().map(|(start, end)| start..end).collect();

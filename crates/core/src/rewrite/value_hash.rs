@@ -106,12 +106,15 @@ impl ListHash {
 /// The hash of each beginning of a list, with the index of its last entry. A system message in front may differ, so each
 /// beginning without the first entry counts, too. `hashes` are those of the entries.
 pub fn hashes_of_beginnings(hashes: &[String]) -> impl Iterator<Item = (usize, String)> {
-    [0, 1].into_iter().flat_map(|skipped| {
-        let mut hash = ListHash::default();
-        hashes.iter().enumerate().skip(skipped).map(move |(index, entry)| {
-            hash.add(entry);
-            (index, hash.clone().end())
-        })
+    hashes_from(hashes, 0).chain(hashes_from(hashes, 1))
+}
+
+/// The hash of each list that begins with the entry at `first`, with the index of its last entry.
+fn hashes_from(hashes: &[String], first: usize) -> impl Iterator<Item = (usize, String)> {
+    let mut hash = ListHash::default();
+    hashes.iter().enumerate().skip(first).map(move |(index, entry)| {
+        hash.add(entry);
+        (index, hash.clone().end())
     })
 }
 

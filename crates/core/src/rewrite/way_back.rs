@@ -111,77 +111,162 @@ pub fn without_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The way back for each of the `changes` of `source`, which are all that is changed in it. Hashes are of lines if
-/// every conversation is on one line, before and after.
-pub fn restore_infos(source: &[u8], changes: &[ConversationChange]) -> Vec<RestoreInfo> {
-    let lines: Option<Vec<_>> = changes.iter().map(|change| line_of(source, change)).collect();
-    let texts = lines.unwrap_or_else(|| vec![(None, 0..source.len()); changes.len()]);
-    let owned = changes.iter().enumerate();
-    let owned = owned.flat_map(|(owner, change)| change.edits.iter().map(move |edit| (owner, edit)));
-    let mut edits: Vec<(usize, &Edit)> = owned.collect();
-    edits.sort_by_key(|(_, edit)| (edit.range.start, edit.range.end));
-    // For each edit, the bytes inserted and removed before it.
-    let mut sums = vec![(0, 0)];
-    for (_, edit) in &edits {
-        let (put, taken) = sums[sums.len() - 1];
-        sums.push((put + edit.text.len(), taken + edit.range.len()));
+/// The text that a way back leads to: a line, or the whole source.
+struct ChangedText {
+    /// The number of the line, if it is one.
+    line: Option<usize>,
+    /// The span in the source.
+    span: Range<usize>,
+}
+
+/// The edits of all changes of a source, in order.
+struct OrderedEdits<'c> {
+    edits: Vec<&'c Edit>,
+    /// For each edit, the index of the change that makes it.
+    owners: Vec<usize>,
+    /// For each edit, the bytes that the edits in front of it insert.
+    inserted: Vec<usize>,
+    /// For each edit, the bytes that the edits in front of it remove.
+    removed: Vec<usize>,
+}
+
+impl<'c> OrderedEdits<'c> {
+    fn of(changes: &'c [ConversationChange]) -> Self {
+        let mut owned: Vec<(usize, &Edit)> = Vec::new();
+        for (owner, change) in changes.iter().enumerate() {
+            for edit in &change.edits {
+                owned.push((owner, edit));
+            }
+        }
+        owned.sort_by_key(|(_, edit)| (edit.range.start, edit.range.end));
+        let mut ordered =
+            OrderedEdits { edits: Vec::new(), owners: Vec::new(), inserted: Vec::new(), removed: Vec::new() };
+        let (mut inserted, mut removed) = (0, 0);
+        for (owner, edit) in owned {
+            ordered.edits.push(edit);
+            ordered.owners.push(owner);
+            ordered.inserted.push(inserted);
+            ordered.removed.push(removed);
+            inserted += edit.text.len();
+            removed += edit.range.len();
+        }
+        ordered
     }
-    let in_result = |place: usize, edits_before: usize| place + sums[edits_before].0 - sums[edits_before].1;
-    let edits_of = |text: &Range<usize>| {
-        let before = edits.partition_point(|(_, edit)| edit.range.start < text.start);
-        before..edits.partition_point(|(_, edit)| edit.range.start <= text.end)
-    };
-    // The result can be as large as the source, so it is hashed piece by piece.
-    let hash_of_result = |text: &Range<usize>| {
-        let (mut hasher, mut at) = (Hasher::default(), text.start);
-        for (_, edit) in &edits[edits_of(text)] {
+
+    /// The indices of the edits in a span of the source.
+    fn indices_in(&self, span: &Range<usize>) -> Range<usize> {
+        let first = self.edits.partition_point(|edit| edit.range.start < span.start);
+        first..self.edits.partition_point(|edit| edit.range.start <= span.end)
+    }
+
+    /// Where a place in the source is in the result, if only the edits in front of the one at `index` move it.
+    fn in_result(&self, place: usize, index: usize) -> usize {
+        place + self.inserted[index] - self.removed[index]
+    }
+
+    /// The hash of what a span of the source becomes. It can be as large as the source, so it is hashed piece by piece.
+    fn hash_of_result(&self, source: &[u8], span: &Range<usize>) -> String {
+        let (mut hasher, mut at) = (Hasher::default(), span.start);
+        for edit in &self.edits[self.indices_in(span)] {
             hasher.add(&source[at..edit.range.start]);
             hasher.add(edit.text.as_bytes());
             at = edit.range.end;
         }
-        hasher.add(&source[at..text.end]);
+        hasher.add(&source[at..span.end]);
         hasher.end()
-    };
-    let mut hashes: BTreeMap<usize, (String, String)> = BTreeMap::new();
-    let mut ways = Vec::new();
-    for (line, text) in &texts {
-        let hash = || (sha256(&source[text.clone()]), hash_of_result(text));
-        let (original_sha256, result_sha256) = hashes.entry(text.start).or_insert_with(hash).clone();
-        ways.push(RestoreInfo { line: *line, original_sha256, result_sha256, put_back: Vec::new(), changed: None });
     }
-    let mut of_texts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (owner, (_, text)) in texts.iter().enumerate() {
-        of_texts.entry(text.start).or_default().push(owner);
-    }
-    for owners in of_texts.into_values() {
-        let text = &texts[owners[0]].1;
-        let edits: Vec<&Edit> = edits[edits_of(text)].iter().map(|(_, edit)| *edit).collect();
-        let lists = lists_of(source, text, &edits, owners.iter().map(|owner| &changes[*owner]));
-        for (list, owner) in lists.unwrap_or_default() {
-            ways[owners[owner]].changed = Some(list);
+}
+
+/// The way back for each of the `changes` of `source`, which are all that is changed in it. Hashes are of lines if
+/// every conversation is on one line, before and after.
+pub fn restore_infos(source: &[u8], changes: &[ConversationChange]) -> Vec<RestoreInfo> {
+    let texts = changed_texts(source, changes);
+    let edits = OrderedEdits::of(changes);
+    let mut infos = hashed_texts(source, &texts, &edits);
+    add_changed_lists(&mut infos, source, changes, &texts, &edits);
+    add_replacements(&mut infos, source, changes, &texts, &edits);
+    infos
+}
+
+/// The text of each change: its line if every conversation is on one, and otherwise the whole source.
+fn changed_texts(source: &[u8], changes: &[ConversationChange]) -> Vec<ChangedText> {
+    let mut texts = Vec::with_capacity(changes.len());
+    for change in changes {
+        match line_of(source, change) {
+            Some(text) => texts.push(text),
+            None => return changes.iter().map(|_| ChangedText { line: None, span: 0..source.len() }).collect(),
         }
     }
-    let mut all_stored = Vec::new();
-    for ((way, change), (_, text)) in ways.iter().zip(changes).zip(&texts) {
-        all_stored.push(stored(way, change, text.start));
+    texts
+}
+
+/// The hashes of each text before and after. Those of a text with several conversations are made once.
+fn hashed_texts(source: &[u8], texts: &[ChangedText], edits: &OrderedEdits<'_>) -> Vec<RestoreInfo> {
+    let mut hashes: BTreeMap<usize, (String, String)> = BTreeMap::new();
+    let mut infos = Vec::with_capacity(texts.len());
+    for ChangedText { line, span } in texts {
+        let hashes_of_text = hashes
+            .entry(span.start)
+            .or_insert_with(|| (sha256(&source[span.clone()]), edits.hash_of_result(source, span)));
+        let (original_sha256, result_sha256) = hashes_of_text.clone();
+        infos.push(RestoreInfo { line: *line, original_sha256, result_sha256, put_back: Vec::new(), changed: None });
     }
-    for (at, (owner, edit)) in edits.iter().enumerate() {
-        let text = &texts[*owner].1;
-        let start = in_result(text.start, edits_of(text).start);
-        ways[*owner].put_back.push(Replacement {
-            offset: in_result(edit.range.start, at) - start,
+    infos
+}
+
+/// Adds what was changed in the list of each conversation.
+fn add_changed_lists(
+    infos: &mut [RestoreInfo],
+    source: &[u8],
+    changes: &[ConversationChange],
+    texts: &[ChangedText],
+    edits: &OrderedEdits<'_>,
+) {
+    let mut owners_by_text: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (owner, text) in texts.iter().enumerate() {
+        owners_by_text.entry(text.span.start).or_default().push(owner);
+    }
+    for owners in owners_by_text.into_values() {
+        let span = &texts[owners[0]].span;
+        let edits_of_text = &edits.edits[edits.indices_in(span)];
+        let changes_of_text = owners.iter().map(|owner| &changes[*owner]);
+        let Some(lists) = lists_of(source, span, edits_of_text, changes_of_text) else { continue };
+        for (list, nth) in lists {
+            infos[owners[nth]].changed = Some(list);
+        }
+    }
+}
+
+/// Adds the replacements that lead from each result back to its text.
+fn add_replacements(
+    infos: &mut [RestoreInfo],
+    source: &[u8],
+    changes: &[ConversationChange],
+    texts: &[ChangedText],
+    edits: &OrderedEdits<'_>,
+) {
+    let mut all_stored = Vec::with_capacity(changes.len());
+    for (owner, change) in changes.iter().enumerate() {
+        all_stored.push(stored(&infos[owner], change, texts[owner].span.start));
+    }
+    for (index, (edit, &owner)) in edits.edits.iter().zip(&edits.owners).enumerate() {
+        let span = &texts[owner].span;
+        let start = edits.in_result(span.start, edits.indices_in(span).start);
+        infos[owner].put_back.push(Replacement {
+            offset: edits.in_result(edit.range.start, index) - start,
             bytes: edit.text.len(),
-            pieces: pieces(source, &edit.range, &all_stored[*owner]),
+            pieces: pieces(source, &edit.range, &all_stored[owner]),
         });
     }
-    ways
 }
 
 /// What a record holds already of its text, which begins at `start` in the source.
-fn stored<'c>(way: &RestoreInfo, change: &'c ConversationChange, start: usize) -> Stored<'c> {
+fn stored<'c>(info: &RestoreInfo, change: &'c ConversationChange, start: usize) -> Stored<'c> {
     let mut entries = Vec::new();
-    for (index, span) in way.changed.iter().flat_map(|changed| &changed.text_spans) {
-        entries.push((*index, span.start + start..span.end + start));
+    if let Some(changed) = &info.changed {
+        for (index, span) in &changed.text_spans {
+            entries.push((*index, span.start + start..span.end + start));
+        }
     }
     Stored { messages: &change.messages, entries }
 }
@@ -194,7 +279,6 @@ fn lists_of<'c>(
     changes: impl Iterator<Item = &'c ConversationChange>,
 ) -> Option<Vec<(ChangedList, usize)>> {
     let before = str::from_utf8(&source[text.clone()]).ok()?;
-    let shifted = |range: &Range<usize>| range.start - text.start..range.end - text.start;
     let mut places = Vec::new();
     for (owner, change) in changes.enumerate() {
         let place = ListPlace {
@@ -207,16 +291,19 @@ fn lists_of<'c>(
     }
     places.sort_by_key(|(place, _)| place.entry);
     let (places, owners): (Vec<_>, Vec<_>) = places.into_iter().unzip();
-    let ranges: Vec<Range<usize>> = edits.iter().map(|edit| shifted(&edit.range)).collect();
+    let mut ranges = Vec::with_capacity(edits.len());
     let mut left = String::with_capacity(before.len());
     let mut done = 0;
-    for (edit, range) in edits.iter().zip(&ranges) {
+    for edit in edits {
+        let range = edit.range.start - text.start..edit.range.end - text.start;
         left.push_str(before.get(done..range.start)?);
         left.push_str(&edit.text);
         done = range.end;
+        ranges.push(range);
     }
     left.push_str(before.get(done..)?);
-    Some(changed_lists(before, &left, &ranges, &places)?.into_iter().zip(owners).collect())
+    let lists = changed_lists(before, &left, &ranges, &places)?;
+    Some(lists.into_iter().zip(owners).collect())
 }
 
 impl ConversationChange {
@@ -224,22 +311,28 @@ impl ConversationChange {
     pub fn new(transcript: &Transcript<'_>, edits: Vec<Edit>, messages: &[usize]) -> Self {
         let note = transcript.notes.iter().map(|note| note.json.span().start).min();
         let message = transcript.messages.first();
-        let first = note.into_iter().chain(message.map(|message| message.span().start)).min().unwrap_or(0);
+        let message_start = message.map(|message| message.span().start);
+        let first = match (note, message_start) {
+            (Some(note), Some(message)) => note.min(message),
+            (one, other) => one.or(other).unwrap_or(0),
+        };
         let start_of_list = match transcript.envelope {
             Some(envelope) => envelope.span().start,
             None => transcript.source[..first].rfind('[').unwrap_or(first),
         };
-        let entry = message.map_or(first, |message| message.span().start);
+        let mut entry = message_start.unwrap_or(first);
+        // A message inside of an entry is a part of it.
+        if let Some(inner) = transcript.inner
+            && inner.entry.span().contains(&entry)
+        {
+            entry = inner.entry.span().start;
+        }
+        let is_note_first = note == Some(first);
         ConversationChange {
             line: transcript.line,
             start_of_list,
-            // A message inside of an entry is a part of it.
-            entry: match transcript.inner {
-                Some(inner) if inner.entry.span().contains(&entry) => inner.entry.span().start,
-                _ => entry,
-            },
-            has_system: note.is_none_or(|note| note > first)
-                && message.is_some_and(|message| message.role == Role::System),
+            entry,
+            has_system: !is_note_first && message.is_some_and(|message| message.role == Role::System),
             edits,
             messages: messages.iter().map(|&index| transcript.messages[index].span()).collect(),
         }
@@ -252,13 +345,19 @@ impl ConversationChange {
     }
 }
 
-/// The number and span of the line that a conversation is on, unless the change breaks the line.
-fn line_of(source: &[u8], change: &ConversationChange) -> Option<(Option<usize>, Range<usize>)> {
+/// The line that a conversation is on, unless the change breaks the line.
+fn line_of(source: &[u8], change: &ConversationChange) -> Option<ChangedText> {
+    let line = change.line?;
     let start = memchr::memrchr(b'\n', &source[..change.start_of_list]).map_or(0, |at| at + 1);
     let rest = &source[start..];
-    let end = start + without_end(&rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]).len();
-    let is_on_line = |edit: &Edit| start <= edit.range.start && edit.range.end <= end && !edit.text.contains('\n');
-    change.edits.iter().all(is_on_line).then_some((Some(change.line?), start..end))
+    let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+    let end = start + without_end(&rest[..length]).len();
+    for edit in &change.edits {
+        if edit.range.start < start || edit.range.end > end || edit.text.contains('\n') {
+            return None;
+        }
+    }
+    Some(ChangedText { line: Some(line), span: start..end })
 }
 
 /// Splits a range of the source into what its record holds already, and the text between.

@@ -237,5 +237,5 @@ fn archive(
             Err(_) => Ok(None),
         }
     })?;
-    Ok(is_whole.then_some(records))
+    Ok(if is_whole { Some(records) } else { None })
 }

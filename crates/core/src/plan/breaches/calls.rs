@@ -179,7 +179,7 @@ pub(super) fn of_ids(transcript: &Transcript<'_>) -> Vec<Breach> {
 }
 
 /// The result of each call. The results of calls with one id in one message belong to them in order.
-pub fn results_of_calls(transcript: &Transcript<'_>) -> HashMap<(usize, usize), CallOrResult> {
+pub fn results_of_calls(transcript: &Transcript<'_>) -> HashMap<CallOrResult, CallOrResult> {
     let messages = &transcript.messages;
     let mut of_id: HashMap<_, Vec<CallOrResult>> = HashMap::new();
     for found in results(messages) {
@@ -199,7 +199,7 @@ pub fn results_of_calls(transcript: &Transcript<'_>) -> HashMap<(usize, usize), 
         for (index, call) in read.calls.iter().enumerate() {
             let id = call.id.map(|id| id.decode());
             if let Some(result) = of_id.get_mut(&(message, id)).and_then(Vec::pop) {
-                pairs.insert((message, index), result);
+                pairs.insert(CallOrResult { message, index }, result);
             }
         }
     }

@@ -13,11 +13,11 @@ use crate::plan::breaches::{
     Blank, Breach, ProviderRule, blanks, content_of, id_in, lone_surrogates, media_in_result, name_in, odd_input,
     results_of_calls,
 };
-use crate::rewrite::repair::{Removals, Repairer, bounds};
+use crate::rewrite::repair::{Removals, Repairer, remove};
 use crate::rewrite::{Edit, elements};
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::pairing::{CallOrResult, results};
-use crate::transcript::{Role, marks};
+use crate::transcript::{Message, Role, marks};
 
 /// What stands in the place of media in a result.
 const MOVED: &str = "(It is in the next message.)";
@@ -30,11 +30,11 @@ impl Repairer<'_, '_> {
         let (mut ids, mut names, mut answers) = (HashSet::new(), HashSet::new(), HashSet::new());
         for breach in found {
             match breach.rule {
-                ProviderRule::EmptyId { of_result: true, place } => _ = answers.insert((place.message, place.index)),
+                ProviderRule::EmptyId { of_result: true, place } => _ = answers.insert(place),
                 ProviderRule::EmptyId { of_result: false, place } | ProviderRule::RefusedId(place) => {
-                    ids.insert((place.message, place.index));
+                    ids.insert(place);
                 }
-                ProviderRule::RefusedName(place) => _ = names.insert((place.message, place.index)),
+                ProviderRule::RefusedName(place) => _ = names.insert(place),
                 _ => {}
             }
         }
@@ -42,70 +42,95 @@ impl Repairer<'_, '_> {
         let mut edits = self.edits_of_calls(&new, &names);
         // A result without an id beside a call with one: the call's id.
         for pair in results(self.messages()) {
-            let place = (pair.result.message, pair.result.index);
-            let Some(call) = pair.call.filter(|_| answers.contains(&place)) else { continue };
-            let own = call.call_of(self.messages()).id.map(|id| id.decode().into_owned());
-            let id = new.get(&(call.message, call.index)).cloned().or(own);
-            let holder = self.messages()[place.0].results[place.1].json;
-            edits.extend(id_in(holder, "").zip(id).map(|(value, id)| replaced(value, &id)));
+            let result = pair.result;
+            let Some(call) = pair.call else { continue };
+            if !answers.contains(&result) {
+                continue;
+            }
+            let old_id = call.call_of(self.messages()).id.map(|id| id.decode().into_owned());
+            let id = new.get(&call).cloned().or(old_id);
+            let holder = self.messages()[result.message].results[result.index].json;
+            if let (Some(value), Some(id)) = (id_in(holder, ""), id) {
+                edits.push(replaced(value, &id));
+            }
         }
         edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
         edits.dedup();
         edits
     }
 
-    fn new_ids(&self, calls: &HashSet<(usize, usize)>) -> HashMap<(usize, usize), String> {
+    fn new_ids(&self, calls: &HashSet<CallOrResult>) -> HashMap<CallOrResult, String> {
         let messages = self.messages();
-        let all = messages.iter().flat_map(|message| message.calls.iter().filter_map(|call| call.id));
-        let mut taken: HashSet<String> = all.map(|id| id.decode().into_owned()).collect();
+        let mut taken = ids_of_calls(messages);
         let mut number = 0usize;
         let mut new = HashMap::new();
         for (message, read) in messages.iter().enumerate() {
-            for (index, call) in read.calls.iter().enumerate().filter(|(index, _)| calls.contains(&(message, *index))) {
-                let near = call.id.map(|id| self.transcript.order.call_ids.nearest(&id.decode()));
-                let mut fresh = near.clone().filter(|near| !near.is_empty());
-                while fresh.as_ref().is_none_or(|fresh| taken.contains(fresh)) {
+            for (index, call) in read.calls.iter().enumerate() {
+                let place = CallOrResult { message, index };
+                if !calls.contains(&place) {
+                    continue;
+                }
+                let nearest = call.id.map(|id| self.transcript.order.call_ids.nearest(&id.decode()));
+                let mut fresh = nearest.clone().unwrap_or_default();
+                while fresh.is_empty() || taken.contains(&fresh) {
                     number += 1;
                     // Mistral takes nine letters and digits.
-                    fresh = Some(match &near {
-                        Some(near) => format!("{}_{number}", &near[..near.floor_char_boundary(LONGEST)]),
+                    fresh = match &nearest {
+                        Some(nearest) => format!("{}_{number}", &nearest[..nearest.floor_char_boundary(LONGEST)]),
                         None => format!("call{number:05}"),
-                    });
+                    };
                 }
-                let fresh = fresh.unwrap_or_default();
                 taken.insert(fresh.clone());
-                new.insert((message, index), fresh);
+                new.insert(place, fresh);
             }
         }
         new
     }
 
     /// The edits of calls, of their copies and their results.
-    fn edits_of_calls(&self, new: &HashMap<(usize, usize), String>, names: &HashSet<(usize, usize)>) -> Vec<Edit> {
+    fn edits_of_calls(&self, new: &HashMap<CallOrResult, String>, names: &HashSet<CallOrResult>) -> Vec<Edit> {
         let messages = self.messages();
         let results = results_of_calls(self.transcript);
         let mut edits = Vec::new();
         for (message, read) in messages.iter().enumerate() {
-            let is_edited = |index: &usize| new.contains_key(&(message, *index)) || names.contains(&(message, *index));
-            let edited: Vec<usize> = (0..read.calls.len()).filter(is_edited).collect();
+            let mut edited = Vec::new();
+            for index in 0..read.calls.len() {
+                let place = CallOrResult { message, index };
+                if new.contains_key(&place) || names.contains(&place) {
+                    edited.push(index);
+                }
+            }
             let mut duplicates: HashMap<usize, Vec<Json<'_>>> = HashMap::new();
             for (index, json) in self.transcript.format.duplicates(read, &edited) {
                 duplicates.entry(index).or_default().push(json);
             }
             for index in edited {
                 let call = &read.calls[index];
-                let (id, is_renamed) = (new.get(&(message, index)), names.contains(&(message, index)));
-                let result = results.get(&(message, index)).map(|at| messages[at.message].results[at.index].json);
+                let place = CallOrResult { message, index };
                 let mut holders = duplicates.remove(&index).unwrap_or_default();
                 holders.push(call.json);
-                holders.extend(result);
-                let old = call.id.map(|id| id.decode()).unwrap_or_default();
-                if let Some(id) = id {
-                    edits.extend(holders.iter().filter_map(|holder| Some(replaced(id_in(*holder, &old)?, id))));
+                if let Some(result) = results.get(&place) {
+                    holders.push(messages[result.message].results[result.index].json);
                 }
-                let Some(name) = call.name.filter(|_| is_renamed).map(|name| name.decode()) else { continue };
-                let near = self.transcript.order.tool_names.nearest(&name);
-                edits.extend(holders.iter().filter_map(|holder| Some(replaced(name_in(*holder, &name)?, &near))));
+                if let Some(new_id) = new.get(&place) {
+                    let old_id = call.id.map(|id| id.decode()).unwrap_or_default();
+                    for holder in &holders {
+                        if let Some(value) = id_in(*holder, &old_id) {
+                            edits.push(replaced(value, new_id));
+                        }
+                    }
+                }
+                let Some(name) = call.name else { continue };
+                if !names.contains(&place) {
+                    continue;
+                }
+                let name = name.decode();
+                let nearest = self.transcript.order.tool_names.nearest(&name);
+                for holder in &holders {
+                    if let Some(value) = name_in(*holder, &name) {
+                        edits.push(replaced(value, &nearest));
+                    }
+                }
             }
         }
         edits
@@ -113,9 +138,12 @@ impl Repairer<'_, '_> {
 
     /// Gives a message with the id of an earlier one its own, or removes it where it is a copy.
     pub(super) fn tell_messages_apart(&self, found: &[&Breach]) -> Vec<Edit> {
-        let id_of = |index: usize| self.transcript.format.id_of(&self.messages()[index]);
-        let texts = (0..self.messages().len()).filter_map(id_of).filter_map(|id| id.text());
-        let mut taken: HashSet<String> = texts.map(|id| id.decode().into_owned()).collect();
+        let mut taken: HashSet<String> = HashSet::new();
+        for message in self.messages() {
+            if let Some(id) = self.transcript.format.id_of(message).and_then(|id| id.text()) {
+                taken.insert(id.decode().into_owned());
+            }
+        }
         let again: HashSet<usize> = found.iter().map(|breach| breach.message).collect();
         let mut raw = HashSet::new();
         let mut removals = Removals::new();
@@ -123,9 +151,12 @@ impl Repairer<'_, '_> {
         let mut number = 1usize;
         for (index, message) in self.messages().iter().enumerate() {
             let is_new = raw.insert(message.json.raw());
-            let Some(value) = id_of(index).filter(|_| again.contains(&index)) else { continue };
+            if !again.contains(&index) {
+                continue;
+            }
+            let Some(value) = self.transcript.format.id_of(message) else { continue };
             if !is_new {
-                removals.entry(index).or_default().insert(bounds(message.json));
+                remove(&mut removals, index, message.json);
                 continue;
             }
             let old = value.text().map(|id| id.decode().into_owned()).unwrap_or_default();
@@ -143,22 +174,21 @@ impl Repairer<'_, '_> {
     }
 
     pub(super) fn make_objects(&self, found: &[&Breach]) -> Vec<Edit> {
-        let place = |breach: &&Breach| match breach.rule {
-            ProviderRule::Input(place) => Some(place),
-            _ => None,
-        };
-        let edit = |place: CallOrResult| {
-            let input = odd_input(self.transcript, place.call_of(self.messages()))?;
-            Some(Edit { range: input.span(), text: as_object(input) })
-        };
-        found.iter().filter_map(place).filter_map(edit).collect()
+        let mut edits = Vec::new();
+        for breach in found {
+            if let ProviderRule::Input(call) = breach.rule
+                && let Some(input) = odd_input(self.transcript, call.call_of(self.messages()))
+            {
+                edits.push(Edit { range: input.span(), text: as_object(input) });
+            }
+        }
+        edits
     }
 
     /// Moves media out of results, into a message of the user's behind them.
     pub(super) fn move_media(&self, found: &[&Breach]) -> Vec<Edit> {
         let messages = self.messages();
         let mut edits = Vec::new();
-        let is_result = |index: usize| messages.get(index).is_some_and(|message| message.role == Role::Tool);
         let mut moved: Vec<&str> = Vec::new();
         let indices: Vec<usize> = found.iter().map(|breach| breach.message).collect();
         let mut behind = 0;
@@ -168,7 +198,7 @@ impl Repairer<'_, '_> {
                 edits.push(Edit { range: part.span(), text: json!({"type": "text", "text": MOVED}).to_string() });
             }
             if index >= behind {
-                behind = (index..).find(|&index| !is_result(index)).unwrap_or(index);
+                behind = index + messages[index..].iter().take_while(|message| message.role == Role::Tool).count();
             }
             if indices.get(at + 1).is_none_or(|next| *next >= behind) {
                 let message = format!("{{\"role\": \"user\", \"content\": [{}]}}", moved.join(", "));
@@ -181,8 +211,8 @@ impl Repairer<'_, '_> {
 
     /// Removes the cache marks that are too many.
     pub(super) fn remove_marks(&self, _: &[&Breach]) -> Vec<Edit> {
-        let mut spans: Vec<Range<usize>> =
-            marks::excess(self.transcript).marks.into_iter().map(|(_, mark)| mark.span()).collect();
+        let marks = marks::excess(self.transcript).marks;
+        let mut spans: Vec<Range<usize>> = marks.iter().map(|(_, mark)| mark.span()).collect();
         spans.sort_by_key(|span| span.start);
         elements::removal_edits(self.transcript.source, &spans)
     }
@@ -202,9 +232,26 @@ fn as_object(input: Json<'_>) -> String {
     if input.kind() == JsonKind::Null {
         return "{}".to_owned();
     }
-    let spelled = input.text().map(|text| text.decode().into_owned());
-    let is_object = |text: &String| serde_json::from_str::<serde_json::Map<String, Value>>(text).is_ok();
-    spelled.filter(is_object).unwrap_or_else(|| format!("{{\"input\": {}}}", input.raw()))
+    if let Some(text) = input.text() {
+        let spelled = text.decode();
+        if serde_json::from_str::<serde_json::Map<String, Value>>(&spelled).is_ok() {
+            return spelled.into_owned();
+        }
+    }
+    format!("{{\"input\": {}}}", input.raw())
+}
+
+/// The ids that calls have.
+fn ids_of_calls(messages: &[Message<'_>]) -> HashSet<String> {
+    let mut ids = HashSet::new();
+    for message in messages {
+        for call in &message.calls {
+            if let Some(id) = call.id {
+                ids.insert(id.decode().into_owned());
+            }
+        }
+    }
+    ids
 }
 
 impl Repairer<'_, '_> {
@@ -212,36 +259,36 @@ impl Repairer<'_, '_> {
     pub(super) fn tell_apart(&self, _: &[&Breach]) -> Vec<Edit> {
         let messages = self.messages();
         let results = results_of_calls(self.transcript);
-        let mut ids = Ids::default();
+        let mut ids = Ids { taken: ids_of_calls(messages), ..Ids::default() };
         let mut known = HashSet::new();
         let mut removals = Removals::new();
         let mut edits = Vec::new();
-        for message in messages {
-            ids.taken.extend(message.calls.iter().filter_map(|call| call.id).map(|id| id.decode().into_owned()));
-        }
         for (message, read) in messages.iter().enumerate() {
             for (index, call) in read.calls.iter().enumerate() {
-                let Some(id) = call.id.map(|id| id.decode()) else { continue };
-                let result = results
-                    .get(&(message, index))
-                    .map(|result| (result, messages[result.message].results[result.index].json));
+                let Some(id) = call.id else { continue };
+                let id = id.decode();
+                let place = results.get(&CallOrResult { message, index });
+                let result = place.map(|place| messages[place.message].results[place.index].json);
                 let is_first = ids.seen.insert(id.clone().into_owned());
-                let is_new = known.insert((call.json.raw(), result.map(|(_, result)| result.raw())));
+                let is_new = known.insert((call.json.raw(), result.map(|result| result.raw())));
                 let has_less = result.is_none() && ids.calls.contains(call.json.raw());
                 ids.calls.insert(call.json.raw());
                 if is_first {
                     continue;
                 }
                 if !is_new || has_less {
-                    let mut remove = |at: usize, json: Json<'_>| removals.entry(at).or_default().insert(bounds(json));
-                    remove(message, call.json);
-                    result.map(|(place, result)| remove(place.message, result));
+                    remove(&mut removals, message, call.json);
+                    if let (Some(place), Some(result)) = (place, result) {
+                        remove(&mut removals, place.message, result);
+                    }
                     continue;
                 }
-                let fresh = Value::from(ids.fresh(&id)).to_string();
-                let holders = [Some(call.json), result.map(|(_, result)| result)];
-                let places = holders.into_iter().flatten().filter_map(|holder| id_in(holder, &id));
-                edits.extend(places.map(|place| Edit { range: place.span(), text: fresh.clone() }));
+                let fresh = ids.fresh(&id);
+                for holder in [Some(call.json), result].into_iter().flatten() {
+                    if let Some(value) = id_in(holder, &id) {
+                        edits.push(replaced(value, &fresh));
+                    }
+                }
             }
         }
         edits.extend(self.removal_edits(&removals));
@@ -286,8 +333,9 @@ impl Repairer<'_, '_> {
         for breach in found {
             match breach.rule {
                 ProviderRule::Surrogate => {
-                    let lone = lone_surrogates(self.transcript, &self.messages()[breach.message]);
-                    edits.extend(lone.into_iter().map(|range| Edit { range, text: "\\ufffd".to_owned() }));
+                    for range in lone_surrogates(self.transcript, &self.messages()[breach.message]) {
+                        edits.push(Edit { range, text: "\\ufffd".to_owned() });
+                    }
                 }
                 ProviderRule::Blank => edits.extend(self.fill(breach.message)),
                 _ => {}
