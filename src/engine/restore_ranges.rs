@@ -25,7 +25,10 @@ fn has_all(ranges: &[LeftRange], text: &LargeText) -> Result<bool> {
     let mut at = 0;
     for LeftRange { place, left_sha256 } in ranges {
         let Some(between) = place.offset.checked_sub(at) else { return Ok(false) };
-        copy(&mut reader, between, &mut |_| Ok(()))?;
+        // A range of which the run left nothing is in no text that ends before it.
+        if copy(&mut reader, between, &mut |_| Ok(()))? < between {
+            return Ok(false);
+        }
         let mut hasher = Hasher::default();
         let read = copy(&mut reader, place.bytes, &mut |bytes| {
             hasher.add(bytes);
@@ -388,5 +391,22 @@ impl<'r, 'p> RangeRestorer<'r, 'p> {
     fn refused(&self, why: &str) -> anyhow::Error {
         let archive = self.archive.path.display();
         Failure::unreadable(format!("{}: {archive} cannot be used: {why}", self.name)).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::sha256;
+    use crate::rewrite::ranges::RangePlace;
+
+    #[test]
+    fn a_range_without_bytes_is_in_no_text_that_ends_before_it() {
+        let text = LargeText::of_bytes(b"a text\n").expect("a text");
+        for (offset, is_in_text) in [(0, true), (7, true), (8, false), (9_000_000, false)] {
+            let place = RangePlace { number: 0, offset, bytes: 0 };
+            let range = LeftRange { place, left_sha256: Some(sha256(b"")) };
+            assert_eq!(has_all(&[range], &text).expect("it can be read"), is_in_text, "{offset}");
+        }
     }
 }
