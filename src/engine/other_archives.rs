@@ -57,8 +57,8 @@ pub(super) fn archive_of_run_before(
     restored: &mut Restored<'_>,
     done: &RestoredRounds,
 ) -> Option<PathBuf> {
-    restored.join();
     for OtherArchive { file, archive: other } in other_archives(path, used, done) {
+        restored.join();
         let Ok(mut archive) = Archive::open(&other) else { continue };
         let name = file.display().to_string();
         let mut restorer = Restorer::new(&mut archive, &name, &name, Some(1));

@@ -210,6 +210,8 @@ fn restore_text(
         if done.goes_on_in.is_none() {
             return Err(Failure::unreadable(why).into());
         }
+    } else if settings.rounds.is_none() {
+        done.goes_on_in = archive_of_run_before(path, archive.path, &mut restored, &done);
     }
     if done.grown > 0 {
         done.lines_setting_messages = lines_that_set_all_messages(input.bytes(), &mut restored);

@@ -46,8 +46,9 @@ pub(super) struct Restorer<'p, 'a> {
     own: Vec<RecordPlace>,
     /// The most rounds to put back.
     most: usize,
-    /// Of the lines that are restored: for the line of a record in the archive, the line of the text that it names, where that
-    /// begins with what its run left.
+    /// Whether a line of the text, by its number, begins with what a run left on the line of this number.
+    lines_in_place: HashMap<usize, bool>,
+    /// For the line of a record in the archive, the line of the text that it names, where that is in its place.
     lines_of_records: HashMap<usize, usize>,
     pub(super) done: RestoredRounds,
 }
@@ -57,7 +58,16 @@ impl<'p, 'a> Restorer<'p, 'a> {
     pub(super) fn new(archive: &'p mut Archive<'a>, file: &'p str, name: &'p str, rounds: Option<usize>) -> Self {
         let own = archive.of_file(file, None);
         let most = rounds.unwrap_or(usize::MAX);
-        Restorer { archive, name, file, own, most, lines_of_records: HashMap::new(), done: RestoredRounds::default() }
+        Restorer {
+            archive,
+            name,
+            file,
+            own,
+            most,
+            lines_in_place: HashMap::new(),
+            lines_of_records: HashMap::new(),
+            done: RestoredRounds::default(),
+        }
     }
 
     /// Restores the whole text, its lines, a beginning of it and lists that grew, in turns, until nothing changes. That

@@ -221,3 +221,36 @@ fn a_line_that_no_run_touched_stays_beside_one_that_grew() {
         assert_eq!((back.code, back.stdout), (0, whole.concat()), "{}", back.stderr);
     }
 }
+
+/// A line can grow to what a run left on another one. As long as that other one stands in its place, its records are of it.
+#[test]
+fn a_line_that_grew_to_what_another_one_was_keeps_its_own_records() {
+    let question = |answer: &str, more: &[Value]| -> Value {
+        let asked = [user("When is the shop open?"), assistant(answer), user("Thanks, and on Sunday?")];
+        asked.iter().chain(more).cloned().collect()
+    };
+    let (closed, thanks) = (assistant("Closed."), [user("Thanks."), assistant("Bye.")]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let [archive, file] = ["h.jsonl", "c.jsonl"].map(|name| path(folder.path(), name));
+    let write = |lines: [&Value; 2]| fs::write(&file, lines.map(|line| format!("{line}\n")).concat()).expect("written");
+    let grow = |line: usize, more: &[Value]| {
+        let text = fs::read_to_string(&file).expect("a file");
+        let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        lines[line].as_array_mut().expect("messages").extend_from_slice(more);
+        write([&lines[0], &lines[1]]);
+    };
+    let compact = |summary: &str| {
+        let command = format!("echo {summary}");
+        let arguments = ["--lines", "conversations", "--summarizer-cmd", &command, "--keep", "turns:1"];
+        run_on(&archive, &file, &arguments);
+    };
+    let (first, second) = ("From nine to six.", "I cannot read the page.");
+    write([&question(first, &[closed.clone()]), &question(second, &[])]);
+    compact("The user asked when the shop is open.");
+    grow(1, &[closed.clone()]);
+    grow(0, &thanks);
+    compact("The user asked when the shop is open, and on Sunday.");
+    let back = with(&["restore", &archive, &file]);
+    let whole = [question(first, &[&[closed.clone()][..], &thanks].concat()), question(second, &[closed])];
+    assert_eq!((back.code, back.stdout), (0, whole.map(|line| format!("{line}\n")).concat()), "{}", back.stderr);
+}

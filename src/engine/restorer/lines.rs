@@ -16,6 +16,7 @@ impl Restorer<'_, '_> {
     /// Restores each line by itself. What is asked for are the last runs on the file: a line that none of them changed stays.
     pub(super) fn restore_lines(&mut self, restored: &mut Restored<'_>, rounds: &mut Rounds) -> Result<()> {
         restored.join();
+        self.lines_in_place.clear();
         self.lines_of_records.clear();
         let mut lines = TextLines::of(&restored.text);
         let most = rounds.most - rounds.number;

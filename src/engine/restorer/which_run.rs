@@ -70,7 +70,7 @@ impl Restorer<'_, '_> {
                 // left what other lines can begin with, too.
                 let is_of_line = record.line == line || rounds.is_of_same_line(&record);
                 let may_be_of_line = record.line.is_some() && (record.wrote_entry() || is_of_line);
-                if line.is_some() && !may_be_of_line || !is_of_line && self.is_of_its_line(&record, read.all) {
+                if line.is_some() && !may_be_of_line || !is_of_line && self.is_of_its_line(&record, read.all)? {
                     continue;
                 }
                 // Something else than a system message can stand in front.
@@ -112,13 +112,26 @@ impl Restorer<'_, '_> {
         line != Some(named) && !rounds.was_last_on_line(named)
     }
 
-    /// Whether the line that a record names begins with what its run left, so that the record is not of another line.
-    fn is_of_its_line(&mut self, record: &Record, all: &[&[u8]]) -> bool {
-        let is_of_line = named_line_begins_with_left(record, all);
-        if is_of_line && let Some(line) = record.line {
-            self.lines_of_records.insert(record.number, line);
+    /// Whether a record is of the line that it names: the line begins with what this run or another one on it left, so that it stands
+    /// where it stood.
+    fn is_of_its_line(&mut self, record: &Record, all: &[&[u8]]) -> Result<bool> {
+        let Some(line) = record.line else { return Ok(false) };
+        if let Some(is_in_place) = self.lines_in_place.get(&line) {
+            return Ok(*is_in_place);
         }
-        is_of_line
+        let of_line = self.archive.of_file(record.file(), Some(line));
+        let mut is_in_place = false;
+        for one in self.archive.read(&of_line)? {
+            if named_line_begins_with_left(&one, all) {
+                is_in_place = true;
+                break;
+            }
+        }
+        self.lines_in_place.insert(line, is_in_place);
+        if is_in_place {
+            self.lines_of_records.extend(of_line.iter().map(|place| (place.line, line)));
+        }
+        Ok(is_in_place)
     }
 
     /// Of the records of runs that left a line, and that name another line, those that are not of that other line.
@@ -134,7 +147,7 @@ impl Restorer<'_, '_> {
         for place in places {
             for record in self.archive.read(&[place])? {
                 let is_of_line = record.line == Some(number) || rounds.is_of_same_line(&record);
-                if is_of_line || !self.is_of_its_line(&record, all) {
+                if is_of_line || !self.is_of_its_line(&record, all)? {
                     not_of_others.push(place);
                 }
             }
