@@ -266,6 +266,7 @@ pub(super) const SHAPES: &[Shape] = &[
     // The Base64 of bytes before `origin` and `aws`.
     row("aws-session-token", &["IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz"], Encoded, 100),
     behind("azure-key", &["AccountKey=", "SharedAccessKey="], Encoded, 40),
+    behind("azure-key", &["?code=", "&code="], Encoded, 44).needs(varied),
     behind("azure-signature", &["?sig=", "&sig="], Encoded, 24).needs(varied),
     behind("google-signature", &["X-Goog-Signature="], Hex, 32),
     row("azure-secret", &["Q~"], Dotted, 31).after(Dotted, 4, 4),

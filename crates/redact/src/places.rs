@@ -21,7 +21,7 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (PASSWORD, Command, r#"\b(?:sqlplus|impdp|expdp|sqlldr|rman)[ \t]+(?:-\w+[ \t]+)*\\*["']?[\w.$#-]+/<>"#),
     (PASSWORD, Command, r"(?:(?:^|default\s+|machine\s+\S+\s+)login\s+\S+\s+(?:account\s+\S+\s+)?|\b(?:nmcli|rclone)\b~[ \t])(?:password|pass|(?:[\w-]+\.)?psk|secret_access_key)\s+<>"),
     (PASSWORD, Command, r#"["']curl["'],~["']-u["'],[ \t]*<[^\s"':,]*:>"#),
-    (PASSWORD, Command, r#"(?:\bcurl\b~[ \t](?:-[A-Za-z]*[uUE]|--(?:proxy-)?user|--cert)|\b(?:https?|xh|hey|ab|l?ftp)[ \t]~-[aAu]|--(?:src-|dest-)?creds)[ \t=]*<[^\s"':,]*[:,]>"#),
+    (PASSWORD, Command, r#"(?:\bcurl\b~[ \t](?:-[A-Za-z]*[uUE]|--(?:proxy-)?user|--cert)|\betcdctl\b~[ \t]--user|\b(?:https?|xh|hey|ab|l?ftp)[ \t]~-[aAu]|--(?:src-|dest-)?creds)[ \t=]*<[^\s"':,]*[:,]>"#),
     (SECRET, Anywhere, r#"\bcurl\b~[ \t]-[A-Za-z]*u[ \t]*["']?<>:["'\s]"#),
     (PASSWORD, Command, r"\b(?:mysql\w*|mariadb[\w-]*|7z[ar]*|unrar|mongo)\b~[ \t]-h?p<>"),
     (PASSWORD, Command, r"(?:[ \t]login|\btwine[ \t]upload|\b(?:mongo\w*|my?cli|cqlsh|cypher-shell|smbmap|crackmapexec|netexec|evil-winrm|rdesktop|racadm|snowsql|hydra))\b~[ \t]-p[ \t]+<>"),
@@ -81,7 +81,8 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     // Steps of a build, which hide a value or set it.
     (SECRET, Setting, r"(?:::add-mask::|##vso\[task\.setvariable[^\]\n]*(?i:issecret=true)[^\]\n]*\])<>"),
     (SECRET, Anywhere, r"\b(?:(?:config(?:ure)?(?:[ \t]+set)?|user-secrets[ \t]+set|Set-Item|(?:kv|etcdctl)[ \t]+put|env:set)[ \t]+(?:--\w+[ \t]+)?\S*(?i:secret|token|passw|_key)\S*|doctl[ \t]auth\b~[ \t]-t|nuget[ \t]push\b~[ \t]-k|(?:secret|variable)[ \t]+set[ \t]+\w+[ \t]+(?:-b|--body)|(?:secret[ \t]+(?:set|add|put)|SecureString)\b~--(?:value|data)|doppler[ \t]+secrets[ \t]+set[ \t]+\w+[ \t]|codecov\b~[ \t]-t|snyk[ \t]+auth|(?:vault|cargo)[ \t]+login[ \t]|wandb[ \t]+login|authtoken|D?sonar\.login)[ \t=]*<>"),
-    (SECRET, Command, r"(?:--from-literal[= \t]|\b(?:fly(?:ctl)?|supabase)[ \t]secrets[ \t]set\b~[ \t]|\bvault[ \t](?:kv[ \t]+put|write)\b~[ \t])<\w[\w.-]*=>"),
+    (SECRET, Command, r"(?:--from-literal[= \t]|\b(?:fly(?:ctl)?|supabase)[ \t]secrets[ \t]set\b~[ \t]|\bvault[ \t]kv[ \t]+put\b~[ \t])<\w[\w.-]*=>"),
+    (SECRET, Command, r"\bvault[ \t]write\b~[ \t]<[\w.-]*(?i:passw|secret|token|key)[\w.-]*=>"),
     // Forms: a part of one that is sent, a field that a test fills in, and the head of a page.
     (PASSWORD, Command, r#"form-data;[ \t]*name=\\*["'](?i:[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|api_?key))\\*["'](?:\r?\n|(?:\\+r)?\\+n){2}<>"#),
     (PASSWORD, Line, r#"\.(?:fill|type|send_?[kK]eys|pressSequentially|setValue)\([^,()\n]{0,60}(?i:passw(?:or)?d|pwd|api-?key|token|secret)[^,()\n]{0,24}["'],\s*<>"#),
@@ -94,6 +95,8 @@ const PLACES: &[(&str, ValuePlace, &str)] = &[
     (SECRET, Line, r#"\.(?:set|add)Value\(<(?:Bearer )?>,\s*forHTTPHeaderField:\s*\\*["'][\w-]*(?i:key|token|secret|authorization)\b"#),
     // Calls and statements that take a password.
     (PASSWORD, Line, r#"(?:\bset_?[pP]assword\((?:["'][^"'\n]*["'],\s*){1,2}|\bwp_set_password\(|\bcreate_(?:super)?user\((?:["'][^"'\n]*["'],\s*){2})<>"#),
+    (PASSWORD, Line, r#"(?i:\.(?:set_?)?(?:http_?)?basic_?(?:auth(?:entication)?)?)\(\s*["'][^"'\n]*["'],\s*<>"#),
+    (PASSWORD, Line, r#"\bset[ (]:\w*(?:password|passphrase|secret|token|api_key)\w*,[ \t]*<>"#),
     (PASSWORD, Command, r"(?i:\bsp_addlogin)[ \t]+N?'[^'\n]*',[ \t]*N?<>"),
     (SECRET, Line, r#"\bA[KS]IA[0-9A-Z]{16}["'],\s*<>"#),
     (SECRET, Quotes, r#"\bgit(?:hub|lab)-(?:oauth|token)\\*["']\s*:\s*\{\s*\\*["'][^"'\n]*["']\s*:\s*<>"#),

@@ -22,11 +22,10 @@ static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// References to the place of a secret (a variable, a file, a vault), and stand-ins for one.
 static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
-    let variables = r"\$[a-z_][\w:]{0,63}(?:-|[\[{]\w{0,63}[\]}]?)?$|%\w{1,63}%$|\$[{(\[]+<?[a-z_]|\$\{[0-9][:}]|\{+[\s%#]*[a-z_][\w\s.:/()\[\]|-]*\}*$|(?:<|&lt;)[/!|]?[a-z][\w\s.:/|(),-]*(?:>|&gt;?)?$|<\|[\w-]+\|?>?$|\{+$|<+$|%[({]|[#@]\{|\$env:|\$[0-9]{1,2}$|!!(?:null|str|int|bool|map|seq)$|!(?:ref|sub|vault|secret|getatt|importvalue|env|env_?var|include)\d?(?:\s|$)|:(?-i:[a-z][a-z_]*)\d?$|(?-i:(?:Get|Read|New|Import|Invoke|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]+)\d?$";
+    let variables = r"\$[a-z_][\w:]{0,63}(?:-|[\[{]\w{0,63}[\]}]?)?$|%\w{1,63}%$|%env\([\w:.-]+\)%$|@(?-i:[a-z][a-z0-9]*(?:[._-][a-z0-9]+)+)@$|\$[{(\[]+<?[a-z_]|\$\{[0-9][:}]|\{+[\s%#]*[a-z_][\w\s.:/()\[\]|-]*\}*$|(?:<|&lt;)[/!|]?[a-z][\w\s.:/|(),-]*(?:>|&gt;?)?$|<\|[\w-]+\|?>?$|\{+$|<+$|%[({]|[#@]\{|\$env:|\$[0-9]{1,2}$|!!(?:null|str|int|bool|map|seq)$|!(?:ref|sub|vault|secret|getatt|importvalue|env|env_?var|include)\d?(?:\s|$)|:(?-i:[a-z][a-z_]*)\d?$|(?-i:(?:Get|Read|New|Import|Invoke|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]+)\d?$";
     // Paths and variables; a text in quotes inside of them can be a secret.
     let templates = r"\{\{-?\s*(?:env\s+)?[.$`][\w.$]*`?\s*-?\}\}$|<%=?\s*env\[['\x22]\w+['\x22]\]\s*%>$|@@(?-i:[A-Z][A-Z0-9_]*)@@$";
-    let places =
-        r"enc\[|op://|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
+    let places = r"enc\[|op://|ref\+[a-z]+://|@microsoft\.keyvault\(|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
     let others = r"[0-]{12,}$|0x[0-9a-f]{1,8}(?:_?[ui](?:8|16|32|64))?;?$|%[-0-9.]{0,4}[sdif]\b|file:/|sops:|ssm:|https?://[^@]*$|your[-_ ]|your(?:api)?(?:key|token|password)|insert[-_]|replace[-_]";
     // What a form checks, and which secret a build mounts.
     let forms = r"(?:required|nullable|sometimes|bail|confirmed|string)\||(?:min|max|size|same|between):[\w,]+$";

@@ -131,7 +131,9 @@ impl SecretCandidate<'_> {
             }
             NameClass::Password if is_variable => false,
             NameClass::Password => {
-                matches!(&*name, "secret" | "secrets" | "token") && is_resource_name(value) || is_key_of_message(value)
+                // `kubernetes.Secret("app-secret-1")`
+                let is_holder = matches!(&*name, "secrets" | "token") || name.rsplit('.').next() == Some("secret");
+                is_holder && is_resource_name(value) || is_key_of_message(value)
             }
             _ => false,
         }
