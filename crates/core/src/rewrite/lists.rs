@@ -264,7 +264,6 @@ impl ComparedList<'_> {
         outside: Vec<OutsideValue>,
         lists: usize,
     ) -> Option<ChangedList> {
-        let hashes: Vec<String> = self.left.iter().map(|entry| value_hash(*entry)).collect();
         let mut before = Vec::new();
         let mut next = 0;
         let mut next_message = 0;
@@ -299,15 +298,16 @@ impl ComparedList<'_> {
             }
         }
         let before_sha256 = hash_before(&before, &outside, |index| place.message(index).map(|span| &text[span]))?;
-        let mut left = Vec::with_capacity(hashes.len());
+        let mut left = Vec::with_capacity(self.left.len());
         let mut left_hash = ListHash::default();
-        for (index, hash) in hashes.into_iter().enumerate() {
+        for (index, entry) in self.left.into_iter().enumerate() {
             if index == 0 && may_differ {
                 left.push(None);
-            } else {
-                left_hash.add(&hash);
-                left.push(Some(hash[..SHORT].to_owned()));
+                continue;
             }
+            let hash = value_hash(entry);
+            left_hash.add(&hash);
+            left.push(Some(hash[..SHORT].to_owned()));
         }
         Some(ChangedList {
             list: self.pointer,
