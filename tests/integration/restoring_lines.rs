@@ -245,9 +245,9 @@ fn a_line_that_grew_to_what_another_one_was_keeps_its_own_records() {
         run_on(&archive, &file, &arguments);
     };
     let (first, second) = ("From nine to six.", "I cannot read the page.");
-    write([&question(first, &[closed.clone()]), &question(second, &[])]);
+    write([&question(first, std::slice::from_ref(&closed)), &question(second, &[])]);
     compact("The user asked when the shop is open.");
-    grow(1, &[closed.clone()]);
+    grow(1, std::slice::from_ref(&closed));
     grow(0, &thanks);
     compact("The user asked when the shop is open, and on Sunday.");
     let back = with(&["restore", &archive, &file]);
