@@ -334,3 +334,31 @@ fn lines_that_an_earlier_run_left_are_not_the_last_ones() {
         assert_eq!((back.code, lines(&back.stdout)), (0, [first.clone(), second].concat()), "{}", back.stderr);
     }
 }
+
+/// A run on another file can have been on this one under another name. What came behind it can be taken back.
+#[test]
+fn a_copy_with_a_run_of_its_own_says_what_can_be_taken_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [archive, file, copy] = ["h.jsonl", "a.json", "c.json"].map(|name| path(folder.path(), name));
+    let write = |messages: &[Value]| fs::write(&file, json!(messages).to_string()).expect("written");
+    let grow = |more: &[Value]| {
+        let mut all = value(&fs::read_to_string(&file).expect("a file")).as_array().expect("messages").clone();
+        all.extend_from_slice(more);
+        write(&all);
+    };
+    write(&said(0..12));
+    run_on(&archive, &file, &["--keep", "messages:1"]);
+    grow(&[orphan("stray"), user("Go on.")]);
+    run_on(&archive, &file, &["--repair", "drop", "--keep", "messages:99"]);
+    grow(&said(20..24));
+    fs::copy(&file, &copy).expect("copied");
+    run_on(&archive, &copy, &["--keep", "messages:1"]);
+
+    let back = with(&["restore", &archive, &copy]);
+    assert!(back.code == 1 && back.stderr.contains("; --rounds 1 takes back the later ones"), "{back:?}");
+    let back = with(&["restore", "--rounds", "1", &archive, &copy]);
+    assert_eq!((back.code, back.stdout), (0, fs::read_to_string(&file).expect("a file")), "{}", back.stderr);
+    fs::copy(&file, &copy).expect("copied");
+    let back = with(&["restore", &archive, &copy]);
+    assert!(back.code == 1 && back.stderr.contains("its record names ") && back.stderr.contains("a.json"), "{back:?}");
+}

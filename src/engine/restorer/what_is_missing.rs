@@ -16,6 +16,7 @@ use crate::wording::NOTE;
 use super::Restorer;
 use super::rounds::{Rounds, run_of};
 use super::text::Restored;
+use super::which_run::has_same_name;
 
 /// The most records that are looked at to tell why a text cannot be restored.
 const MOST_EXPLAINED: usize = 16;
@@ -156,8 +157,14 @@ impl Restorer<'_, '_> {
                 (Err(given), _) => given.sentence(time),
                 (Ok(()), _) => format!("what the run of {time} left is not all that it is put back from"),
             };
-            if *record.summarized_at < *last_time {
-                why += &format!("; --rounds {} takes back the later ones", rounds.number);
+            let later = rounds.run_times.iter().filter(|other| *other > time).count();
+            if later > 0 {
+                why += &format!("; --rounds {later} takes back the later ones");
+            } else if !has_same_name(record.file(), self.file) {
+                why += &format!(
+                    "; its record names {}, and a copy of that file comes back under that name",
+                    record.file()
+                );
             } else if let Some(line) = first_later
                 && line > rounds.last_line
             {
