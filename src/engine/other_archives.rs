@@ -1,5 +1,6 @@
 //! Other archives of a text: one of them may have a later run on it than the archive that was named.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,8 @@ pub(super) fn refuse_before_later_archive(
     done: &RestoredRounds,
 ) -> Result<()> {
     for OtherArchive { file, archive } in other_archives(path, used, done) {
-        if has_later_run(&archive, &file, text, done)? {
+        let Ok(mut other) = Archive::open(&archive) else { continue };
+        if has_later_run(&mut other, &file, text, done)? {
             let (given, other) = (path.map_or("-".into(), Path::to_string_lossy), archive.display());
             let message = format!("{given}: a later run on it is in {other}; restore by that archive first");
             return Err(Failure::unreadable(message).into());
@@ -94,21 +96,28 @@ pub(super) fn run_between(
     if others.is_empty() || done.grown == 0 && !is_refused {
         return Ok(None);
     }
-    let end = done.rounds + usize::from(is_refused);
-    for rounds in 1..end {
-        let Ok(Some(mut later)) = Restorer::new(archive, name, name, Some(rounds)).restore_if_any(text) else { break };
-        later.join();
-        let mut next = Restorer::new(archive, name, name, Some(1));
-        let is_proved = next.restore_if_any(&later.text).is_ok_and(|restored| restored.is_some());
-        let next_done = next.done;
-        if is_proved && next_done.grown == 0 {
-            continue;
+    let mut opened = Vec::new();
+    for OtherArchive { file, archive } in &others {
+        if let Ok(archive) = Archive::open(archive) {
+            opened.push((file, archive));
         }
-        for OtherArchive { file, archive: other } in &others {
-            if has_later_run(other, file, GivenText::InMemory(&later.text), &next_done)? {
-                return Ok(Some(RunBetween { rounds, archive: other.clone() }));
+    }
+    let mut later = Cow::Borrowed(text);
+    for rounds in 0..done.rounds + usize::from(is_refused) {
+        let mut restorer = Restorer::new(archive, name, name, Some(1));
+        let restored = restorer.restore_if_any(&later);
+        let is_proved = matches!(restored, Ok(Some(_)));
+        // What is behind the first round is looked for elsewhere, and behind one that the hash of the text proves there is nothing.
+        if rounds > 0 && (!is_proved || restorer.done.grown > 0) {
+            for (file, other) in &mut opened {
+                if has_later_run(other, file, GivenText::InMemory(&later), &restorer.done)? {
+                    return Ok(Some(RunBetween { rounds, archive: other.path.to_owned() }));
+                }
             }
         }
+        let Ok(Some(mut restored)) = restored else { break };
+        restored.join();
+        later = Cow::Owned(restored.text.into_owned());
     }
     Ok(None)
 }
@@ -156,8 +165,7 @@ fn archives_beside(file: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether an archive has the last run on a text: the text is as that left it, or it is later than those that were put back.
-fn has_later_run(other: &Path, file: &Path, text: GivenText<'_>, done: &RestoredRounds) -> Result<bool> {
-    let Ok(mut archive) = Archive::open(other) else { return Ok(false) };
+fn has_later_run(archive: &mut Archive<'_>, file: &Path, text: GivenText<'_>, done: &RestoredRounds) -> Result<bool> {
     let name = file.display().to_string();
     if let GivenText::InMemory(bytes) = text
         && !archive.broken.is_empty()
@@ -172,13 +180,13 @@ fn has_later_run(other: &Path, file: &Path, text: GivenText<'_>, done: &Restored
         GivenText::InMemory(bytes) if archive.range_runs.is_empty() => bytes,
         GivenText::InMemory(bytes) => {
             let text = LargeText::of_bytes(bytes)?;
-            return Ok(RangeRestorer::new(&mut archive, &name, &name, None).has_run_after(&text, done));
+            return Ok(RangeRestorer::new(archive, &name, &name, None).has_run_after(&text, done));
         }
         GivenText::Large(text) => {
-            return Ok(RangeRestorer::new(&mut archive, &name, &name, None).has_run_after(text, done));
+            return Ok(RangeRestorer::new(archive, &name, &name, None).has_run_after(text, done));
         }
     };
-    let mut restorer = Restorer::new(&mut archive, &name, &name, Some(1));
+    let mut restorer = Restorer::new(archive, &name, &name, Some(1));
     let is_proved = restorer.restore_if_any(in_memory).is_ok_and(|restored| restored.is_some());
     Ok(is_proved && (restorer.done.grown == 0 || restorer.done.newest_run_time > done.newest_run_time))
 }
