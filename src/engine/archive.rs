@@ -39,6 +39,8 @@ pub(super) struct Archive<'p> {
     by_file: HashMap<String, BTreeMap<Option<usize>, Vec<RecordPlace>>>,
     /// The names of all files that records are of, without their folders.
     file_names: HashSet<OsString>,
+    /// The times of the runs.
+    run_times: BTreeSet<String>,
     /// The hashes of the texts before.
     pub(super) originals: HashSet<String>,
     /// The records with a way back by their id.
@@ -76,6 +78,7 @@ impl<'p> Archive<'p> {
             pointers: BTreeSet::new(),
             by_file: HashMap::new(),
             file_names: HashSet::new(),
+            run_times: BTreeSet::new(),
             originals: HashSet::new(),
             by_id: HashMap::new(),
             has_lines: false,
@@ -104,6 +107,7 @@ impl<'p> Archive<'p> {
                 place.offset = unpacked.add(line).map_err(|error| not_unpacked(path, &error))?;
             }
             steps.add(&head, place.line);
+            archive.run_times.insert(head.summarized_at.clone());
             archive.add(head, place);
         }
         for step in steps.unfinished() {
@@ -261,6 +265,12 @@ impl<'p> Archive<'p> {
     /// Whether any record names a file with the name of this one, in whatever folder.
     pub(super) fn has_file_named(&self, file: &Path) -> bool {
         file.file_name().is_some_and(|name| self.file_names.contains(name))
+    }
+
+    /// Whether it has a run between the first one of another archive and a later time.
+    pub(super) fn has_run_between(&self, other: &Archive<'_>, end: &str) -> bool {
+        let Some(first) = other.run_times.first() else { return false };
+        self.run_times.iter().any(|time| time > first && **time < *end)
     }
 
     /// Whether all records with a list are of one file.

@@ -92,15 +92,20 @@ pub(super) fn run_between(
     done: &RestoredRounds,
     is_refused: bool,
 ) -> Result<Option<RunBetween>> {
-    let others = other_archives(path, archive.path, done);
-    if others.is_empty() || done.grown == 0 && !is_refused {
+    if done.grown == 0 && !is_refused {
         return Ok(None);
     }
+    let others = other_archives(path, archive.path, done);
     let mut opened = Vec::new();
-    for OtherArchive { file, archive } in &others {
-        if let Ok(archive) = Archive::open(archive) {
-            opened.push((file, archive));
+    for OtherArchive { file, archive: other } in &others {
+        if let Ok(other) = Archive::open(other)
+            && other.has_run_between(archive, &done.newest_run_time)
+        {
+            opened.push((file, other));
         }
+    }
+    if opened.is_empty() {
+        return Ok(None);
     }
     let mut later = Cow::Borrowed(text);
     for rounds in 0..done.rounds + usize::from(is_refused) {
