@@ -46,8 +46,8 @@ pub(super) struct Restorer<'p, 'a> {
     own: Vec<RecordPlace>,
     /// The most rounds to put back.
     most: usize,
-    /// Whether a line of the text, by its number, begins with what a run left on the line of this number.
-    lines_in_place: HashMap<usize, bool>,
+    /// Whether a line of the text begins with what a run left on the line of this number of a file.
+    lines_in_place: HashMap<(String, usize), bool>,
     /// For the line of a record in the archive, the line of the text that it names, where that is in its place.
     lines_of_records: HashMap<usize, usize>,
     pub(super) done: RestoredRounds,

@@ -10,8 +10,8 @@ use crate::rewrite::restoring::{self, Record, RestoreError, path_components};
 use crate::transcript::source::Source;
 
 use super::Restorer;
+use super::lines::named_line_begins_with_left;
 use super::rounds::{Rounds, run_of};
-use crate::engine::records::RecordPlace;
 use crate::events::RunOnOtherFile;
 
 /// The most runs of which each is compared with each.
@@ -103,56 +103,6 @@ impl Restorer<'_, '_> {
             None => note_run_on_other_file(of_other_files.first(), rounds),
         }
         Ok(last)
-    }
-
-    /// Whether a record is known to be of another line than this one, and of another than the last one that was put back. Many lines
-    /// can begin alike, and reading all records for each of them would take long.
-    fn is_of_other_line(&self, place: RecordPlace, line: Option<usize>, rounds: &Rounds) -> bool {
-        let Some(&named) = self.lines_of_records.get(&place.line) else { return false };
-        line != Some(named) && !rounds.was_last_on_line(named)
-    }
-
-    /// Whether a record is of the line that it names: the line begins with what this run or another one on it left, so that it stands
-    /// where it stood.
-    fn is_of_its_line(&mut self, record: &Record, all: &[&[u8]]) -> Result<bool> {
-        let Some(line) = record.line else { return Ok(false) };
-        if let Some(is_in_place) = self.lines_in_place.get(&line) {
-            return Ok(*is_in_place);
-        }
-        let of_line = self.archive.of_file(record.file(), Some(line));
-        let mut is_in_place = false;
-        for one in self.archive.read(&of_line)? {
-            if named_line_begins_with_left(&one, all) {
-                is_in_place = true;
-                break;
-            }
-        }
-        self.lines_in_place.insert(line, is_in_place);
-        if is_in_place {
-            self.lines_of_records.extend(of_line.iter().map(|place| (place.line, line)));
-        }
-        Ok(is_in_place)
-    }
-
-    /// Of the records of runs that left a line, and that name another line, those that are not of that other line.
-    pub(super) fn not_of_other_lines(
-        &mut self,
-        mut places: Vec<RecordPlace>,
-        number: usize,
-        all: &[&[u8]],
-        rounds: &Rounds,
-    ) -> Result<Vec<RecordPlace>> {
-        places.retain(|place| !self.is_of_other_line(*place, Some(number), rounds));
-        let mut not_of_others = Vec::new();
-        for place in places {
-            for record in self.archive.read(&[place])? {
-                let is_of_line = record.line == Some(number) || rounds.is_of_same_line(&record);
-                if is_of_line || !self.is_of_its_line(&record, all)? {
-                    not_of_others.push(place);
-                }
-            }
-        }
-        Ok(not_of_others)
     }
 
     /// Notes a run on another file that was after the last run on the text, if there is one: the file can have been the same one
@@ -417,15 +367,6 @@ fn retain_if_any(records: &mut Vec<Record>, holds: impl Fn(&Record) -> bool) {
 
 fn is_same_path(one: &str, other: &str) -> bool {
     path_components(one) == path_components(other)
-}
-
-/// Whether the line that a record names begins with what its run left.
-fn named_line_begins_with_left(record: &Record, all: &[&[u8]]) -> bool {
-    let Some(index) = record.line.and_then(|line| line.checked_sub(1)) else { return false };
-    let Some(text) = all.get(index) else { return false };
-    let Ok(text) = str::from_utf8(text) else { return false };
-    let Ok(source) = Source::of_file(text) else { return false };
-    TextLists::new(text, &source).begins_with_left(record)
 }
 
 /// Whether a run was after another one, which left a text that it can have found.
